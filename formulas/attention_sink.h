@@ -1,0 +1,38 @@
+// Attention sinks (StreamingLLM): the first A tokens stay for good, and behind them a window of W tokens slides.
+//
+//   elements(S) = min(S, A + W) * H_kv * (d + d_v)
+//
+//   A     attention_sink_size
+//   W     sliding_window; the other symbols as in full_attention.h
+//
+// Not to be mixed up with the learned sink logits of gpt-oss, which are weights and take no cache.
+//
+// Source: Xiao et al. 2023 (arXiv 2309.17453), section 3.2.
+// Checked against: arithmetic: 80 layers, 8 KV heads of 128, 4 + 4096 tokens in 16 bit are 1,343,488,000 B.
+// Engines differ: vLLM has no such cache for a stock model; transformers' SinkCache was removed in 4.53.
+#ifndef KVPLAN_FORMULAS_ATTENTION_SINK_H_
+#define KVPLAN_FORMULAS_ATTENTION_SINK_H_
+
+#include "formulas/heads.h"
+
+namespace kvplan {
+
+struct AttentionSink {
+  Heads heads;
+  Tokens sink;
+  Tokens window;
+
+  static std::span<const KindInfo> infos();
+  const KindInfo& info() const { return infos()[0]; }
+  std::string_view variant() const { return ""; }
+  CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kSink, window, sink}); }
+  std::vector<Symbol> symbols() const;
+  std::uint64_t macs_per_entry() const { return head_macs(heads); }
+  friend bool operator==(const AttentionSink&, const AttentionSink&) = default;
+};
+
+static_assert(AttentionKind<AttentionSink>);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_ATTENTION_SINK_H_

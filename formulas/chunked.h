@@ -1,0 +1,37 @@
+// Chunked local attention: the sequence is cut into chunks of C tokens, and a token attends to its own chunk only.
+//
+//   elements(S) = min(S, C) * H_kv * (d + d_v)
+//
+//   C     attention_chunk_size (Llama 4: 8192); the other symbols as in full_attention.h
+//
+// At the start of a chunk the cache is empty again; C tokens are what has to be held at the worst moment. Every
+// fourth layer of Llama 4 has no rotary embedding (no_rope_layers) and attends to everything.
+//
+// Source: Llama 4 (transformers models/llama4, attention_chunk_size); vLLM ChunkedLocalAttentionSpec.
+// Checked against: testdata/configs/llama-4-scout.json: 36 chunked and 12 full layers of 2 * 8 * 128 elements.
+// Engines differ: llama.cpp treats the chunk as a window and adds one ubatch; older vLLM held every token.
+#ifndef KVPLAN_FORMULAS_CHUNKED_H_
+#define KVPLAN_FORMULAS_CHUNKED_H_
+
+#include "formulas/heads.h"
+
+namespace kvplan {
+
+struct Chunked {
+  Heads heads;
+  Tokens chunk;
+
+  static std::span<const KindInfo> infos();
+  const KindInfo& info() const { return infos()[0]; }
+  std::string_view variant() const { return ""; }
+  CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kChunk, chunk, Tokens(0)}); }
+  std::vector<Symbol> symbols() const;
+  std::uint64_t macs_per_entry() const { return head_macs(heads); }
+  friend bool operator==(const Chunked&, const Chunked&) = default;
+};
+
+static_assert(AttentionKind<Chunked>);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_CHUNKED_H_

@@ -1,0 +1,82 @@
+#include "formulas/compressed.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr KindInfo kInfo{"compressed",
+                         "compressed attention (DeepSeek-V4)",
+                         "min(S, W)*d + floor(S/m)*(d + d_index) + min(S, w_m)*s_m*(d + d_index)",
+                         "compress_ratios, head_dim, index_head_dim, sliding_window",
+                         "tokens, one entry for m of them",
+                         "vLLM models/deepseek_v4/compressor.py"};
+
+// Blocks of CSA overlap by one block, so two blocks of sums are alive, each with a key and a score.
+constexpr std::uint64_t kOverlappingRatio = 4;
+
+Term state_term(std::string_view name, std::uint64_t width, std::uint64_t ratio) {
+  const bool overlaps = ratio == kOverlappingRatio;
+  Term state{.name = name, .role = Role::kState};
+  state.shape = {.units = 1, .vectors = overlaps ? 4U : 2U, .width = width};
+  state.limit = {LimitKind::kWindow, Tokens(overlaps ? checked_mul(2, ratio, "a compressor's window") : ratio),
+                 Tokens(0)};
+  state.storage = Storage::kFloat32;
+  return state;
+}
+
+}  // namespace
+
+std::span<const KindInfo> Compressed::infos() {
+  return {&kInfo, 1};
+}
+
+std::string_view Compressed::variant() const {
+  if (compress_ratio <= 1) return "window";
+  return index_head_dim > 0 ? "csa" : "hca";
+}
+
+CacheTerms Compressed::terms(Form) const {
+  const std::uint64_t content_dim = checked_sub(head_dim, qk_rope_head_dim, "head_dim - qk_rope_head_dim");
+  Term content{.name = "window entry", .role = Role::kKey, .part = Part::kLatent};
+  content.shape.width = content_dim;
+  content.limit = {LimitKind::kWindow, window, Tokens(0)};
+  Term rope = content;
+  rope.name = "window rope";
+  rope.part = Part::kRope;
+  rope.shape.width = qk_rope_head_dim;
+  CacheTerms out{content, rope};
+  if (compress_ratio <= 1) return out;
+
+  content.name = "compressed entry";
+  rope.name = "compressed rope";
+  for (Term* term : {&content, &rope}) {
+    term->limit = {};
+    term->stride = compress_ratio;
+    out.push_back(*term);
+  }
+  if (index_head_dim > 0) {
+    Term index{.name = "index key", .role = Role::kIndex};
+    index.shape.width = index_head_dim;
+    index.stride = compress_ratio;
+    out.push_back(index);
+  }
+  out.push_back(state_term("compressor state", head_dim, compress_ratio));
+  if (index_head_dim > 0) out.push_back(state_term("index compressor state", index_head_dim, compress_ratio));
+  return out;
+}
+
+std::vector<Symbol> Compressed::symbols() const {
+  std::vector<Symbol> out{{"d", head_dim, "head_dim"},
+                          {"d_rope", qk_rope_head_dim, "qk_rope_head_dim"},
+                          {"W", window.count(), "sliding_window"},
+                          {"m", compress_ratio, "compress_ratios"}};
+  if (index_head_dim > 0) out.push_back({"d_index", index_head_dim, "index_head_dim"});
+  return out;
+}
+
+std::uint64_t Compressed::macs_per_entry() const {
+  if (index_head_dim > 0) return checked_mul(index_n_heads, index_head_dim, "the work of one cached token");
+  return checked_mul(num_heads, checked_mul(head_dim, 2, "a head's width"), "the work of one cached token");
+}
+
+}  // namespace kvplan

@@ -1,0 +1,29 @@
+// The head geometry that most kinds share, and the K and V terms it gives.
+#ifndef KVPLAN_FORMULAS_HEADS_H_
+#define KVPLAN_FORMULAS_HEADS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "formulas/kind.h"
+#include "kvplan/terms.h"
+
+namespace kvplan {
+
+struct Heads {
+  std::uint64_t num_heads = 0;     // H, query heads
+  std::uint64_t num_kv_heads = 0;  // H_kv
+  std::uint64_t head_dim = 0;      // d, of queries and keys
+  std::uint64_t v_head_dim = 0;    // d_v, of values; d in most models
+  friend bool operator==(const Heads&, const Heads&) = default;
+};
+
+// K: H_kv x d and V: H_kv x d_v elements for each token that is kept.
+CacheTerms key_value_terms(const Heads& heads, const Limit& limit = {}, Growth growth = Growth::kToken);
+std::vector<Symbol> head_symbols(const Heads& heads);
+// Scores and weighted values of one cached token: H * (d + d_v).
+std::uint64_t head_macs(const Heads& heads);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_HEADS_H_

@@ -1,0 +1,49 @@
+// What every attention kind offers. A kind is a plain struct of dimensions; it knows no engine, no JSON and no
+// byte: it yields terms (counts of elements), and says how it came to them.
+#ifndef KVPLAN_FORMULAS_KIND_H_
+#define KVPLAN_FORMULAS_KIND_H_
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kvplan/terms.h"
+
+namespace kvplan {
+
+// One row of the table of kinds (`kvplan formulas`, formulas/README.md).
+struct KindInfo {
+  std::string_view name;     // as the report spells it
+  std::string_view title;    // in words
+  std::string_view formula;  // elements, per layer
+  std::string_view keys;     // the config keys behind the symbols
+  std::string_view growth;   // what makes it grow
+  std::string_view source;   // paper or engine file
+};
+
+// A dimension put into the formula, with the config key it stands for.
+struct Symbol {
+  std::string_view symbol;
+  std::uint64_t value;
+  std::string_view key;
+};
+
+template <class K>
+concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Form form) {
+  // All rows that this struct can be (multi-head, grouped and multi-query attention are one struct).
+  { K::infos() } -> std::convertible_to<std::span<const KindInfo>>;
+  { kind.info() } -> std::convertible_to<const KindInfo&>;
+  // Which of several recurrences, "" where there is one.
+  { kind.variant() } -> std::convertible_to<std::string_view>;
+  // The cache of one layer. kExpanded differs only where engines differ (MLA).
+  { kind.terms(form) } -> std::same_as<CacheTerms>;
+  { kind.symbols() } -> std::same_as<std::vector<Symbol>>;
+  // Multiply-adds of a decoded token: for each cached entry that it attends to, and whatever the length.
+  { kind.macs_per_entry() } -> std::same_as<std::uint64_t>;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_KIND_H_

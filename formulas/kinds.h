@@ -1,0 +1,42 @@
+// The variant of all kinds. To add a kind: include its header and add one word to the list.
+#ifndef KVPLAN_FORMULAS_KINDS_H_
+#define KVPLAN_FORMULAS_KINDS_H_
+
+#include <variant>
+#include <vector>
+
+#include "formulas/attention_sink.h"
+#include "formulas/chunked.h"
+#include "formulas/compressed.h"
+#include "formulas/cross.h"
+#include "formulas/full_attention.h"
+#include "formulas/linear.h"
+#include "formulas/mla.h"
+#include "formulas/none.h"
+#include "formulas/rg_lru.h"
+#include "formulas/rwkv.h"
+#include "formulas/shared.h"
+#include "formulas/short_conv.h"
+#include "formulas/sliding_window.h"
+#include "formulas/sparse_gqa.h"
+#include "formulas/sparse_mla.h"
+#include "formulas/ssm.h"
+
+namespace kvplan {
+
+// One mixer of a layer: what stands where attention stands in a transformer.
+using Mixer = std::variant<FullAttention, SlidingWindow, Chunked, AttentionSink, Mla, SparseMla, SparseGqa, Compressed,
+                           Ssm, Linear, ShortConv, Rwkv, RgLru, Cross, Shared, None>;
+
+const KindInfo& kind_info(const Mixer& mixer);
+std::string_view kind_variant(const Mixer& mixer);
+CacheTerms cache_terms(const Mixer& mixer, Form form = Form::kCompact);
+std::vector<Symbol> symbols(const Mixer& mixer);
+std::uint64_t macs_per_entry(const Mixer& mixer);
+
+// Every row of the table of kinds, in the variant's order.
+std::vector<KindInfo> all_kinds();
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_KINDS_H_

@@ -1,0 +1,72 @@
+// A model as kvplan sees it: plain data, made by a reader, used by everything below.
+#ifndef KVPLAN_FORMULAS_MODEL_H_
+#define KVPLAN_FORMULAS_MODEL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formulas/kinds.h"
+#include "kvplan/note.h"
+#include "kvplan/quantity.h"
+#include "kvplan/storage.h"
+
+namespace kvplan {
+
+// One decoder layer: a mixer, or two that run side by side (Falcon-H1, Hymba, Zamba's hybrid layers).
+struct Layer {
+  std::vector<Mixer> mixers;
+  friend bool operator==(const Layer&, const Layer&) = default;
+};
+
+// A part beside the decoder: it is named and costs no cache.
+struct SideModel {
+  std::string what;  // "vision tower", "audio encoder", "encoder"
+  std::string model_type;
+  std::uint64_t num_layers = 0;  // 0 where the config does not say
+};
+
+struct ModelSpec {
+  std::string source;        // file, "-" or Hub id
+  std::string format;        // "config.json" or "gguf"
+  std::string model_type;    // of the decoder, as the config names it
+  std::string architecture;  // "LlamaForCausalLM"; empty where the config names none
+  std::string family;        // the rule that classified it; "generic" for the fallback
+
+  Dtype dtype = Dtype::kBfloat16;          // of the checkpoint's computation
+  bool dtype_declared = false;             // false: no dtype anywhere, bfloat16 assumed
+  std::optional<Dtype> declared_kv_dtype;  // an FP8 (or NVFP4) cache that the checkpoint asks for
+  std::optional<Dtype> declared_state_dtype;
+
+  std::uint64_t hidden_size = 0;
+  std::uint64_t vocab_size = 0;         // 0 where the config does not say
+  std::uint64_t intermediate_size = 0;  // of a dense MLP; 0 likewise
+  Tokens max_model_len;                 // 0 where the config names none
+  Tokens source_tokens;                 // encoder or image tokens of one sequence; 0 without cross attention
+  std::uint64_t num_nextn_layers = 0;   // MTP layers behind the decoder: no part of a plan unless asked for
+
+  std::vector<Layer> layers;
+  std::vector<SideModel> sides;
+  std::vector<ConfigFact> facts;
+  std::vector<Note> notes;
+};
+
+// Layers that are alike, in the order of their first one.
+struct LayerGroup {
+  const Mixer* mixer = nullptr;  // one of the model's own
+  std::vector<std::uint64_t> indices;
+};
+// A layer with two mixers is in two groups, with the same index.
+std::vector<LayerGroup> group_layers(const ModelSpec& model);
+
+// The kind of the whole model: the one kind of all caching layers, or "hybrid". Layers without a cache and layers
+// that read another's do not count.
+std::string model_attention(const ModelSpec& model);
+
+// "0-60" or "3,7,11-13".
+std::string index_ranges(const std::vector<std::uint64_t>& indices);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_MODEL_H_

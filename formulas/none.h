@@ -1,0 +1,30 @@
+// A layer without any cache: an MLP or expert layer of Nemotron-H, a no_op or linear attention block of a model found
+// by architecture search.
+//
+//   elements = 0
+//
+// Source: NVIDIA Nemotron-H (arXiv 2504.03624); Puzzle (2411.19146), block_configs.
+// Checked against: testdata/configs/nemotron-super-49b.json: 31 of 80 layers; hybrid_override_pattern "-" and "E".
+// Engines differ: none.
+#ifndef KVPLAN_FORMULAS_NONE_H_
+#define KVPLAN_FORMULAS_NONE_H_
+
+#include "formulas/kind.h"
+
+namespace kvplan {
+
+struct None {
+  static std::span<const KindInfo> infos();
+  const KindInfo& info() const { return infos()[0]; }
+  std::string_view variant() const { return ""; }
+  CacheTerms terms(Form) const { return {}; }
+  std::vector<Symbol> symbols() const { return {}; }
+  std::uint64_t macs_per_entry() const { return 0; }
+  friend bool operator==(const None&, const None&) = default;
+};
+
+static_assert(AttentionKind<None>);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_NONE_H_

@@ -1,0 +1,36 @@
+// Real-gated linear recurrent unit (Griffin, RecurrentGemma): one number for each channel, and a short convolution.
+//
+//   elements = (k - 1) * w  +  w
+//
+//   w     lru_width (hidden_size where it is absent)
+//   k     conv1d_width
+//
+// Source: De et al. 2024 (arXiv 2402.19427), section 2.4; transformers models/recurrent_gemma.
+// Checked against: testdata/configs/recurrentgemma-2b.json: 18 layers of 3 * 2560 + 2560 elements.
+// Engines differ: transformers keeps the recurrent part in float32.
+#ifndef KVPLAN_FORMULAS_RG_LRU_H_
+#define KVPLAN_FORMULAS_RG_LRU_H_
+
+#include "formulas/kind.h"
+
+namespace kvplan {
+
+struct RgLru {
+  std::uint64_t width = 0;        // w
+  std::uint64_t conv_kernel = 0;  // k
+  std::uint64_t num_heads = 0;    // blocks of the gates' projections
+
+  static std::span<const KindInfo> infos();
+  const KindInfo& info() const { return infos()[0]; }
+  std::string_view variant() const { return ""; }
+  CacheTerms terms(Form form) const;
+  std::vector<Symbol> symbols() const;
+  std::uint64_t macs_per_entry() const { return 0; }
+  friend bool operator==(const RgLru&, const RgLru&) = default;
+};
+
+static_assert(AttentionKind<RgLru>);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_RG_LRU_H_

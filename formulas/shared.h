@@ -1,0 +1,36 @@
+// A layer that attends to another layer's keys and values and keeps none of its own (Gemma 3n and 4, cross-layer
+// attention, YOCO, AFM).
+//
+//   elements = 0
+//
+// The attention runs all the same: the layer has queries and an output, and reads the cache of layer `source_layer`.
+//
+// Source: Brandon et al. 2024 (arXiv 2405.12981), cross-layer attention; Sun et al. 2024 (2405.05254), YOCO;
+//   transformers num_kv_shared_layers.
+// Checked against: a llama.cpp run of gemma-3n-e4b: 20 of 35 layers hold a cache, 64 MiB at 4,096 tokens.
+// Engines differ: transformers before 4.5x kept a cache in such layers.
+#ifndef KVPLAN_FORMULAS_SHARED_H_
+#define KVPLAN_FORMULAS_SHARED_H_
+
+#include "formulas/heads.h"
+
+namespace kvplan {
+
+struct Shared {
+  std::uint64_t source_layer = 0;  // whose cache it reads
+  Heads heads;
+  Tokens window;  // the source layer's window; 0 where it attends to everything
+  static std::span<const KindInfo> infos();
+  const KindInfo& info() const { return infos()[0]; }
+  std::string_view variant() const { return ""; }
+  CacheTerms terms(Form) const { return {}; }
+  std::vector<Symbol> symbols() const;
+  std::uint64_t macs_per_entry() const { return head_macs(heads); }
+  friend bool operator==(const Shared&, const Shared&) = default;
+};
+
+static_assert(AttentionKind<Shared>);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_SHARED_H_

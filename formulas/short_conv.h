@@ -1,0 +1,35 @@
+// Gated short convolution (LFM2): the layer mixes the last k tokens and keeps k - 1 of them for each sequence.
+//
+//   elements = (k - 1) * h
+//
+//   k     conv_L_cache
+//   h     hidden_size
+//
+// Source: LFM2 (transformers models/lfm2, Lfm2ShortConv); llama.cpp shortconv.l_cache.
+// Checked against: a llama.cpp run of lfm2-1.2b, 0.156 MiB; testdata/configs/lfm2-1.2b.json: 10 * 2 * 2048 elements.
+// Engines differ: transformers keeps all k columns; llama.cpp float32.
+#ifndef KVPLAN_FORMULAS_SHORT_CONV_H_
+#define KVPLAN_FORMULAS_SHORT_CONV_H_
+
+#include "formulas/kind.h"
+
+namespace kvplan {
+
+struct ShortConv {
+  std::uint64_t channels = 0;     // h
+  std::uint64_t conv_kernel = 0;  // k
+
+  static std::span<const KindInfo> infos();
+  const KindInfo& info() const { return infos()[0]; }
+  std::string_view variant() const { return ""; }
+  CacheTerms terms(Form form) const;
+  std::vector<Symbol> symbols() const;
+  std::uint64_t macs_per_entry() const { return 0; }
+  friend bool operator==(const ShortConv&, const ShortConv&) = default;
+};
+
+static_assert(AttentionKind<ShortConv>);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_SHORT_CONV_H_

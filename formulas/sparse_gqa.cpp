@@ -1,0 +1,37 @@
+#include "formulas/sparse_gqa.h"
+
+namespace kvplan {
+
+namespace {
+constexpr KindInfo kInfo{"sparse_gqa",
+                         "grouped-query attention with index keys",
+                         "S*H_kv*(d + d_v) + S*d_index",
+                         "num_key_value_heads, head_dim, index_head_dim, sparse_attention_config",
+                         "every token",
+                         "vLLM and transformers, minimax_m3"};
+}  // namespace
+
+std::span<const KindInfo> SparseGqa::infos() {
+  return {&kInfo, 1};
+}
+
+CacheTerms SparseGqa::terms(Form) const {
+  CacheTerms out = key_value_terms(heads);
+  Term index{.name = "index key", .role = Role::kIndex};
+  index.shape.width = index_head_dim;
+  index.storage = Storage::kModel;
+  out.push_back(index);
+  return out;
+}
+
+std::vector<Symbol> SparseGqa::symbols() const {
+  std::vector<Symbol> out = head_symbols(heads);
+  out.push_back({"d_index", index_head_dim, "index_head_dim"});
+  return out;
+}
+
+std::uint64_t SparseGqa::macs_per_entry() const {
+  return checked_mul(index_n_heads, index_head_dim, "the work of one cached token");
+}
+
+}  // namespace kvplan

@@ -1,0 +1,39 @@
+// Grouped-query attention with block-sparse reading (MiniMax-M3).
+//
+// Index keys, one small vector a token, choose the blocks of tokens that the attention reads. All keys and values
+// stay in memory:
+//
+//   elements(S) = S * H_kv * (d + d_v)  +  S * d_index
+//
+//   d_index   index_head_dim (128): one key for all index heads, in the model's type
+//   the other symbols as in full_attention.h
+//
+// Source: MiniMax-M3 (transformers models/minimax_m3_vl, MiniMaxM3VLSparseCacheLayer; vLLM sparse_index_dim).
+// Checked against: testdata/configs/minimax-m3.json: 60 * 1,024 + 57 * 128 elements, 137,472 B a token in bf16.
+// Engines differ: SGLang keeps one key head as here; calculators that multiply by index_n_heads overstate it.
+#ifndef KVPLAN_FORMULAS_SPARSE_GQA_H_
+#define KVPLAN_FORMULAS_SPARSE_GQA_H_
+
+#include "formulas/heads.h"
+
+namespace kvplan {
+
+struct SparseGqa {
+  Heads heads;
+  std::uint64_t index_head_dim = 0;
+  std::uint64_t index_n_heads = 0;
+
+  static std::span<const KindInfo> infos();
+  const KindInfo& info() const { return infos()[0]; }
+  std::string_view variant() const { return ""; }
+  CacheTerms terms(Form form) const;
+  std::vector<Symbol> symbols() const;
+  std::uint64_t macs_per_entry() const;
+  friend bool operator==(const SparseGqa&, const SparseGqa&) = default;
+};
+
+static_assert(AttentionKind<SparseGqa>);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMULAS_SPARSE_GQA_H_

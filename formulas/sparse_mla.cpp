@@ -1,0 +1,40 @@
+#include "formulas/sparse_mla.h"
+
+namespace kvplan {
+
+namespace {
+constexpr KindInfo kInfo{"sparse_mla",
+                         "latent attention with an indexer",
+                         "S*(r + d_rope) + S*d_index",
+                         "kv_lora_rank, qk_rope_head_dim, index_head_dim, indexer_types",
+                         "every token",
+                         "arXiv 2512.02556, section 2"};
+}  // namespace
+
+std::span<const KindInfo> SparseMla::infos() {
+  return {&kInfo, 1};
+}
+
+CacheTerms SparseMla::terms(Form form) const {
+  CacheTerms out = latent_terms(latent, form);
+  if (index_head_dim > 0) {
+    Term index{.name = "index key", .role = Role::kIndex};
+    index.shape.width = index_head_dim;
+    index.storage = Storage::kFp8Scaled;
+    out.push_back(index);
+  }
+  return out;
+}
+
+std::vector<Symbol> SparseMla::symbols() const {
+  std::vector<Symbol> out = latent_symbols(latent);
+  out.push_back({"d_index", index_head_dim, "index_head_dim"});
+  return out;
+}
+
+// Every token is scored by the indexer; only index_topk of them are attended to, which is no cost per entry.
+std::uint64_t SparseMla::macs_per_entry() const {
+  return checked_mul(index_n_heads, index_head_dim, "the work of one cached token");
+}
+
+}  // namespace kvplan

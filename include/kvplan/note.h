@@ -1,0 +1,31 @@
+// What a plan wants its reader to know: assumptions, warnings, differences.
+#ifndef KVPLAN_NOTE_H_
+#define KVPLAN_NOTE_H_
+
+#include <string>
+#include <string_view>
+
+namespace kvplan {
+
+enum class NoteLevel { kInfo, kWarning };
+
+struct Note {
+  NoteLevel level = NoteLevel::kInfo;
+  std::string code;     // stable, for machines: "assumed_architecture"
+  std::string message;  // one sentence
+};
+
+// Where a value of the model came from.
+enum class Origin { kFile, kAlias, kClassDefault, kDerived };
+std::string_view name(Origin origin);
+
+// One value that the plan rests on.
+struct ConfigFact {
+  std::string key;    // with its path: "text_config.head_dim"
+  std::string value;  // as JSON text
+  Origin origin = Origin::kFile;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_NOTE_H_

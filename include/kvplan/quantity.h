@@ -1,0 +1,57 @@
+// Counts, tokens and bytes as different types with checked arithmetic: an overflow is an error that names what
+// overflowed, never a wrapped number. Dimensionless counts (heads, widths, layers) stay plain uint64_t.
+#ifndef KVPLAN_QUANTITY_H_
+#define KVPLAN_QUANTITY_H_
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+
+namespace kvplan {
+
+// a * b, a + b, a - b; throw Error(kBadInput) that names `what` where the result does not fit 64 bits.
+std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, std::string_view what);
+std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view what);
+std::uint64_t checked_sub(std::uint64_t a, std::uint64_t b, std::string_view what);
+
+// ceil(a / b) and a rounded up to a multiple of b; b > 0.
+constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+std::uint64_t round_up(std::uint64_t a, std::uint64_t b, std::string_view what);
+
+template <class Tag>
+class Quantity {
+ public:
+  constexpr Quantity() = default;
+  constexpr explicit Quantity(std::uint64_t count) : count_(count) {}
+  constexpr std::uint64_t count() const { return count_; }
+
+  friend constexpr auto operator<=>(Quantity, Quantity) = default;
+  friend Quantity operator+(Quantity a, Quantity b) { return Quantity(checked_add(a.count_, b.count_, Tag::kName)); }
+  friend Quantity operator-(Quantity a, Quantity b) { return Quantity(checked_sub(a.count_, b.count_, Tag::kName)); }
+  friend Quantity operator*(Quantity a, std::uint64_t n) { return Quantity(checked_mul(a.count_, n, Tag::kName)); }
+  friend Quantity operator*(std::uint64_t n, Quantity a) { return a * n; }
+  Quantity& operator+=(Quantity other) { return *this = *this + other; }
+
+ private:
+  std::uint64_t count_ = 0;
+};
+
+struct TokensTag {
+  static constexpr std::string_view kName = "a number of tokens";
+};
+struct ElementsTag {
+  static constexpr std::string_view kName = "a number of elements";
+};
+struct BytesTag {
+  static constexpr std::string_view kName = "a number of bytes";
+};
+
+using Tokens = Quantity<TokensTag>;
+using Elements = Quantity<ElementsTag>;
+using Bytes = Quantity<BytesTag>;
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_QUANTITY_H_

@@ -1,0 +1,96 @@
+// Storage types of a cache and the one place where terms meet them and become bytes.
+#ifndef KVPLAN_STORAGE_H_
+#define KVPLAN_STORAGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kvplan/quantity.h"
+#include "kvplan/terms.h"
+
+namespace kvplan {
+
+enum class Dtype : std::uint8_t {
+  kFloat32,
+  kFloat16,
+  kBfloat16,
+  kFp8E4m3,
+  kFp8E5m2,
+  kFp8PerTokenHead,
+  kFp8DsMla,
+  kInt8,
+  kInt4,
+  kNvfp4,
+  kTurboquantK8V4,
+  kTurboquant4bit,
+  kTurboquantK3V4,
+  kTurboquant3bit,
+  kQ8_0,
+  kQ5_1,
+  kQ5_0,
+  kQ4_1,
+  kQ4_0,
+  kIq4Nl,
+};
+
+// How one vector (or, for llama.cpp's block types, one row of all units) becomes bytes:
+// ceil(elements * block_bytes / block) + extra.
+struct PackRule {
+  std::uint64_t block = 1;        // elements of a block
+  std::uint64_t block_bytes = 1;  // bytes of a block
+  std::uint64_t extra = 0;        // bytes beside each vector (scales, zero points)
+  bool over_row = false;          // blocks run over all units of the row, as ggml packs them
+};
+
+struct DtypeInfo {
+  Dtype id;
+  std::string_view name;     // as reports spell it
+  std::string_view aliases;  // what users type, separated by spaces
+  PackRule key, value;
+  bool kv_only;  // a layout of a cache, no type that a model computes in
+  std::string_view note;
+};
+
+// The table that feeds look-up, `kvplan dtypes` and the help.
+std::span<const DtypeInfo> dtypes();
+const DtypeInfo& info(Dtype type);
+inline std::string_view name(Dtype type) {
+  return info(type).name;
+}
+
+// By name or alias, case folded, with or without "torch."; nothing where no row has it.
+std::optional<Dtype> find_dtype(std::string_view text);
+// The same, or Error(kBadInput) that names `option` and lists the known types.
+Dtype parse_dtype(std::string_view text, std::string_view option);
+// Bytes of one element where the type has no blocks or scales (float32, bfloat16, fp8_e4m3 ...); 0 where it has.
+std::uint64_t plain_bytes(Dtype type);
+// Mean bytes of an element of a vector of `width`, for people to read: {bytes, elements}.
+double bytes_per_element(const PackRule& rule, std::uint64_t width);
+
+// The types that a plan resolved for a model's cache.
+struct CacheTypes {
+  Dtype key = Dtype::kBfloat16;
+  Dtype value = Dtype::kBfloat16;
+  Dtype state = Dtype::kBfloat16;  // recurrent state
+  Dtype model = Dtype::kBfloat16;  // convolution state and whatever follows the model
+  friend bool operator==(const CacheTypes&, const CacheTypes&) = default;
+};
+
+// The type that prices `term` (float32 and scaled FP8 terms have their own).
+Dtype term_dtype(const Term& term, const CacheTypes& types);
+// As reports name it: "bfloat16", "fp8_e4m3+scale".
+std::string term_dtype_name(const Term& term, const CacheTypes& types);
+
+// Bytes of one entry of the term with `units` of its units (a rank's share; term.shape.units for all) and
+// `columns_kept` convolution columns (ignored where the term has none).
+// Throws Error(kBadInput) where the type cannot hold the term (fp8_ds_mla of a layer that is no MLA).
+Bytes entry_bytes(const Term& term, const CacheTypes& types, std::uint64_t units, std::uint64_t columns_kept);
+// The same for the whole term and columns - 1.
+Bytes entry_bytes(const Term& term, const CacheTypes& types);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_STORAGE_H_

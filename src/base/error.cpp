@@ -1,0 +1,42 @@
+#include "kvplan/error.h"
+
+#include <string>
+
+namespace kvplan {
+
+std::string one_line(std::string_view text, std::size_t max_length) {
+  std::string out;
+  out.reserve(text.size() < max_length ? text.size() : max_length);
+  for (const char c : text) {
+    if (out.size() >= max_length) {
+      out += "...";
+      break;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return out;
+}
+
+Error::Error(Exit code, std::string_view what, std::string_view remedy)
+    : std::runtime_error(std::string(what) + "; " + std::string(remedy)), code_(code) {}
+
+void Error::set_source(std::string_view source) {
+  if (source_.empty()) source_ = source;
+}
+
+std::string Error::line() const {
+  std::string out = "kvplan: ";
+  if (!source_.empty()) out += one_line(source_, 300) + ": ";
+  return out + one_line(what(), 1500);
+}
+
+void fail(std::string_view what, std::string_view remedy) {
+  throw Error(Exit::kBadInput, what, remedy);
+}
+
+void fail(Exit code, std::string_view what, std::string_view remedy) {
+  throw Error(code, what, remedy);
+}
+
+}  // namespace kvplan

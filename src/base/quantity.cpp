@@ -1,0 +1,36 @@
+#include "kvplan/quantity.h"
+
+#include <string>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+[[noreturn]] void overflow(std::string_view what) {
+  fail(std::string(what) + " does not fit 64 bits", "check the sizes of the config and of the request");
+}
+}  // namespace
+
+std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, std::string_view what) {
+  std::uint64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out)) overflow(what);
+  return out;
+}
+
+std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view what) {
+  std::uint64_t out = 0;
+  if (__builtin_add_overflow(a, b, &out)) overflow(what);
+  return out;
+}
+
+std::uint64_t checked_sub(std::uint64_t a, std::uint64_t b, std::string_view what) {
+  if (b > a) fail(std::string(what) + " would be negative", "check the sizes of the config and of the request");
+  return a - b;
+}
+
+std::uint64_t round_up(std::uint64_t a, std::uint64_t b, std::string_view what) {
+  return checked_mul(ceil_div(a, b), b, what);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,367 @@
+#include "input/config.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "input/aliases.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+using Json = nlohmann::json;
+
+struct Config::Document {
+  Json root;
+  std::vector<ConfigFact> facts;
+  std::vector<std::pair<const void*, std::string>> read;  // object and key
+
+  bool was_read(const void* node, std::string_view key) const {
+    for (const auto& [object, name] : read)
+      if (object == node && name == key) return true;
+    return false;
+  }
+};
+
+namespace {
+
+// Real configs nest six levels or so; a limit keeps the parser's work and memory bounded.
+constexpr int kMaxDepth = 64;
+constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
+
+const Json& as_json(const void* node) {
+  return *static_cast<const Json*>(node);
+}
+
+// Python's json module writes bare Infinity, -Infinity and NaN. Outside strings they become null.
+std::string without_python_numbers(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      out += c;
+      if (c == '\\' && i + 1 < text.size())
+        out += text[++i];
+      else if (c == '"')
+        in_string = false;
+      continue;
+    }
+    bool replaced = false;
+    for (const std::string_view word :
+         {std::string_view("-Infinity"), std::string_view("Infinity"), std::string_view("NaN")}) {
+      if (text.substr(i, word.size()) == word) {
+        out += "null";
+        i += word.size() - 1;
+        replaced = true;
+        break;
+      }
+    }
+    if (replaced) continue;
+    in_string = c == '"';
+    out += c;
+  }
+  return out;
+}
+
+Json parse_json(std::string_view text) {
+  const auto guard = [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMaxDepth)
+      fail("the JSON nests deeper than " + std::to_string(kMaxDepth) + " levels", "give a model's config.json");
+    return true;
+  };
+  return Json::parse(text.begin(), text.end(), guard);
+}
+
+// nlohmann's messages carry a prefix in brackets and a dump of the token; the position is what helps.
+std::string reason(const Json::exception& error) {
+  std::string_view text = error.what();
+  if (const auto close = text.find("] "); close != std::string_view::npos) text.remove_prefix(close + 2);
+  if (const auto dash = text.find(" - "); dash != std::string_view::npos) text = text.substr(0, dash);
+  return one_line(text, 120);
+}
+
+std::string text_of(const Json& value) {
+  return one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace), 200);
+}
+
+bool is_empty_value(const Json& value) {
+  return value.is_null() || (value.is_boolean() && !value.get<bool>()) ||
+         ((value.is_array() || value.is_object()) && value.empty()) ||
+         (value.is_number() && value.get<double>() == 0.0);
+}
+
+}  // namespace
+
+Config::Config(std::shared_ptr<Document> document, const void* node, std::string path, std::string class_name)
+    : document_(std::move(document)), node_(node), path_(std::move(path)), class_(std::move(class_name)) {}
+
+Config Config::parse(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    fail("the config is empty", "give a model's config.json");
+  auto document = std::make_shared<Document>();
+  // Two sorts of exception: parse_error, and out_of_range for a literal such as 1e999.
+  try {
+    document->root = parse_json(text);
+  } catch (const Json::exception& first) {
+    try {
+      document->root = parse_json(without_python_numbers(text));
+    } catch (const Json::exception&) {
+      fail("not valid JSON (" + reason(first) + ")", "give a whole config.json");
+    }
+  }
+  if (!document->root.is_object()) fail("valid JSON, but no object", "give a model's config.json");
+  const void* node = &document->root;
+  return {std::move(document), node, "", ""};
+}
+
+Config Config::empty() {
+  return parse("{\"\":0}");
+}
+
+Config Config::with_class(std::string_view model_type) const {
+  Config out = *this;
+  out.class_ = model_type;
+  return out;
+}
+
+bool Config::contains(std::string_view key) const {
+  return as_json(node_).contains(key);
+}
+
+bool Config::is_null(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_null();
+}
+
+bool Config::has(std::string_view key) const {
+  return contains(key) && !is_null(key);
+}
+
+bool Config::is_object(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_object();
+}
+
+bool Config::is_list(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_array();
+}
+
+bool Config::is_string(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_string();
+}
+
+bool Config::is_number(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_number();
+}
+
+bool Config::is_bool(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_boolean();
+}
+
+std::optional<Config::Hit> Config::look_up(std::string_view key) const {
+  const Json& object = as_json(node_);
+  const auto find = [&](std::string_view name, Origin origin) -> std::optional<Hit> {
+    const auto found = object.find(name);
+    if (found == object.end()) return std::nullopt;
+    return Hit{&*found, name, {}, origin};
+  };
+  if (auto hit = find(key, Origin::kFile)) return hit;
+  for (std::string_view rest = aliases_of(key); !rest.empty();) {
+    const auto space = rest.find(' ');
+    if (auto hit = find(rest.substr(0, space), Origin::kAlias); hit && !as_json(hit->node).is_object()) return hit;
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  if (class_.empty()) return std::nullopt;
+  if (const auto text = class_default(class_, key)) return Hit{nullptr, key, *text, Origin::kClassDefault};
+  for (std::string_view rest = aliases_of(key); !rest.empty();) {
+    const auto space = rest.find(' ');
+    const std::string_view alias = rest.substr(0, space);
+    if (const auto text = class_default(class_, alias)) return Hit{nullptr, alias, *text, Origin::kClassDefault};
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return std::nullopt;
+}
+
+void Config::record(std::string_view key, std::string_view text, Origin origin) const {
+  if (origin == Origin::kFile || origin == Origin::kAlias) {
+    if (document_->was_read(node_, key)) return;
+    document_->read.emplace_back(node_, std::string(key));
+  }
+  const std::string full = path_ + std::string(key);
+  for (const ConfigFact& fact : document_->facts)
+    if (fact.key == full) return;
+  document_->facts.push_back({full, std::string(text), origin});
+}
+
+void Config::wrong(std::string_view key, std::string_view got, std::string_view wanted) const {
+  fail("\"" + path_ + std::string(key) + "\" is " + one_line(got, 60) + ", not " + std::string(wanted),
+       "correct the config");
+}
+
+std::optional<std::uint64_t> Config::find_count(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit) return std::nullopt;
+  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
+  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
+  record(hit->key, text_of(value), hit->origin);
+  if (value.is_null()) return std::nullopt;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() < kMaxCount) return value.get<std::uint64_t>();
+  // Some tools write 4096.0; that is a whole number all the same.
+  if (value.is_number_float()) {
+    const double real = value.get<double>();
+    if (real >= 0 && real < 9.0e15 && real == std::floor(real)) return static_cast<std::uint64_t>(real);
+  }
+  wrong(hit->key, text_of(value), "a whole number below 2^62");
+}
+
+std::uint64_t Config::count(std::string_view key) const {
+  const auto value = find_count(key);
+  if (!value) fail("\"" + path_ + std::string(key) + "\" is missing", "a config must name it");
+  if (*value == 0) wrong(key, "0", "a positive number");
+  return *value;
+}
+
+std::uint64_t Config::count_or(std::string_view key, std::uint64_t fallback) const {
+  return find_count(key).value_or(fallback);
+}
+
+std::optional<bool> Config::find_bool(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit) return std::nullopt;
+  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
+  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
+  record(hit->key, text_of(value), hit->origin);
+  if (value.is_null()) return std::nullopt;
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= 1) return value.get<std::uint64_t>() == 1;
+  wrong(hit->key, text_of(value), "true or false");
+}
+
+std::optional<double> Config::find_real(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit) return std::nullopt;
+  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
+  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
+  record(hit->key, text_of(value), hit->origin);
+  if (value.is_null()) return std::nullopt;
+  if (value.is_number()) return value.get<double>();
+  wrong(hit->key, text_of(value), "a number");
+}
+
+std::optional<std::string> Config::find_string(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit) return std::nullopt;
+  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
+  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
+  if (!value.is_string() && !value.is_null()) return std::nullopt;
+  record(hit->key, text_of(value), hit->origin);
+  if (value.is_null()) return std::nullopt;
+  return value.get<std::string>();
+}
+
+std::optional<std::vector<std::string>> Config::strings(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit || hit->node == nullptr || !as_json(hit->node).is_array()) return std::nullopt;
+  const Json& list = as_json(hit->node);
+  record(hit->key, text_of(list), hit->origin);
+  std::vector<std::string> out;
+  for (const Json& item : list) {
+    if (!item.is_string()) wrong(hit->key, "a list that holds " + text_of(item), "a list of words");
+    out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+std::optional<std::vector<std::uint64_t>> Config::counts(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit || hit->node == nullptr || !as_json(hit->node).is_array()) return std::nullopt;
+  const Json& list = as_json(hit->node);
+  record(hit->key, text_of(list), hit->origin);
+  std::vector<std::uint64_t> out;
+  for (const Json& item : list) {
+    if (item.is_boolean()) {
+      out.push_back(item.get<bool>() ? 1 : 0);
+    } else if (item.is_number_unsigned() && item.get<std::uint64_t>() < kMaxCount) {
+      out.push_back(item.get<std::uint64_t>());
+    } else if (item.is_null()) {
+      out.push_back(0);
+    } else {
+      wrong(hit->key, "a list that holds " + text_of(item), "a list of whole numbers");
+    }
+  }
+  return out;
+}
+
+std::optional<std::vector<Config>> Config::objects(std::string_view key) const {
+  if (!is_list(key)) return std::nullopt;
+  const Json& list = as_json(node_)[std::string(key)];
+  touch(key);
+  static const Json kNothing = Json::object();
+  std::vector<Config> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_object() && !list[i].is_null())
+      wrong(key, "a list that holds " + text_of(list[i]), "a list of objects");
+    const Json* item = list[i].is_object() ? &list[i] : &kNothing;
+    out.push_back(Config(document_, item, path_ + std::string(key) + "[" + std::to_string(i) + "].", ""));
+  }
+  return out;
+}
+
+std::optional<std::size_t> Config::list_size(std::string_view key) const {
+  if (!is_list(key)) return std::nullopt;
+  return as_json(node_).find(key)->size();
+}
+
+std::optional<Config> Config::list_item(std::string_view key, std::size_t index) const {
+  const auto found = as_json(node_).find(key);
+  if (found == as_json(node_).end() || !found->is_array() || index >= found->size()) return std::nullopt;
+  touch(key);
+  // Wrap the element so that it can be asked for by name.
+  auto wrapped = std::make_shared<Document>();
+  wrapped->root = Json{{std::string(key), (*found)[index]}};
+  const void* node = &wrapped->root;
+  return Config(std::move(wrapped), node, path_, "");
+}
+
+std::optional<Config> Config::child(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  if (found == as_json(node_).end() || !found->is_object()) return std::nullopt;
+  return Config(document_, &*found, path_ + std::string(key) + ".", "");
+}
+
+std::vector<std::string> Config::keys() const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : as_json(node_).items()) out.push_back(key);
+  return out;
+}
+
+void Config::derived(std::string_view key, std::uint64_t value) const {
+  record(key, std::to_string(value), Origin::kDerived);
+}
+
+void Config::derived(std::string_view key, std::string_view value) const {
+  record(key, text_of(Json(std::string(value))), Origin::kDerived);
+}
+
+void Config::touch(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  if (found != as_json(node_).end()) record(key, text_of(*found), Origin::kFile);
+}
+
+const std::vector<ConfigFact>& Config::facts() const {
+  return document_->facts;
+}
+
+std::vector<std::string> Config::unread() const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : as_json(node_).items())
+    if (!is_empty_value(value) && !document_->was_read(node_, key)) out.push_back(key);
+  return out;
+}
+
+}  // namespace kvplan

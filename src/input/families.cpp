@@ -1,0 +1,135 @@
+#include "input/families.h"
+
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::array kFamilies{
+    Family{
+        "plain",
+        "llama code_llama yi internlm internlm2 internlm3 arcee seed_oss granite granitemoe granitemoeshared "
+        "exaone helium hyperclovax apertus olmo olmo2 olmoe flex_olmo stablelm stablelm_epoch nemotron phi persimmon "
+        "ernie4_5 ernie4_5_moe ernie4_5_vl_moe_text glm glm4 glm4_moe glm4v_text glm4v_moe_text glm_ocr_text "
+        "glm_image_text solar solar_open hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text hy_v3 jais jais2 bitnet "
+        "cohere "
+        "minimax_m2 nanochat diffllama qwen baichuan deepseek bailing_moe bailing_moe_v2 ministral3 xglm biogpt aquila "
+        "gpt2 gptj codegen gpt_neox gpt_neox_japanese opt bloom ctrl xverse orion minicpm minicpmv klear telechat "
+        "telechat2 telechat3 aria_text emu3_text_model fuyu chameleon openai-gpt gemma doge jetmoe cpmant csm moshi "
+        "kimi_vl_text grok-1 grok arctic skywork decilm smollm phi3small dream llada pangu paddleocr_vl_text "
+        "granite_speech gpt-sw3 mixformer-sequential qwen2_audio_text idefics cohere_compass_text "
+        "qwen2_5_omni_talker qwen3_omni_moe_talker_text",
+        read_plain},
+    Family{"windowed",
+           "mistral mistral3_text ministral mixtral phi3 phimoe phi4_multimodal phi3_v starcoder2 gemma2 vaultgemma "
+           "gemma3_text t5gemma2_text cohere2 cohere2_moe olmo3 cwm exaone4 exaone_moe afmoe gpt_oss granite_swa "
+           "granitemoe_swa "
+           "laguna mellum modernbert-decoder gpt_neo smollm3 voxtral_realtime_text diffusion_gemma_text "
+           "muse_glimmer_text plamo3",
+           read_windowed},
+    Family{"qwen",
+           "mimo qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text qwen3 qwen3_moe "
+           "qwen3_vl_text "
+           "qwen3_vl_moe_text qwen3_omni_moe_text dots1 internvl_chat_text minicpmo qwen3_asr_text",
+           read_qwen},
+    Family{"llama4", "llama4_text llama4", read_llama4},
+    Family{"gemma3n", "gemma3n_text", read_gemma3n},
+    Family{"gemma4", "gemma4_text gemma4_unified_text", read_gemma4},
+    Family{"mimo_v2", "mimo_v2_flash mimo_v2", read_mimo_v2},
+    Family{"step3p5", "step3p5 step3p7 step3_text", read_step3p5},
+    Family{"nemotron-nas", "nemotron-nas deci", read_nemotron_nas},
+    Family{"openelm", "openelm", read_openelm},
+    Family{"falcon", "falcon refinedweb refinedwebmodel", read_falcon},
+    Family{"gpt_bigcode", "gpt_bigcode", read_gpt_bigcode},
+    Family{"attn_config", "mpt dbrx", read_attn_config},
+    Family{"chatglm", "chatglm", read_chatglm},
+    Family{"cross_layer", "hunyuan hunyuan_large hunyuan_moe afm7 afm", read_cross_layer},
+    Family{"phi4flash", "phi4flash sambay", read_phi4flash},
+    Family{
+        "mla",
+        "deepseek_v2 deepseek_v3 deepseek_vl_v2 deepseek_ocr2_text kimi_k2 kimi_k25 glm4_moe_lite minicpm3 youtu axk1 "
+        "mistral4 pangu_ultra_moe deepseek_mtp",
+        read_mla},
+    Family{"sparse_mla", "deepseek_v32 glm_moe_dsa axk2", read_sparse_mla},
+    Family{"longcat", "longcat_flash longcat_flash_ngram longcat_next", read_longcat},
+    Family{"deepseek_v4", "deepseek_v4 deepseek_ref", read_deepseek_v4},
+    Family{"minimax_m3", "minimax_m3_vl_text minimax_m3", read_minimax_m3},
+    Family{"gated_delta_net", "qwen3_next qwen3_5_text qwen3_5_moe_text olmo_hybrid", read_gated_delta_net},
+    Family{"kimi_linear", "kimi_linear kimi_k3", read_kimi_linear},
+    Family{"lightning", "minimax minimax_text_01 minimax_m1 bailing_moe_linear bailing_moe_v2_linear bailing_hybrid",
+           read_lightning},
+    Family{"mamba", "mamba falcon_mamba", read_mamba},
+    Family{"mamba2", "mamba2", read_mamba2_model},
+    Family{"jamba", "jamba", read_jamba},
+    Family{"mamba2_hybrid", "bamba granitemoehybrid nemotron_h nemotron_h_puzzle plamo2", read_mamba2_hybrid},
+    Family{"zamba", "zamba", read_zamba},
+    Family{"zamba2", "zamba2", read_zamba2},
+    Family{"falcon_h1", "falcon_h1", read_falcon_h1},
+    Family{"hymba", "hymba", read_hymba},
+    Family{"lfm2", "lfm2 lfm2_moe", read_lfm2},
+    Family{"recurrent_gemma", "recurrent_gemma", read_recurrent_gemma},
+    Family{"rwkv", "rwkv rwkv5 rwkv6 rwkv6qwen2 rwkv7 arwkv7", read_rwkv},
+    Family{"xlstm", "xlstm", read_xlstm},
+    Family{"mllama", "mllama_text_model", read_mllama},
+    Family{"encoder_decoder",
+           "t5 mt5 umt5 longt5 switch_transformers ul2 bart mbart plbart mvp pegasus pegasus_x marian m2m_100 nllb-moe "
+           "blenderbot blenderbot-small whisper speech_to_text moonshine t5gemma t5_gemma_module fsmt bigbird_pegasus",
+           read_encoder_decoder},
+    Family{"looped", "hrm_text iquestloopcoder ouro", read_looped},
+};
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::string_view rest = words; !rest.empty();) {
+    const auto space = rest.find(' ');
+    if (rest.substr(0, space) == word) return true;
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return false;
+}
+
+// Letters and digits alone, in lower case: "DeepseekV4" and "deepseek_v4" are the same word.
+std::string folded(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+}  // namespace
+
+std::span<const Family> families() {
+  return kFamilies;
+}
+
+const Family* find_family(std::string_view model_type) {
+  std::string lower;
+  for (const char c : model_type) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const Family& family : kFamilies)
+    if (has_word(family.model_types, lower)) return &family;
+  return nullptr;
+}
+
+std::string_view model_type_of(std::string_view architecture) {
+  for (const std::string_view suffix : {"ForConditionalGeneration", "ForCausalLM", "LMHeadModel", "Model"}) {
+    if (!architecture.ends_with(suffix)) continue;
+    architecture.remove_suffix(suffix.size());
+    break;
+  }
+  const std::string wanted = folded(architecture);
+  if (wanted.empty()) return {};
+  for (const Family& family : kFamilies) {
+    for (std::string_view rest = family.model_types; !rest.empty();) {
+      const auto space = rest.find(' ');
+      const std::string_view type = rest.substr(0, space);
+      if (folded(type) == wanted || folded(type) == wanted + "text") return type;
+      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+    }
+  }
+  return {};
+}
+
+}  // namespace kvplan

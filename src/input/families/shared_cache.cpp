@@ -1,0 +1,78 @@
+// Decoders in which a layer reads another layer's cache, or keeps more caches than it has layers of weights.
+#include "input/families.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+// Hunyuan Large: with use_cla only every cla_share_factor-th layer holds K and V. AFM: the last num_kv_reuse_layers
+// read the last cache before them.
+void read_cross_layer(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(reader.text);
+  const std::uint64_t factor =
+      reader.text.flag("use_cla", false) ? reader.text.count_or("cla_share_factor", 1) : std::uint64_t{1};
+  if (factor == 0) fail("\"cla_share_factor\" is 0", "correct the config");
+  const std::uint64_t reuse = reader.text.count_or("num_kv_reuse_layers", 0);
+  if (reuse >= layers) fail("\"num_kv_reuse_layers\" leaves no layer with a cache", "correct the config");
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const std::uint64_t source = i >= layers - reuse ? layers - reuse - 1 : i - i % factor;
+    if (source == i)
+      reader.model.layers.push_back({{FullAttention{heads}}});
+    else
+      reader.model.layers.push_back({{Shared{source, heads, Tokens(0)}}});
+  }
+}
+
+// SambaY: the first half alternates Mamba and sliding windows and ends in one full layer; the second half reads that
+// layer's cache, and its gated memory units keep nothing.
+void read_phi4flash(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const std::uint64_t step = reader.text.count_or("mb_per_layer", 2);
+  if (step == 0) fail("\"mb_per_layer\" is 0", "correct the config");
+  const Heads heads = read_heads(reader.text);
+  const Ssm ssm = read_mamba1(reader.text);
+  // sliding_window may be one number or one for each layer, null where the layer does not slide.
+  const auto windows = reader.text.counts("sliding_window");
+  const Tokens window = windows ? Tokens(0) : Tokens(reader.text.count_or("sliding_window", 512));
+  const std::uint64_t middle = layers / 2;
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const bool recurrent = i % step == 0;
+    if (i >= middle + 2) {
+      if (recurrent)
+        reader.model.layers.push_back({{None{}}});
+      else
+        reader.model.layers.push_back({{Shared{middle + 1, heads, Tokens(0)}}});
+    } else if (recurrent) {
+      reader.model.layers.push_back({{ssm}});
+    } else {
+      const Tokens own = windows && i < windows->size() ? Tokens((*windows)[i]) : i < middle ? window : Tokens(0);
+      reader.model.layers.push_back({{attention_mixer(reader, Label::kSliding, heads, own)}});
+    }
+  }
+}
+
+// Looped models run their layers several times, and each pass has a cache of its own.
+void read_looped(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(reader.text);
+  const std::string_view type = reader.text.class_name();
+  if (type == "iquestloopcoder") {
+    // The second loop mixes in a window over the first loop's keys.
+    const Tokens window(reader.text.count_or("loop_window_size", 64));
+    const std::uint64_t loops = reader.text.count_or("loop_num", 2);
+    for (std::uint64_t loop = 0; loop < loops; ++loop)
+      for (std::uint64_t i = 0; i < layers; ++i)
+        reader.model.layers.push_back(
+            {{loop == 0 ? Mixer(FullAttention{heads}) : Mixer(SlidingWindow{heads, window})}});
+    return;
+  }
+  std::uint64_t passes = reader.text.count_or("total_ut_steps", 0);
+  if (passes == 0)
+    passes = checked_mul(reader.text.count_or("H_cycles", 2), reader.text.count_or("L_cycles", 2),
+                         "the passes of a looped model");
+  if (passes == 0 || passes > 64) fail("a looped model of " + std::to_string(passes) + " passes", "correct the config");
+  for (std::uint64_t i = 0; i < checked_mul(layers, passes, "the caches of a looped model"); ++i)
+    reader.model.layers.push_back({{FullAttention{heads}}});
+}
+
+}  // namespace kvplan

@@ -1,0 +1,213 @@
+// State space models, alone and beside attention, and the other recurrences of fixed size.
+#include <algorithm>
+#include <cmath>
+
+#include "input/families.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+void read_mamba(Reader& reader) {
+  const Ssm ssm = read_mamba1(reader.text);
+  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{ssm}});
+}
+
+// Mamba 2 alone: num_heads and head_dim are the mixer's.
+void read_mamba2_model(Reader& reader) {
+  const Config& text = reader.text;
+  Ssm ssm;
+  ssm.d_state = text.count_or("state_size", 128);
+  ssm.conv_kernel = text.count_or("conv_kernel", 4);
+  ssm.n_groups = text.count_or("n_groups", 1);
+  ssm.head_dim = text.count_or("head_dim", 64);
+  const double inner = text.find_real("expand").value_or(2.0) * static_cast<double>(text.count("hidden_size"));
+  if (!(inner >= 1 && inner < 1e12) || ssm.head_dim == 0) fail("\"expand\" is out of range", "correct the config");
+  const std::uint64_t derived_heads = static_cast<std::uint64_t>(inner) / ssm.head_dim;
+  ssm.num_heads = text.contains("num_heads") ? text.count("num_heads") : derived_heads;
+  ssm.d_inner = checked_mul(ssm.num_heads, ssm.head_dim, "the inner width of a Mamba layer");
+  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{ssm}});
+}
+
+// Jamba: Mamba 1, and attention where i % attn_layer_period == attn_layer_offset.
+void read_jamba(Reader& reader) {
+  read_hybrid(reader, {}, read_mamba1(reader.text));
+}
+
+// Bamba, Granite 4, Nemotron-H, PLaMo-2: Mamba 2 and attention in turn, by a list or a word of letters.
+void read_mamba2_hybrid(Reader& reader) {
+  const Config& text = reader.text;
+  const std::string_view type = text.class_name();
+  if (type == "plamo2") {
+    // Heads of their own name; the convolution runs over x only; every mamba_step-th layer attends.
+    Ssm ssm;
+    ssm.d_state = text.count_or("mamba_d_state", 64);
+    ssm.conv_kernel = text.count_or("mamba_d_conv", 4);
+    ssm.num_heads = text.count("mamba_num_heads");
+    ssm.head_dim = text.count("hidden_size_per_head");
+    ssm.d_inner = checked_mul(ssm.num_heads, ssm.head_dim, "the inner width of a Mamba layer");
+    ssm.conv_over_groups = false;
+    const std::uint64_t layers = reader.num_layers();
+    const std::uint64_t step = text.count_or("mamba_step", 2);
+    Heads heads = read_heads(text);
+    const Tokens window = read_window(text);
+    const bool mamba = text.flag("mamba_enabled", true);
+    for (std::uint64_t i = 0; i < layers; ++i) {
+      // As its code has it: short models attend in the last layer only.
+      const bool attends = !mamba || step == 0 || (layers <= step / 2 ? i == layers - 1 : i % step == step / 2);
+      if (!attends)
+        reader.model.layers.push_back({{ssm}});
+      else
+        reader.model.layers.push_back({{attention_mixer(reader, Label::kSliding, heads, window)}});
+    }
+    return;
+  }
+  // A Granite model of attention layers alone carries Mamba keys all the same; that is fine: no layer uses them.
+  PatternRule rule;
+  if (type == "granitemoehybrid" && !text.contains("layer_types"))
+    rule = {PatternRule::Default::kWindowEverywhere, 0, false, Label::kRecurrent, ""};
+  read_hybrid(reader, rule, read_mamba2(text));
+}
+
+namespace {
+// Zamba's shared attention block is 2 * hidden_size wide, so its heads are twice as wide as usual.
+Heads zamba_heads(const Config& text) {
+  Heads heads;
+  heads.num_heads = text.count("num_attention_heads");
+  heads.num_kv_heads = text.contains("num_key_value_heads") ? text.count("num_key_value_heads") : heads.num_heads;
+  const std::uint64_t twice = checked_mul(text.count("hidden_size"), 2, "the width of the shared block");
+  heads.head_dim = text.count_or("attention_head_dim", twice / heads.num_heads);
+  heads.v_head_dim = heads.head_dim;
+  check_heads(heads);
+  return heads;
+}
+
+// Mamba in every layer; hybrid layers run the shared attention block besides, with a cache of their own.
+void push_zamba(Reader& reader, const std::vector<Label>& labels, const Ssm& ssm) {
+  const Heads heads = zamba_heads(reader.text);
+  for (const Label label : labels) {
+    Layer layer{{ssm}};
+    if (label == Label::kHybrid || label == Label::kFull)
+      layer.mixers.insert(layer.mixers.begin(), FullAttention{heads});
+    reader.model.layers.push_back(std::move(layer));
+  }
+}
+}  // namespace
+
+void read_zamba(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  // Version 1 spells "m" and "g" as mamba and hybrid, from attn_layer_offset on every attn_layer_period-th.
+  std::vector<Label> labels;
+  if (reader.text.is_list("layers_block_type") || reader.text.is_list("layer_types")) {
+    labels = layer_labels(reader.text, layers, {});
+  } else {
+    const std::uint64_t period = std::max<std::uint64_t>(1, reader.text.count_or("attn_layer_period", 6));
+    const std::uint64_t offset = reader.text.count_or("attn_layer_offset", 4);
+    // The class builds [mamba, mamba, hybrid] and then a hybrid layer every `period` from `offset` on.
+    labels.assign(layers, Label::kRecurrent);
+    if (layers > 2) labels[2] = Label::kHybrid;
+    for (std::uint64_t i = 3; i < layers; ++i)
+      if (i % period == offset % period) labels[i] = Label::kHybrid;
+  }
+  push_zamba(reader, labels, read_mamba1(reader.text));
+}
+
+void read_zamba2(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  std::vector<Label> labels;
+  if (reader.text.is_list("layers_block_type") || reader.text.is_list("layer_types")) {
+    labels = layer_labels(reader.text, layers, {});
+    reader.text.counts("hybrid_layer_ids");
+  } else {
+    labels.assign(layers, Label::kRecurrent);
+    for (const std::uint64_t i : reader.text.counts("hybrid_layer_ids").value_or(std::vector<std::uint64_t>{}))
+      if (i < layers) labels[i] = Label::kHybrid;
+  }
+  push_zamba(reader, labels, read_mamba2(reader.text));
+}
+
+// Falcon-H1: attention and Mamba 2 side by side in every layer; the inner width is mamba_d_ssm.
+void read_falcon_h1(Reader& reader) {
+  Ssm ssm = read_mamba2(reader.text);
+  if (const auto inner = reader.text.find_count("mamba_d_ssm"); inner && *inner > 0) {
+    if (*inner % ssm.num_heads != 0) fail("\"mamba_d_ssm\" is no multiple of mamba_n_heads", "correct the config");
+    ssm.d_inner = *inner;
+    ssm.head_dim = *inner / ssm.num_heads;
+  }
+  read_hybrid(reader, {PatternRule::Default::kWindowEverywhere, 0, false, Label::kHybrid, ""}, ssm);
+}
+
+// Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share their keys and values.
+void read_hymba(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Config& text = reader.text;
+  const Ssm ssm = read_mamba1(text);
+  const Heads heads = read_heads(text);
+  const Tokens window = read_window(text);
+  std::vector<bool> global(layers, window == Tokens(0));
+  for (const std::uint64_t i : text.counts("global_attn_idx").value_or(std::vector<std::uint64_t>{}))
+    if (i < layers) global[i] = true;
+  // kv_reuse_group lists groups of layers; the first of each holds the cache.
+  std::vector<std::uint64_t> source(layers);
+  for (std::uint64_t i = 0; i < layers; ++i) source[i] = i;
+  for (std::size_t g = 0; g < text.list_size("kv_reuse_group").value_or(0); ++g) {
+    const auto group = text.list_item("kv_reuse_group", g)->counts("kv_reuse_group");
+    if (!group || group->empty()) continue;
+    for (const std::uint64_t i : *group)
+      if (i < layers && group->front() < layers) source[i] = group->front();
+  }
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    Layer layer;
+    if (source[i] != i)
+      layer.mixers.push_back(Shared{source[i], heads, global[i] ? Tokens(0) : window});
+    else
+      layer.mixers.push_back(attention_mixer(reader, global[i] ? Label::kFull : Label::kSliding, heads, window));
+    layer.mixers.push_back(ssm);
+    reader.model.layers.push_back(std::move(layer));
+  }
+}
+
+// LFM2: short convolutions between layers of grouped-query attention.
+void read_lfm2(Reader& reader) {
+  const ShortConv conv{reader.text.count("hidden_size"), reader.text.count_or("conv_L_cache", 3)};
+  if (conv.conv_kernel == 0) fail("\"conv_L_cache\" is 0", "correct the config");
+  read_hybrid(reader, {}, conv);
+}
+
+// Griffin: two recurrent layers, then one with a window.
+void read_recurrent_gemma(Reader& reader) {
+  const Config& text = reader.text;
+  const std::uint64_t layers = reader.num_layers();
+  RgLru lru;
+  lru.width = text.count_or("lru_width", text.count("hidden_size"));
+  if (lru.width == 0) lru.width = text.count("hidden_size");
+  lru.conv_kernel = text.count_or("conv1d_width", 4);
+  lru.num_heads = text.count("num_attention_heads");
+  if (text.is_list("block_types") || text.is_list("layer_types")) return read_hybrid(reader, {}, lru);
+  const Heads heads = read_heads(text);
+  const Tokens window = read_window(text);
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    if (i % 3 == 2)
+      reader.model.layers.push_back({{attention_mixer(reader, Label::kSliding, heads, window)}});
+    else
+      reader.model.layers.push_back({{lru}});
+  }
+}
+
+void read_rwkv(Reader& reader) {
+  const Config& text = reader.text;
+  const std::string_view type = text.class_name();
+  Rwkv rwkv;
+  rwkv.version = type == "rwkv" ? 4 : type == "rwkv5" ? 5 : type.find('6') != std::string_view::npos ? 6 : 7;
+  rwkv.hidden_size = text.count("hidden_size");
+  if (const auto width = text.find_count("attention_hidden_size"); width && *width > 0 && rwkv.version < 7)
+    rwkv.hidden_size = *width;
+  rwkv.token_shifts = type == "rwkv6qwen2" || type == "arwkv7" ? 1 : 2;
+  if (rwkv.version > 4) {
+    rwkv.head_dim = text.count_or("head_dim", 64);
+    if (rwkv.head_dim == 0 || rwkv.hidden_size % rwkv.head_dim != 0)
+      fail("\"head_dim\" does not divide the hidden size", "correct the config");
+  }
+  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{rwkv}});
+}
+
+}  // namespace kvplan

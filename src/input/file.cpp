@@ -1,0 +1,73 @@
+#include "input/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ > 2) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::string drain(int fd, std::size_t hint, std::size_t limit) {
+  std::string out;
+  out.reserve(hint);
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(std::string("cannot be read (") + std::strerror(errno) + ")", "check the file");
+    if (got == 0) return out;
+    if (out.size() + static_cast<std::size_t>(got) > limit)
+      fail("larger than " + std::to_string(limit >> 20) + " MiB", "a model's config.json is 3 MB at most");
+    out.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, std::size_t limit) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) fail(std::string("cannot be opened (") + std::strerror(errno) + ")", "check the path");
+  struct stat status {};
+  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+    if (static_cast<std::size_t>(status.st_size) > limit)
+      fail("larger than " + std::to_string(limit >> 20) + " MiB", "a model's config.json is 3 MB at most");
+    return drain(file.get(), static_cast<std::size_t>(status.st_size), limit);
+  }
+  return drain(file.get(), 0, limit);
+}
+
+std::string read_stdin(std::size_t limit) {
+  return drain(STDIN_FILENO, 0, limit);
+}
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0;
+}
+
+}  // namespace kvplan

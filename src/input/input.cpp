@@ -1,0 +1,85 @@
+#include "input/input.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "input/file.h"
+#include "input/gguf_model.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool looks_local(std::string_view argument) {
+  return argument.empty() || argument.front() == '.' || argument.front() == '/' || argument.front() == '~' ||
+         argument.ends_with(".json") || argument.ends_with(".gguf") || exists(std::string(argument));
+}
+
+// Names of the directory's entries that end in `suffix`, sorted.
+std::vector<std::string> entries(const std::string& directory, std::string_view suffix) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    if (it->path().filename().string().ends_with(suffix)) out.push_back(it->path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string quant_config_beside(const std::string& directory) {
+  const std::string path = directory + "/hf_quant_config.json";
+  return exists(path) ? read_file(path) : std::string();
+}
+
+ModelSpec load_directory(const std::string& directory, const ReadOptions& options) {
+  const std::string config = directory + "/config.json";
+  if (exists(config)) return read_config(read_file(config), quant_config_beside(directory), directory, options);
+  const std::vector<std::string> ggufs = entries(directory, ".gguf");
+  if (ggufs.empty()) fail("the directory holds no config.json and no *.gguf", "give a model's directory");
+  return load_gguf(ggufs.front(), options);
+}
+
+}  // namespace
+
+ModelSpec load_model(const std::string& argument, const ReadOptions& options) {
+  try {
+    if (argument == "-") return read_config(read_stdin(), "", "-", options);
+    if (!looks_local(argument))
+      fail(Exit::kHub, "no such file, and Hub ids are not looked up yet", "download its config.json and give the path");
+    if (is_directory(argument)) return load_directory(argument, options);
+    if (argument.ends_with(".gguf")) return load_gguf(argument, options);
+    return read_config(read_file(argument), "", argument, options);
+  } catch (Error& error) {
+    error.set_source(argument.empty() ? "MODEL" : argument == "-" ? "standard input" : argument);
+    throw;
+  }
+}
+
+std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet) {
+  std::vector<std::string> out;
+  is_fleet = arguments.size() > 1;
+  for (const std::string& argument : arguments) {
+    if (!is_directory(argument) || exists(argument + "/config.json") || !entries(argument, ".gguf").empty()) {
+      out.push_back(argument);
+      continue;
+    }
+    // A directory of configs, and of directories that hold one each.
+    std::vector<std::string> found = entries(argument, ".json");
+    for (const std::string& entry : entries(argument, ""))
+      if (is_directory(entry) && exists(entry + "/config.json")) found.push_back(entry);
+    std::sort(found.begin(), found.end());
+    if (found.empty()) {
+      Error error(Exit::kBadInput, "the directory holds no config.json, no *.gguf and no *.json",
+                  "give a model's directory");
+      error.set_source(argument);
+      throw error;
+    }
+    is_fleet = true;
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
+}  // namespace kvplan

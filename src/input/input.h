@@ -1,0 +1,32 @@
+// From what a user names (a file, a directory, standard input) to a ModelSpec.
+#ifndef KVPLAN_INPUT_INPUT_H_
+#define KVPLAN_INPUT_INPUT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formulas/model.h"
+
+namespace kvplan {
+
+struct ReadOptions {
+  bool assume = false;  // plan an unknown architecture from its fields, with a warning
+};
+
+// The text of a config.json (and of the hf_quant_config.json beside it; "" for none) as a model. No files, no
+// network: what tests and fuzzers call. Throws Error.
+ModelSpec read_config(std::string_view text, std::string_view hf_quant_config, std::string_view source,
+                      const ReadOptions& options);
+
+// MODEL as the command line has it: a config.json, a directory with one, a *.gguf, "-". Throws Error with the
+// source set.
+ModelSpec load_model(const std::string& argument, const ReadOptions& options);
+
+// What MODEL arguments stand for: a directory without a model of its own becomes the configs in it, in name order.
+// `is_fleet` is set where the answer is a list even with one entry. Throws Error for a directory with nothing.
+std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_INPUT_INPUT_H_

@@ -1,0 +1,201 @@
+#include "input/reader.h"
+
+#include <cmath>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+void Reader::warn(std::string_view code, std::string message) const {
+  model.notes.push_back({NoteLevel::kWarning, std::string(code), std::move(message)});
+}
+
+void Reader::inform(std::string_view code, std::string message) const {
+  model.notes.push_back({NoteLevel::kInfo, std::string(code), std::move(message)});
+}
+
+void check_heads(const Heads& heads) {
+  if (heads.num_heads == 0 || heads.num_kv_heads == 0 || heads.head_dim == 0)
+    fail("the heads are " + std::to_string(heads.num_heads) + ", the KV heads " + std::to_string(heads.num_kv_heads) +
+             ", head_dim " + std::to_string(heads.head_dim),
+         "all must be positive: check num_attention_heads, num_key_value_heads and head_dim");
+  if (heads.num_kv_heads > heads.num_heads || heads.num_heads % heads.num_kv_heads != 0)
+    fail("\"num_key_value_heads\" is " + std::to_string(heads.num_kv_heads) + ", which does not divide " +
+             std::to_string(heads.num_heads) + " heads",
+         "correct num_key_value_heads or num_attention_heads");
+}
+
+std::uint64_t Reader::num_layers() const {
+  // Nemotron-H may leave the number out: its pattern says it.
+  const Config bare = text.with_class("");
+  if (!bare.find_count("num_hidden_layers")) {
+    std::uint64_t named = 0;
+    for (const std::string_view key : {"layers_block_type", "layer_types"})
+      if (named == 0) named = text.list_size(key).value_or(0);
+    if (named == 0 && text.is_string("hybrid_override_pattern"))
+      for (const char letter : *text.find_string("hybrid_override_pattern")) named += letter == '|' ? 0 : 1;
+    if (named > 0) {
+      text.derived("num_hidden_layers", named);
+      return named;
+    }
+  }
+  return text.count("num_hidden_layers");
+}
+
+namespace {
+std::uint64_t derived_head_dim(const Config& config, std::uint64_t num_heads) {
+  const std::uint64_t hidden_size = config.count("hidden_size");
+  if (num_heads == 0 || hidden_size < num_heads)
+    fail("\"num_attention_heads\" is " + std::to_string(num_heads) + " over a hidden_size of " +
+             std::to_string(hidden_size),
+         "correct the config, or name head_dim");
+  config.derived("head_dim", hidden_size / num_heads);
+  return hidden_size / num_heads;
+}
+
+std::uint64_t positive(const Config& config, std::string_view key, std::optional<std::uint64_t> value) {
+  if (value && *value == 0)
+    fail("\"" + config.path() + std::string(key) + "\" is 0, not a positive number", "correct the config");
+  return *value;
+}
+}  // namespace
+
+Heads read_heads(const Config& config) {
+  Heads heads;
+  heads.num_heads = config.count("num_attention_heads");
+  const auto kv = config.find_count("num_key_value_heads");
+  heads.num_kv_heads = kv ? positive(config, "num_key_value_heads", kv) : heads.num_heads;
+  const auto dim = config.find_count("head_dim");
+  heads.head_dim = dim && *dim > 0 ? *dim : derived_head_dim(config, heads.num_heads);
+  const auto value_dim = config.find_count("v_head_dim");
+  heads.v_head_dim = value_dim && *value_dim > 0 ? *value_dim : heads.head_dim;
+  check_heads(heads);
+  return heads;
+}
+
+Heads read_heads(const Config& config, const HeadKeys& keys, const Heads& base) {
+  const auto pick = [&](std::string_view key, std::uint64_t fallback) {
+    const auto value = key.empty() ? std::nullopt : config.find_count(key);
+    return value && *value > 0 ? *value : fallback;
+  };
+  Heads heads;
+  heads.num_heads = pick(keys.num_heads, base.num_heads);
+  heads.num_kv_heads = pick(keys.num_kv_heads, base.num_kv_heads);
+  heads.head_dim = pick(keys.head_dim, base.head_dim);
+  const bool same = base.v_head_dim == base.head_dim;
+  heads.v_head_dim = pick(keys.v_head_dim, same ? heads.head_dim : base.v_head_dim);
+  check_heads(heads);
+  return heads;
+}
+
+Tokens read_window(const Config& config) {
+  return Tokens(config.count_or("sliding_window", 0));
+}
+
+Heads layer_heads(const Config& config, std::uint64_t layer, const Heads& heads) {
+  const auto all = config.child("per_layer_config");
+  if (!all) return heads;
+  config.touch("per_layer_config");
+  const auto own = all->child(std::to_string(layer));
+  if (!own) return heads;
+  return read_heads(*own, {"num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"}, heads);
+}
+
+Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
+  const Tokens longest = reader.model.max_model_len;
+  const bool covers = window == Tokens(0) || (longest > Tokens(0) && window >= longest);
+  switch (label) {
+    case Label::kSliding:
+    case Label::kHybridSliding:
+      if (covers) return FullAttention{heads};
+      return SlidingWindow{heads, window};
+    case Label::kChunked: {
+      const Tokens chunk(reader.text.count_or("attention_chunk_size", 8192));
+      if (chunk == Tokens(0) || (longest > Tokens(0) && chunk >= longest)) return FullAttention{heads};
+      return Chunked{heads, chunk};
+    }
+    case Label::kSink: {
+      const Tokens sink(reader.text.count_or("attention_sink_size", 0));
+      return AttentionSink{heads, sink, window};
+    }
+    default: return FullAttention{heads};
+  }
+}
+
+void read_decoder(Reader& reader, const PatternRule& rule) {
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(reader.text);
+  const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
+  const Tokens window = read_window(reader.text);
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
+      fail(Exit::kUnknownArchitecture,
+           "\"" + reader.model.model_type + "\" has recurrent layers that kvplan has no rule for",
+           "open an issue with the config; --assume cannot size an unknown state");
+    if (labels[i] == Label::kNone)
+      reader.model.layers.push_back({{None{}}});
+    else
+      reader.model.layers.push_back({{attention_mixer(reader, labels[i], layer_heads(reader.text, i, heads), window)}});
+  }
+}
+
+Ssm read_mamba1(const Config& config) {
+  Ssm ssm;
+  ssm.version = Ssm::Version::kMamba1;
+  const std::uint64_t hidden_size = config.count("hidden_size");
+  const double expand = config.find_real("expand").value_or(2.0);
+  if (!(expand > 0 && expand <= 1024)) fail("\"expand\" is out of range", "correct the config");
+  ssm.d_inner = static_cast<std::uint64_t>(expand * static_cast<double>(hidden_size));
+  config.derived("d_inner", ssm.d_inner);
+  ssm.d_state = config.count_or("state_size", 16);
+  ssm.conv_kernel = config.count_or("conv_kernel", 4);
+  ssm.dt_rank = config.is_string("time_step_rank") || config.is_string("mamba_dt_rank")
+                    ? ceil_div(hidden_size, 16)
+                    : config.count_or("dt_rank", ceil_div(hidden_size, 16));
+  return ssm;
+}
+
+Ssm read_mamba2(const Config& config) {
+  Ssm ssm;
+  ssm.version = Ssm::Version::kMamba2;
+  ssm.d_state = config.count_or("state_size", 128);
+  ssm.conv_kernel = config.count_or("conv_kernel", 4);
+  ssm.n_groups = config.count_or("n_groups", 1);
+  ssm.num_heads = config.count("mamba_num_heads");
+  // "auto" where the width follows from the expansion.
+  const auto head_dim = config.is_string("mamba_d_head") ? std::nullopt : config.find_count("mamba_head_dim");
+  if (head_dim && *head_dim > 0) {
+    ssm.head_dim = *head_dim;
+  } else {
+    const double expand = config.find_real("expand").value_or(2.0);
+    if (!(expand > 0 && expand <= 1024)) fail("\"expand\" is out of range", "correct the config");
+    const auto inner = static_cast<std::uint64_t>(expand * static_cast<double>(config.count("hidden_size")));
+    ssm.head_dim = inner / ssm.num_heads;
+  }
+  ssm.d_inner = checked_mul(ssm.num_heads, ssm.head_dim, "the inner width of a Mamba layer");
+  config.derived("d_inner", ssm.d_inner);
+  return ssm;
+}
+
+void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent) {
+  const std::uint64_t layers = reader.num_layers();
+  const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
+  const Tokens window = read_window(reader.text);
+  std::optional<Heads> heads;  // a model of recurrent layers alone need not name any
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    if (labels[i] == Label::kNone) {
+      reader.model.layers.push_back({{None{}}});
+      continue;
+    }
+    if (labels[i] == Label::kRecurrent) {
+      reader.model.layers.push_back({{recurrent}});
+      continue;
+    }
+    if (!heads) heads = read_heads(reader.text);
+    Layer layer{{attention_mixer(reader, labels[i], layer_heads(reader.text, i, *heads), window)}};
+    if (labels[i] == Label::kHybrid || labels[i] == Label::kHybridSliding) layer.mixers.push_back(recurrent);
+    reader.model.layers.push_back(std::move(layer));
+  }
+}
+
+}  // namespace kvplan

@@ -1,0 +1,63 @@
+// What a family function works with: the config, the model under construction, and the readings that most families
+// share. A family decides which mixer each layer has; everything here is about fields.
+#ifndef KVPLAN_INPUT_READER_H_
+#define KVPLAN_INPUT_READER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formulas/model.h"
+#include "input/config.h"
+#include "input/pattern.h"
+
+namespace kvplan {
+
+struct Reader {
+  Config root;  // the whole file
+  Config text;  // the decoder's part of it, with its class's defaults; the root itself where nothing is nested
+  ModelSpec& model;
+
+  // num_hidden_layers and its aliases, else the length of the pattern. Error where neither is there.
+  std::uint64_t num_layers() const;
+  void warn(std::string_view code, std::string message) const;
+  void inform(std::string_view code, std::string message) const;
+};
+
+// num_heads, num_kv_heads, head_dim and v_head_dim of `config`, with the usual derivations: KV heads default to the
+// heads, head_dim to hidden_size / num_attention_heads, v_head_dim to head_dim. Error where KV heads do not divide
+// the heads.
+Heads read_heads(const Config& config);
+// The same over keys of other names; absent ones fall back to `base`.
+struct HeadKeys {
+  std::string_view num_heads, num_kv_heads, head_dim, v_head_dim;
+};
+Heads read_heads(const Config& config, const HeadKeys& keys, const Heads& base);
+void check_heads(const Heads& heads);
+
+// The window: sliding_window and its aliases. 0 where it is absent, null or zero.
+Tokens read_window(const Config& config);
+
+// A head geometry for one layer: per_layer_config {"5": {"head_dim": 512, "num_key_value_heads": 2}} over `heads`.
+Heads layer_heads(const Config& config, std::uint64_t layer, const Heads& heads);
+
+// The mixer for an attention label: full, sliding, chunked or sink. A window at or beyond the model's maximum length
+// is full attention.
+Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window);
+
+// A whole decoder of plain attention: labels from the pattern, heads the same in every layer but for overrides.
+void read_decoder(Reader& reader, const PatternRule& rule);
+
+// Mamba fields in all spellings. `hidden_size` gives the inner width where only an expansion factor is named.
+Ssm read_mamba1(const Config& config);
+Ssm read_mamba2(const Config& config);
+
+// Layers of two lists of labels: attention and a recurrent mixer, side by side in kHybrid layers.
+void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_INPUT_READER_H_
