@@ -1,3 +1,40 @@
-int main() {
-  return 0;
+// Parse, run the command, and turn whatever went wrong into one line and an exit code.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "cli/options.h"
+#include "kvplan/error.h"
+
+namespace {
+
+int run(int argc, char** argv) {
+  const auto call = kvplan::parse_command_line(argc, argv);
+  if (!call) return 0;
+  for (const kvplan::Command& command : kvplan::commands())
+    if (command.name == call->command) return command.run(*call);
+  return static_cast<int>(kvplan::Exit::kBadInput);
+}
+
+int report(const char* line, kvplan::Exit code) {
+  std::fprintf(stderr, "%s\n", line);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A closed pipe (`| head`) is the reader's choice, no error: the default action ends the process quietly.
+  std::signal(SIGPIPE, SIG_DFL);
+  try {
+    return run(argc, argv);
+  } catch (const kvplan::Error& error) {
+    return report(error.line().c_str(), error.code());
+  } catch (const std::bad_alloc&) {
+    return report("kvplan: out of memory; give a smaller input", kvplan::Exit::kBadInput);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "kvplan: internal error (%s); please report it with the input\n", error.what());
+    return static_cast<int>(kvplan::Exit::kBadInput);
+  }
 }

@@ -1,0 +1,85 @@
+// The answer: a ledger of memory per GPU, with the formula and the source of every line.
+#ifndef KVPLAN_PLAN_H_
+#define KVPLAN_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kvplan/note.h"
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+enum class Section { kWeights, kKvCache, kActivation, kRuntime };
+
+// One line of the ledger. Exact lines have low == bytes == high.
+struct LedgerLine {
+  Section part = Section::kKvCache;
+  std::string what;  // "experts", "full attention, 12 layers", "CUDA graphs"
+  Bytes bytes, low, high;
+  std::string formula;  // with the numbers put in
+  std::string source;   // config keys, engine file, log
+};
+LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source);
+
+struct GpuMemory {
+  std::uint64_t gpu = 0;
+  std::optional<Bytes> weights, kv_cache, activation, runtime;  // absent: not known, and no part of the total
+  Bytes total;
+  std::vector<LedgerLine> lines;
+};
+
+// Why an engine takes more (or less) than the architecture needs, from the logical share to the reserved bytes.
+struct GapLine {
+  std::string reason;
+  std::int64_t bytes = 0;
+};
+
+// Layers that an engine keeps in one pool.
+struct CacheGroup {
+  std::string kind;
+  std::uint64_t layers = 0;
+  std::optional<std::uint64_t> block_size;  // tokens
+  Bytes page_bytes;                         // of one layer and block
+};
+
+struct KvCachePlan {
+  Bytes bytes_per_token;            // one more token of one sequence, beyond every window
+  Bytes bytes_per_token_in_window;  // while every window still grows
+  Bytes bytes_per_sequence;         // fixed state
+  Bytes logical;                    // whole model, for the request
+  Bytes logical_per_gpu;            // the fullest GPU's share
+  Bytes reserved;                   // what the engine takes on the fullest GPU
+  Bytes reserved_total;
+  std::vector<GapLine> gap;
+  std::optional<std::uint64_t> block_size;  // of the largest group
+  std::vector<CacheGroup> groups;
+};
+
+struct Capacity {
+  Bytes kv_cache_memory;  // per GPU
+  std::optional<std::uint64_t> num_blocks;
+  std::optional<std::uint64_t> tokens;
+  double max_concurrency = 0;
+  std::uint64_t max_model_len = 0;  // the largest at the requested sequences
+  std::uint64_t max_num_seqs = 0;   // the most at the requested length
+};
+
+enum class Verdict { kFits, kDoesNotFit, kUnknown };
+
+struct VerdictReport {
+  Verdict status = Verdict::kUnknown;
+  bool close = false;  // the limit lies inside the range
+  std::string reason;
+  std::optional<std::int64_t> headroom;  // bytes left (or missing) on the fullest GPU
+};
+
+struct TotalReport {
+  Bytes bytes, low, high;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_H_

@@ -1,0 +1,74 @@
+// What the user asks for: the options of the command line as plain data. Absent means "as the engine chooses".
+#ifndef KVPLAN_REQUEST_H_
+#define KVPLAN_REQUEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kvplan/quantity.h"
+#include "kvplan/storage.h"
+
+namespace kvplan {
+
+enum class FlashAttention { kAuto, kOn, kOff };
+
+struct Request {
+  std::string engine = "logical";  // as the table of engines spells it
+  std::string engine_version;      // "" for the newest known
+
+  // The load.
+  std::optional<Tokens> max_model_len;           // of one sequence
+  std::optional<Tokens> ctx_size;                // llama.cpp's n_ctx: the total over all slots
+  std::uint64_t num_seqs = 1;                    // live sequences, each at full length
+  std::optional<std::uint64_t> max_num_seqs;     // the scheduler's cap: moves logits, graphs and state slots
+  std::optional<Tokens> encoder_len;             // source tokens of one sequence
+  std::optional<Tokens> max_num_batched_tokens;  // prefill chunk
+  std::optional<std::uint64_t> batch, ubatch;    // llama.cpp's n_batch, n_ubatch
+
+  // Types.
+  std::optional<std::string> weights;               // weight type; as the checkpoint declares
+  std::optional<Dtype> dtype;                       // compute type
+  std::optional<Dtype> cache_type_k, cache_type_v;  // absent: auto
+  std::optional<Dtype> state_dtype;                 // --mamba-ssm-cache-dtype
+
+  // Layout.
+  std::uint64_t tensor_parallel = 1;
+  std::uint64_t pipeline_parallel = 1;
+  std::uint64_t data_parallel = 1;
+  std::uint64_t decode_context_parallel = 1;
+  bool expert_parallel = false;
+  bool layout_given = false;  // -tp or -pp was named: --gpu-count then is no search
+  std::optional<std::uint64_t> block_size;
+
+  // llama.cpp.
+  bool kv_unified = false;
+  bool swa_full = false;
+  FlashAttention flash_attention = FlashAttention::kAuto;
+  std::optional<std::uint64_t> gpu_layers;  // -ngl
+  bool no_kv_offload = false;
+
+  // vLLM.
+  bool prefix_caching = false;
+  std::optional<std::string> mamba_cache_mode;  // none, align, all
+  bool hybrid_manager = true;
+  bool enforce_eager = false;
+  std::uint64_t num_speculative_tokens = 0;
+  bool mtp = false;
+
+  // The card and the budget.
+  std::optional<std::string> gpu;              // name in the catalogue
+  std::optional<Bytes> gpu_memory;             // of one card
+  std::uint64_t gpu_count = 1;                 // cards at hand
+  std::optional<double> memory_utilization;    // share of the card the engine may use
+  std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
+
+  // Limits for CI.
+  std::optional<Bytes> max_vram;
+  std::optional<Tokens> min_context;
+  std::optional<std::uint64_t> min_seqs;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REQUEST_H_

@@ -1,0 +1,166 @@
+// What each command does. One table feeds the help, look-up and dispatch.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/options.h"
+#include "kvplan/error.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+
+[[noreturn]] void cannot_write(const std::string& where) {
+  Error error(Exit::kBadInput, std::string("cannot be written (") + std::strerror(errno) + ")",
+              "check the path and the space");
+  error.set_source(where);
+  throw error;
+}
+
+void write_all(int fd, std::string_view text, const std::string& where) {
+  while (!text.empty()) {
+    const ssize_t wrote = write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) cannot_write(where);
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+// A file is written beside its place and then renamed: nothing half-written stays.
+void emit(const Invocation& call, std::string_view text) {
+  if (call.output.empty() || call.output == "-") return write_all(STDOUT_FILENO, text, "standard output");
+  const std::string part = call.output + ".part" + std::to_string(getpid());
+  const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) cannot_write(call.output);
+  try {
+    write_all(fd, text, call.output);
+    if (close(fd) != 0 || rename(part.c_str(), call.output.c_str()) != 0) cannot_write(call.output);
+  } catch (const Error&) {
+    unlink(part.c_str());
+    throw;
+  }
+}
+
+ReportOptions report_options(const Invocation& call) {
+  ReportOptions out;
+  const bool terminal = call.output.empty() && isatty(STDOUT_FILENO) == 1;
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool refused = no_color != nullptr && *no_color != '\0';
+  out.color = call.color == Color::kAlways || (call.color == Color::kAuto && terminal && !refused);
+  winsize size{};
+  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) out.width = size.ws_col;
+  return out;
+}
+
+int exit_of(const Plan& plan) {
+  return static_cast<int>(plan.verdict.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
+}
+
+Plan plan_of(const ModelSpec& model, const Request& request) {
+  try {
+    return make_plan(model, request);
+  } catch (Error& error) {
+    error.set_source(model.source);
+    throw;
+  }
+}
+
+std::string without_program(const std::string& line) {
+  return line.substr(std::strlen("kvplan: "));
+}
+
+int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
+  std::vector<FleetEntry> entries(sources.size());
+  int worst = 0;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    FleetEntry& entry = entries[i];
+    entry.source = sources[i];
+    try {
+      entry.model = load_model(sources[i], call.read);
+      entry.plan = plan_of(*entry.model, call.request);
+      worst = std::max(worst, exit_of(*entry.plan));
+    } catch (const Error& error) {
+      entry.error = without_program(error.line());
+      entry.exit = error.code();
+      worst = std::max(worst, static_cast<int>(error.code()));
+    }
+  }
+  emit(call, find_format(call.format).fleet(entries, report_options(call)));
+  return worst;
+}
+
+int run_plan(const Invocation& call) {
+  if (call.models.empty()) {
+    Error error(Exit::kBadInput, "no MODEL was named",
+                "give a config.json, a directory, a *.gguf or -; see kvplan --help");
+    error.set_source("command line");
+    throw error;
+  }
+  bool fleet = false;
+  const std::vector<std::string> sources = expand_models(call.models, fleet);
+  if (fleet) return run_fleet(call, sources);
+  const ModelSpec model = load_model(sources.front(), call.read);
+  const Plan plan = plan_of(model, call.request);
+  emit(call, find_format(call.format).plan(model, plan, report_options(call)));
+  return exit_of(plan);
+}
+
+const std::string& single_model(const Invocation& call) {
+  if (call.models.size() == 1) return call.models.front();
+  Error error(Exit::kBadInput, call.command + " takes one MODEL", "see kvplan --help");
+  error.set_source("command line");
+  throw error;
+}
+
+int run_explain(const Invocation& call) {
+  const ModelSpec model = load_model(single_model(call), call.read);
+  const Plan plan = plan_of(model, call.request);
+  if (call.format == "table")
+    emit(call, explain_text(model, plan, report_options(call)));
+  else
+    emit(call, find_format(call.format).plan(model, plan, report_options(call)));
+  return exit_of(plan);
+}
+
+int run_formulas(const Invocation& call) {
+  emit(call, call.format == "markdown" ? kinds_markdown() : kinds_text());
+  return 0;
+}
+
+int run_dtypes(const Invocation& call) {
+  emit(call, dtypes_text());
+  return 0;
+}
+
+int run_engines(const Invocation& call) {
+  emit(call, engines_text());
+  return 0;
+}
+
+int run_gpus(const Invocation& call) {
+  emit(call, gpus_text());
+  return 0;
+}
+
+constexpr std::array kCommands{
+    Command{"plan", "MODEL... [options]", "a memory plan", run_plan},
+    Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain},
+    Command{"formulas", "", "the kinds of attention", run_formulas},
+    Command{"engines", "", "the engines, and what each part rests on", run_engines},
+    Command{"gpus", "", "the catalogue of cards", run_gpus},
+    Command{"dtypes", "", "the KV types and their true bytes", run_dtypes},
+};
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,307 @@
+#include "cli/options.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <array>
+#include <cstdio>
+
+#include "cli/sizes.h"
+#include "engines/engine.h"
+#include "kvplan/error.h"
+#include "kvplan/version.h"
+#include "plan/gpus.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+
+using std::string_view;
+
+constexpr string_view kLoad = "Load";
+constexpr string_view kTypes = "Types";
+constexpr string_view kLayout = "Parallelism";
+constexpr string_view kCard = "Card and limits";
+constexpr string_view kVllm = "vLLM";
+constexpr string_view kLlama = "llama.cpp";
+constexpr string_view kOutput = "Output";
+
+bool is_auto(string_view value) {
+  return value == "auto";
+}
+
+std::optional<Dtype> type_or_auto(string_view value, string_view name) {
+  if (is_auto(value)) return std::nullopt;
+  return parse_dtype(value, name);
+}
+
+constexpr std::array kOptions{
+    Option{"--engine", "E", kLoad, "logical (default), vllm, llama.cpp ...; vllm@0.20 mimics that release",
+           [](Invocation& c, string_view v, string_view) { find_engine(v, c.request); }},
+    Option{"--max-model-len --context --context-length", "N", kLoad, "tokens per sequence (32k, 1M)",
+           [](Invocation& c, string_view v, string_view n) { c.request.max_model_len = Tokens(parse_count(v, n)); }},
+    Option{"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
+           [](Invocation& c, string_view v, string_view n) { c.request.ctx_size = Tokens(parse_count(v, n)); }},
+    Option{"--num-seqs --parallel -np", "N", kLoad, "live sequences, each at full length (default 1)",
+           [](Invocation& c, string_view v, string_view n) { c.request.num_seqs = parse_count(v, n); }},
+    Option{"--max-num-seqs", "N", kLoad, "the scheduler's cap: logits, graphs, state slots",
+           [](Invocation& c, string_view v, string_view n) { c.request.max_num_seqs = parse_count(v, n); }},
+    Option{"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens of a prefill chunk",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.max_num_batched_tokens = Tokens(parse_count(v, n));
+           }},
+    Option{"--encoder-len", "N", kLoad, "source tokens for cross attention",
+           [](Invocation& c, string_view v, string_view n) { c.request.encoder_len = Tokens(parse_count(v, n)); }},
+    Option{"--num-speculative-tokens", "N", kLoad, "speculative decoding",
+           [](Invocation& c, string_view v, string_view n) { c.request.num_speculative_tokens = parse_count(v, n); }},
+    Option{"--mtp", "", kLoad, "plan the MTP layers too",
+           [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
+
+    Option{"--weights --quantization -q", "T", kTypes, "weight type (default: as the checkpoint declares)",
+           [](Invocation& c, string_view v, string_view) { c.request.weights = std::string(v); }},
+    Option{"--dtype", "T", kTypes, "compute type",
+           [](Invocation& c, string_view v, string_view n) { c.request.dtype = type_or_auto(v, n); }},
+    Option{"--kv-cache-dtype --kv", "T", kTypes, "KV type (default auto); see kvplan dtypes",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.cache_type_k = c.request.cache_type_v = type_or_auto(v, n);
+           }},
+    Option{"--cache-type-k -ctk", "T", kTypes, "the type of K alone",
+           [](Invocation& c, string_view v, string_view n) { c.request.cache_type_k = type_or_auto(v, n); }},
+    Option{"--cache-type-v -ctv", "T", kTypes, "the type of V alone",
+           [](Invocation& c, string_view v, string_view n) { c.request.cache_type_v = type_or_auto(v, n); }},
+    Option{"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states",
+           [](Invocation& c, string_view v, string_view n) { c.request.state_dtype = type_or_auto(v, n); }},
+
+    Option{"--tensor-parallel-size --tp -tp", "N", kLayout, "tensor parallel ranks",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.tensor_parallel = parse_count(v, n);
+             c.request.layout_given = true;
+           }},
+    Option{"--pipeline-parallel-size --pp -pp", "N", kLayout, "pipeline stages",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.pipeline_parallel = parse_count(v, n);
+             c.request.layout_given = true;
+           }},
+    Option{"--data-parallel-size --dp -dp", "N", kLayout, "data parallel copies",
+           [](Invocation& c, string_view v, string_view n) { c.request.data_parallel = parse_count(v, n); }},
+    Option{"--decode-context-parallel-size --dcp -dcp", "N", kLayout, "ranks that share the tokens of a sequence",
+           [](Invocation& c, string_view v, string_view n) { c.request.decode_context_parallel = parse_count(v, n); }},
+    Option{"--enable-expert-parallel", "", kLayout, "experts whole on ranks",
+           [](Invocation& c, string_view, string_view) { c.request.expert_parallel = true; }},
+
+    Option{"--gpu", "NAME", kCard, "a card of the catalogue: h100-80gb, rtx-4090 ... (kvplan gpus)",
+           [](Invocation& c, string_view v, string_view) { c.request.gpu = std::string(parse_gpu(v).name); }},
+    Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
+           [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
+    Option{"--gpu-count", "N", kCard, "cards; without -tp and -pp the best layout is chosen",
+           [](Invocation& c, string_view v, string_view n) { c.request.gpu_count = parse_count(v, n); }},
+    Option{"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "share of the card that the engine may use",
+           [](Invocation& c, string_view v, string_view n) { c.request.memory_utilization = parse_share(v, n); }},
+    Option{"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
+           [](Invocation& c, string_view v, string_view n) { c.request.kv_cache_memory_bytes = parse_size(v, n); }},
+    Option{"--max-vram", "SIZE", kCard, "limit: exit 1 where a GPU needs more",
+           [](Invocation& c, string_view v, string_view n) { c.request.max_vram = parse_size(v, n); }},
+    Option{"--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit",
+           [](Invocation& c, string_view v, string_view n) { c.request.min_context = Tokens(parse_count(v, n)); }},
+    Option{"--min-seqs", "N", kCard, "limit: exit 1 where fewer sequences fit",
+           [](Invocation& c, string_view v, string_view n) { c.request.min_seqs = parse_count(v, n); }},
+
+    Option{"--block-size", "N", kVllm, "tokens of a page",
+           [](Invocation& c, string_view v, string_view n) { c.request.block_size = parse_count(v, n); }},
+    Option{"--enable-prefix-caching", "", kVllm, "for models with states: align or all",
+           [](Invocation& c, string_view, string_view) { c.request.prefix_caching = true; }},
+    Option{"--mamba-cache-mode", "M", kVllm, "none, align, all",
+           [](Invocation& c, string_view v, string_view) { c.request.mamba_cache_mode = std::string(v); }},
+    Option{"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
+           [](Invocation& c, string_view, string_view) { c.request.hybrid_manager = false; }},
+    Option{"--enforce-eager", "", kVllm, "no CUDA graphs",
+           [](Invocation& c, string_view, string_view) { c.request.enforce_eager = true; }},
+
+    Option{"--batch --batch-size -b", "N", kLlama, "n_batch",
+           [](Invocation& c, string_view v, string_view n) { c.request.batch = parse_count(v, n); }},
+    Option{"--ubatch-size -ub", "N", kLlama, "n_ubatch",
+           [](Invocation& c, string_view v, string_view n) { c.request.ubatch = parse_count(v, n); }},
+    Option{"--kv-unified -kvu", "", kLlama, "the slots share one pool",
+           [](Invocation& c, string_view, string_view) { c.request.kv_unified = true; }},
+    Option{"--swa-full", "", kLlama, "windows keep every token",
+           [](Invocation& c, string_view, string_view) { c.request.swa_full = true; }},
+    Option{"--flash-attn -fa", "on|off|auto", kLlama, "flash attention",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v == "on")
+               c.request.flash_attention = FlashAttention::kOn;
+             else if (v == "off")
+               c.request.flash_attention = FlashAttention::kOff;
+             else if (v == "auto")
+               c.request.flash_attention = FlashAttention::kAuto;
+             else
+               fail(std::string(n) + ": \"" + std::string(v) + "\" is not on, off or auto", "see kvplan --help");
+           }},
+    Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.gpu_layers = v == "0" ? 0 : v == "all" ? 999999 : parse_count(v, n);
+           }},
+    Option{"--no-kv-offload", "", kLlama, "the cache stays in host memory",
+           [](Invocation& c, string_view, string_view) { c.request.no_kv_offload = true; }},
+
+    Option{"--format", "F", kOutput, "the form of the answer",
+           [](Invocation& c, string_view v, string_view) { c.format = std::string(find_format(v).name); }},
+    Option{"--json", "", kOutput, "the same as --format json",
+           [](Invocation& c, string_view, string_view) { c.format = "json"; }},
+    Option{"--output -o", "FILE", kOutput, "write there instead of standard output",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file");
+             c.output = std::string(v);
+           }},
+    Option{"--color", "auto|always|never", kOutput, "colour (auto: only on a terminal, never with NO_COLOR)",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v == "auto")
+               c.color = Color::kAuto;
+             else if (v == "always")
+               c.color = Color::kAlways;
+             else if (v == "never")
+               c.color = Color::kNever;
+             else
+               fail(std::string(n) + ": \"" + std::string(v) + "\" is not auto, always or never", "see kvplan --help");
+           }},
+    Option{"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
+           [](Invocation& c, string_view, string_view) { c.read.assume = true; }},
+    Option{"--offline", "", kOutput, "never reach for the network", [](Invocation&, string_view, string_view) {}},
+};
+
+// The words of a space-separated list.
+std::vector<string_view> words(string_view list) {
+  std::vector<string_view> out;
+  for (string_view rest = list; !rest.empty();) {
+    const auto space = rest.find(' ');
+    out.push_back(rest.substr(0, space));
+    rest = space == string_view::npos ? string_view() : rest.substr(space + 1);
+  }
+  return out;
+}
+
+bool is_short_word(string_view name) {
+  return name.size() > 2 && name[0] == '-' && name[1] != '-';
+}
+
+// CLI11 2.1 refuses "-tp": spell it as the option's first name before it parses. "-tp=2" likewise.
+std::string long_spelling(string_view argument) {
+  if (!is_short_word(argument)) return std::string(argument);
+  const auto equals = argument.find('=');
+  for (const Option& option : kOptions)
+    for (const string_view name : words(option.names))
+      if (is_short_word(name) && name == argument.substr(0, equals))
+        return std::string(words(option.names).front()) +
+               (equals == string_view::npos ? "" : std::string(argument.substr(equals)));
+  return std::string(argument);
+}
+
+std::string declared_names(const Option& option) {
+  std::string out;
+  for (const string_view name : words(option.names))
+    if (!is_short_word(name)) out += (out.empty() ? "" : ",") + std::string(name);
+  return out;
+}
+
+// Help of our own: CLI11's layout differs from release to release.
+void print_help() {
+  std::string out =
+      "kvplan: how much memory a model takes, in the engine you run, and why\n\n"
+      "  kvplan MODEL... [options]\n";
+  for (const Command& command : commands()) {
+    if (command.name == "plan") continue;
+    std::string usage = "  kvplan " + std::string(command.name) + " " + std::string(command.arguments);
+    usage.resize(std::max<std::size_t>(usage.size() + 2, 36), ' ');
+    out += usage + std::string(command.help) + "\n";
+  }
+  out += "\nMODEL is a config.json, a directory with one, a *.gguf file, or - for standard input.\n";
+  string_view group;
+  for (const Option& option : kOptions) {
+    if (option.group != group) {
+      group = option.group;
+      out += "\n" + std::string(group) + "\n";
+    }
+    std::string usage = "  ";
+    for (const string_view name : words(option.names)) usage += std::string(name) + " ";
+    usage += option.value;
+    usage.resize(std::max<std::size_t>(usage.size() + 2, 44), ' ');
+    out += usage + std::string(option.help) + "\n";
+  }
+  out +=
+      "\nExamples\n"
+      "  kvplan config.json --max-model-len 32k\n"
+      "  kvplan config.json --engine vllm --gpu h100-80gb --gpu-count 2\n"
+      "  kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json\n";
+  std::fputs(out.c_str(), stdout);
+}
+
+}  // namespace
+
+std::span<const Option> options() {
+  return kOptions;
+}
+
+std::optional<Invocation> parse_command_line(int argc, const char* const* argv) {
+  Invocation call;
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) arguments.push_back(long_spelling(argv[i]));
+  if (!arguments.empty()) {
+    for (const Command& command : commands()) {
+      if (command.name != arguments.front() || command.name == "plan") continue;
+      call.command = arguments.front();
+      arguments.erase(arguments.begin());
+      break;
+    }
+  }
+
+  CLI::App app("", "kvplan");
+  app.set_help_flag();
+  bool help = false;
+  bool version = false;
+  app.add_flag("-h,--help", help);
+  app.add_flag("-V,--version", version);
+  app.add_option("MODEL", call.models);
+  std::vector<std::vector<std::string>> values(kOptions.size());
+  std::vector<CLI::Option*> declared(kOptions.size());
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < kOptions.size(); ++i) {
+    const Option& option = kOptions[i];
+    declared[i] =
+        option.value.empty()
+            ? app.add_flag(declared_names(option))
+            : app.add_option(declared_names(option), values[i])->expected(1)->take_all()->allow_extra_args(false);
+  }
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    Error out(Exit::kBadInput, one_line(error.what()), "see kvplan --help");
+    out.set_source("command line");
+    throw out;
+  }
+  if (help) {
+    print_help();
+    return std::nullopt;
+  }
+  if (version) {
+    std::printf("kvplan %s\n", kVersion);
+    return std::nullopt;
+  }
+  try {
+    for (std::size_t i = 0; i < kOptions.size(); ++i) {
+      if (declared[i]->count() == 0) continue;
+      const Option& option = kOptions[i];
+      const string_view name = words(option.names).front();
+      if (option.value.empty())
+        option.apply(call, "", name);
+      else
+        for (const std::string& value : values[i]) option.apply(call, value, name);
+    }
+  } catch (Error& error) {
+    error.set_source("command line");
+    throw;
+  }
+  return call;
+}
+
+}  // namespace kvplan

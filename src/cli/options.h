@@ -1,0 +1,51 @@
+// The command line: one table of options feeds parsing, help and completion.
+#ifndef KVPLAN_CLI_OPTIONS_H_
+#define KVPLAN_CLI_OPTIONS_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "input/input.h"
+#include "kvplan/request.h"
+
+namespace kvplan {
+
+enum class Color { kAuto, kAlways, kNever };
+
+// What one call of kvplan asks for.
+struct Invocation {
+  std::string command = "plan";
+  std::vector<std::string> models;  // positional arguments
+  Request request;
+  ReadOptions read;
+  std::string format = "table";
+  std::string output;  // -o FILE; empty: standard output
+  Color color = Color::kAuto;
+};
+
+struct Option {
+  std::string_view names;  // "--max-model-len --context"; "-tp" and other short words of several letters included
+  std::string_view value;  // what the help calls the value; "" for a flag
+  std::string_view group;
+  std::string_view help;
+  void (*apply)(Invocation& call, std::string_view value, std::string_view name);
+};
+std::span<const Option> options();
+
+struct Command {
+  std::string_view name;
+  std::string_view arguments;
+  std::string_view help;
+  int (*run)(const Invocation& call);  // the exit code
+};
+std::span<const Command> commands();
+
+// Parses the arguments. Nothing is returned where help or the version was printed. Throws Error.
+std::optional<Invocation> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CLI_OPTIONS_H_

@@ -1,0 +1,95 @@
+#include "cli/sizes.h"
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double bytes;
+};
+constexpr double kKi = 1024;
+constexpr std::array kUnits{
+    Unit{"", 1},
+    Unit{"b", 1},
+    Unit{"k", kKi},
+    Unit{"kib", kKi},
+    Unit{"kb", 1e3},
+    Unit{"m", kKi* kKi},
+    Unit{"mib", kKi* kKi},
+    Unit{"mb", 1e6},
+    Unit{"g", kKi* kKi* kKi},
+    Unit{"gib", kKi* kKi* kKi},
+    Unit{"gb", 1e9},
+    Unit{"t", kKi* kKi* kKi* kKi},
+    Unit{"tib", kKi* kKi* kKi* kKi},
+    Unit{"tb", 1e12},
+};
+
+std::string lower(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+[[noreturn]] void wrong(std::string_view option, std::string_view text, std::string_view wanted) {
+  fail(std::string(option) + ": \"" + std::string(text) + "\" is not " + std::string(wanted), "see kvplan --help");
+}
+
+}  // namespace
+
+std::uint64_t parse_count(std::string_view text, std::string_view option) {
+  constexpr std::string_view kWanted = "a positive number of at most 2^60 (32k and 1M are understood)";
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc()) wrong(option, text, kWanted);
+  const std::string unit = lower(std::string_view(after, static_cast<std::size_t>(end - after)));
+  std::uint64_t factor = 0;
+  if (unit.empty()) factor = 1;
+  if (unit == "k") factor = 1ULL << 10;
+  if (unit == "m") factor = 1ULL << 20;
+  if (unit == "g") factor = 1ULL << 30;
+  std::uint64_t out = 0;
+  if (factor == 0 || __builtin_mul_overflow(value, factor, &out) || out == 0 || out > (1ULL << 60))
+    wrong(option, text, kWanted);
+  return out;
+}
+
+Bytes parse_size(std::string_view text, std::string_view option) {
+  constexpr std::string_view kWanted = "a size (24GiB, 80GB, 512MiB, or bytes)";
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error != std::errc() || !(value > 0)) wrong(option, text, kWanted);
+  const std::string unit = lower(std::string_view(after, static_cast<std::size_t>(end - after)));
+  for (const Unit& row : kUnits) {
+    if (row.name != unit) continue;
+    const double bytes = std::floor(value * row.bytes);
+    if (!(bytes >= 1 && bytes < 9.0e18)) wrong(option, text, kWanted);
+    // Whole bytes are exact beyond 2^53 too.
+    std::uint64_t whole = 0;
+    const auto [rest, error2] = std::from_chars(text.data(), end, whole);
+    if (error2 == std::errc() && rest == after && row.bytes == 1) return Bytes(whole);
+    return Bytes(static_cast<std::uint64_t>(bytes));
+  }
+  wrong(option, text, kWanted);
+}
+
+double parse_share(std::string_view text, std::string_view option) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || after != end || !(value > 0 && value <= 1)) wrong(option, text, "a share in (0, 1]");
+  return value;
+}
+
+}  // namespace kvplan

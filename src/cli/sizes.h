@@ -1,0 +1,21 @@
+// Numbers as people type them: 32k tokens, 24GiB, 0.9.
+#ifndef KVPLAN_CLI_SIZES_H_
+#define KVPLAN_CLI_SIZES_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+// A positive whole number, with k, m or g for powers of 1024 ("32k", "128K", "1M"). Error that names `option`.
+std::uint64_t parse_count(std::string_view text, std::string_view option);
+// Bytes: "24GiB", "24G", "512MiB", "80GB" (10^9), "1.5GiB", or a bare number of bytes.
+Bytes parse_size(std::string_view text, std::string_view option);
+// A share in (0, 1].
+double parse_share(std::string_view text, std::string_view option);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CLI_SIZES_H_

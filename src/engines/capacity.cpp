@@ -1,0 +1,48 @@
+#include "engines/capacity.h"
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+
+// The largest n in [0, kMost] for which `fits` holds, where it holds for all smaller ones.
+template <class Fits>
+std::uint64_t largest(const Fits& fits) {
+  if (!fits(1)) return 0;
+  std::uint64_t low = 1;
+  while (low < kMost && fits(low * 2)) low *= 2;
+  if (low >= kMost) return kMost;
+  std::uint64_t high = low * 2;  // does not fit
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+bool within(const CacheLayout& layout, Bytes budget, const Load& load) {
+  try {
+    return layout.reserved(load) <= budget;
+  } catch (const Error&) {
+    return false;  // an overflow is more than any budget
+  }
+}
+
+}  // namespace
+
+std::uint64_t longest_sequence(const CacheLayout& layout, Bytes budget, const Load& load) {
+  return largest([&](std::uint64_t tokens) {
+    return within(layout, budget, {Tokens(tokens), load.num_seqs, load.source_tokens});
+  });
+}
+
+std::uint64_t most_sequences(const CacheLayout& layout, Bytes budget, const Load& load) {
+  return largest([&](std::uint64_t seqs) {
+    return within(layout, budget, {load.max_model_len, seqs, load.source_tokens});
+  });
+}
+
+}  // namespace kvplan

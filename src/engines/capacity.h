@@ -1,0 +1,19 @@
+// Inverse questions that every engine answers the same way: the largest load that fits a budget.
+#ifndef KVPLAN_ENGINES_CAPACITY_H_
+#define KVPLAN_ENGINES_CAPACITY_H_
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// The longest sequence, at load.num_seqs sequences, whose reserved bytes are within `budget`; 0 where not even one
+// token is. Exact: the layout says that one token more does not fit. Beyond 2^40 tokens the answer is 2^40 (caches
+// that do not grow).
+std::uint64_t longest_sequence(const CacheLayout& layout, Bytes budget, const Load& load);
+
+// The most sequences at load.max_model_len; at most 2^40.
+std::uint64_t most_sequences(const CacheLayout& layout, Bytes budget, const Load& load);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_CAPACITY_H_

@@ -1,0 +1,133 @@
+// What an engine is to kvplan: it turns cache terms into reserved bytes on each GPU. It knows no attention kind; it
+// may read a term's role, shape, growth, limit and form, a layer's index and the model_type.
+//
+// To add an engine: one file, one row in engines.cpp.
+#ifndef KVPLAN_ENGINES_ENGINE_H_
+#define KVPLAN_ENGINES_ENGINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvplan/note.h"
+#include "kvplan/plan.h"
+#include "kvplan/quantity.h"
+#include "kvplan/request.h"
+#include "kvplan/storage.h"
+#include "kvplan/terms.h"
+
+namespace kvplan {
+
+// The cache of one mixer of one layer.
+struct LayerCache {
+  std::uint64_t layer = 0;  // index in the decoder
+  std::string_view kind;    // for labels in reports; no rule may rest on it
+  CacheTerms compact;
+  CacheTerms expanded;  // equal to compact where the kind has one form
+};
+
+// What engines may know of a model beside its caches.
+struct ModelShape {
+  std::string_view model_type, architecture, format;
+  std::uint64_t num_layers = 0;  // with the layers that hold no cache
+  std::uint64_t num_nextn_layers = 0;
+  std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
+  std::uint64_t num_heads = 0;  // the most query heads of any layer
+  Tokens max_model_len;         // 0 where the config names none
+  Tokens source_tokens;
+  Dtype dtype = Dtype::kBfloat16;
+  std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
+};
+
+struct EngineInput {
+  ModelShape model;
+  std::vector<LayerCache> caches;  // in layer order; a layer with two mixers has two entries
+  Request request;
+  CacheTypes types;  // resolved by the engine's own rule
+};
+
+// What a request needs of a layout. The layout itself does not depend on it.
+struct Load {
+  Tokens max_model_len;
+  std::uint64_t num_seqs = 1;
+  Tokens source_tokens;
+};
+
+// One GPU's share of the cache.
+struct RankCache {
+  Bytes logical;   // its share of the model's need, with what must be replicated there
+  Bytes reserved;  // what the engine takes
+  std::vector<GapLine> gap;
+  std::vector<LedgerLine> lines;  // parts of `reserved`, adding up to it
+};
+
+// The cache of one model in one engine, ready to be asked for any load. Built once; asking is cheap (a sweep asks a
+// million times), so whatever depends on the model alone is worked out in the constructor.
+class CacheLayout {
+ public:
+  CacheLayout() = default;
+  CacheLayout(const CacheLayout&) = delete;
+  CacheLayout& operator=(const CacheLayout&) = delete;
+  virtual ~CacheLayout() = default;
+
+  // Reserved bytes of the fullest GPU: the fast question. Never falls as the load grows.
+  virtual Bytes reserved(const Load& load) const = 0;
+  // The same in full: one entry for each GPU, pipeline stage by stage, ranks of a stage together.
+  virtual std::vector<RankCache> explain(const Load& load) const = 0;
+  virtual std::vector<CacheGroup> groups() const = 0;
+  virtual std::optional<std::uint64_t> block_size() const { return std::nullopt; }
+  // What `budget` bytes a GPU hold, as the engine's own log prints it. max_model_len and max_num_seqs are left to
+  // find_capacity (capacity.h) unless the engine has a rule of its own.
+  virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
+};
+
+// Activations and runtime of one GPU, as lines with a range.
+struct OverheadInput {
+  const EngineInput* engine = nullptr;
+  Load load;
+  std::uint64_t stage = 0;          // pipeline stage of this GPU
+  Bytes weights;                    // on this GPU; 0 where not known
+  std::optional<Bytes> gpu_memory;  // of the card
+};
+
+// A release that an engine file mimics.
+struct EngineVersion {
+  std::string_view version;  // "0.30"
+  std::string_view note;     // what it rests on
+};
+
+struct Engine {
+  std::string_view name;
+  std::string_view aliases;
+  std::string_view summary;
+  std::span<const EngineVersion> versions;  // oldest first; the last is the default
+  double memory_utilization;                // of a card, where the user names none
+  // The types behind `auto`; throws Error where the engine lacks a type that was asked for.
+  CacheTypes (*resolve_types)(const ModelShape& model, const Request& request);
+  // Throws Error(kBadInput) with the engine's rule where it refuses the request; adds notes.
+  std::unique_ptr<CacheLayout> (*layout)(const EngineInput& input, std::vector<Note>& notes);
+  std::vector<LedgerLine> (*overhead)(const OverheadInput& input);
+};
+
+// The table of engines: help, look-up and dispatch read it.
+std::span<const Engine> engines();
+// "vllm" or "vllm@0.20": sets request.engine and request.engine_version. Error that lists the known ones.
+const Engine& find_engine(std::string_view text, Request& request);
+const Engine& engine_of(const Request& request);
+// The versions as numbers, for comparisons: "0.20" -> 20, "1.3" -> 1003. Newest where none was named.
+std::uint64_t engine_version(const Engine& engine, const Request& request);
+
+// The types behind `auto` as most engines resolve them: what was asked for, else what the checkpoint declares, else
+// the model's own type (16 bit where that is float32). States: the type the config names, else the model's own.
+CacheTypes resolve_default_types(const ModelShape& model, const Request& request);
+
+// Rows of the table, one for each engine file.
+Engine logical_engine();
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_ENGINE_H_

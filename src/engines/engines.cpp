@@ -1,0 +1,82 @@
+#include <array>
+#include <charconv>
+
+#include "engines/engine.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+// To add an engine, add its row.
+const auto& table() {
+  static const std::array kEngines{logical_engine()};
+  return kEngines;
+}
+
+// "0.20" -> 20, "1.3" -> 1003; nothing where it is no version.
+std::optional<std::uint64_t> version_number(std::string_view text) {
+  std::uint64_t major = 0;
+  std::uint64_t minor = 0;
+  const char* end = text.data() + text.size();
+  auto [after, error] = std::from_chars(text.data(), end, major);
+  if (error != std::errc() || major > 100000) return std::nullopt;
+  if (after == end) return major * 1000;
+  if (*after != '.') return std::nullopt;
+  auto [rest, error2] = std::from_chars(after + 1, end, minor);
+  if (error2 != std::errc() || minor > 999) return std::nullopt;
+  // A patch level ("0.20.1") changes nothing here.
+  for (const char* c = rest; c != end; ++c)
+    if (*c != '.' && (*c < '0' || *c > '9')) return std::nullopt;
+  return major * 1000 + minor;
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::string_view rest = words; !rest.empty();) {
+    const auto space = rest.find(' ');
+    if (rest.substr(0, space) == word) return true;
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source) {
+  return {part, std::move(what), bytes, bytes, bytes, std::move(formula), std::move(source)};
+}
+
+std::span<const Engine> engines() {
+  return table();
+}
+
+const Engine& find_engine(std::string_view text, Request& request) {
+  const auto at = text.find('@');
+  const std::string_view wanted = text.substr(0, at);
+  for (const Engine& engine : engines()) {
+    if (engine.name != wanted && !has_word(engine.aliases, wanted)) continue;
+    request.engine = engine.name;
+    request.engine_version = at == std::string_view::npos ? "" : std::string(text.substr(at + 1));
+    if (at != std::string_view::npos && !version_number(request.engine_version))
+      fail("--engine: \"" + std::string(text) + "\" names no version",
+           "write for example " + std::string(engine.name) + "@" + std::string(engine.versions.back().version));
+    return engine;
+  }
+  std::string known;
+  for (const Engine& engine : engines()) known += (known.empty() ? "" : ", ") + std::string(engine.name);
+  fail("--engine: there is no engine \"" + std::string(text) + "\"", "use one of " + known);
+}
+
+const Engine& engine_of(const Request& request) {
+  for (const Engine& engine : engines())
+    if (engine.name == request.engine) return engine;
+  fail("there is no engine \"" + request.engine + "\"", "see kvplan engines");
+}
+
+std::uint64_t engine_version(const Engine& engine, const Request& request) {
+  const std::string_view text =
+      request.engine_version.empty() ? engine.versions.back().version : std::string_view(request.engine_version);
+  return version_number(text).value_or(0);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,132 @@
+// The engine that is none: what the architecture needs, without an allocator.
+//
+// A rank of tensor parallelism holds its share of the heads, and the whole of what cannot be split; a pipeline stage
+// holds its layers, split as vLLM splits them. Nothing is rounded, so reserved equals logical on every GPU.
+#include <algorithm>
+#include <map>
+
+#include "engines/engine.h"
+#include "engines/parallel.h"
+#include "engines/term_sum.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+class LogicalLayout : public CacheLayout {
+ public:
+  explicit LogicalLayout(const EngineInput& input) : tensor_parallel_(input.request.tensor_parallel) {
+    std::uint64_t stage = 0;
+    for (const std::vector<LayerCache>& caches : split_stages(input, StageSplit::kSpareLast)) {
+      stages_.emplace_back(caches, input.types, tensor_parallel_);
+      stage_kinds_.emplace_back();
+      for (const LayerCache& cache : caches) {
+        if (cache.compact.empty()) continue;
+        std::vector<LayerCache>& same = stage_kinds_[stage][std::string(cache.kind)];
+        same.push_back(cache);
+      }
+      ++stage;
+    }
+    types_ = input.types;
+    whole_ = TermSum(input.caches, input.types, 1);
+    std::map<std::string, CacheGroup> groups;
+    for (const LayerCache& cache : input.caches) {
+      if (cache.compact.empty()) continue;
+      CacheGroup& group = groups[std::string(cache.kind)];
+      group.kind = cache.kind;
+      ++group.layers;
+    }
+    for (auto& [kind, group] : groups) groups_.push_back(std::move(group));
+  }
+
+  Bytes reserved(const Load& load) const override {
+    Bytes fullest;
+    for (const TermSum& stage : stages_) fullest = std::max(fullest, stage.bytes(load));
+    return fullest;
+  }
+
+  std::vector<RankCache> explain(const Load& load) const override {
+    std::vector<RankCache> out;
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      RankCache rank;
+      rank.logical = rank.reserved = stages_[s].bytes(load);
+      for (const auto& [kind, caches] : stage_kinds_[s]) {
+        const Bytes bytes = TermSum(caches, types_, tensor_parallel_).bytes(load);
+        rank.lines.push_back(exact_line(Section::kKvCache, kind + ", " + std::to_string(caches.size()) + " layers",
+                                        bytes,
+                                        "terms of " + kind + " x " + std::to_string(load.num_seqs) + " sequences of " +
+                                            std::to_string(load.max_model_len.count()) + " tokens",
+                                        "formulas/" + kind));
+      }
+      out.insert(out.end(), tensor_parallel_, rank);
+    }
+    return out;
+  }
+
+  std::vector<CacheGroup> groups() const override { return groups_; }
+
+  Capacity capacity(Bytes budget, const Load& load) const override {
+    Capacity out;
+    out.kv_cache_memory = budget;
+    // Tokens beyond the fixed part, at the slope beyond every window: budget over bytes per token.
+    std::uint64_t slope = 0;
+    for (const TermSum& stage : stages_) slope = std::max(slope, stage.per_token().count());
+    if (slope > 0) out.tokens = budget.count() / slope;
+    const Bytes one = reserved({load.max_model_len, 1, load.source_tokens});
+    if (one > Bytes(0)) out.max_concurrency = static_cast<double>(budget.count()) / static_cast<double>(one.count());
+    return out;
+  }
+
+ private:
+  std::uint64_t tensor_parallel_;
+  CacheTypes types_;
+  std::vector<TermSum> stages_;
+  std::vector<std::map<std::string, std::vector<LayerCache>>> stage_kinds_;
+  TermSum whole_;
+  std::vector<CacheGroup> groups_;
+};
+
+CacheTypes resolve(const ModelShape& model, const Request& request) {
+  return resolve_default_types(model, request);
+}
+
+std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&) {
+  return std::make_unique<LogicalLayout>(input);
+}
+
+// The floor of the brief: one prefill chunk of hidden states in 16 bit; and an allowance for what any process takes.
+std::vector<LedgerLine> overhead(const OverheadInput& in) {
+  const EngineInput& input = *in.engine;
+  const std::uint64_t chunk =
+      std::min<std::uint64_t>(input.request.max_num_batched_tokens.value_or(Tokens(8192)).count(),
+                              checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load"));
+  const Bytes floor = Bytes(chunk) * input.model.hidden_size * 2;
+  LedgerLine activation{Section::kActivation,
+                        "activations (floor)",
+                        floor,
+                        floor,
+                        floor * 4,
+                        std::to_string(chunk) + " tokens of a prefill chunk * hidden_size " +
+                            std::to_string(input.model.hidden_size) + " * 2 B",
+                        "estimate: the floor; an engine's peak is a few times higher"};
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  LedgerLine runtime{Section::kRuntime,
+                     "driver context and libraries",
+                     Bytes(512 * kMiB),
+                     Bytes(256 * kMiB),
+                     Bytes(1024 * kMiB),
+                     "allowance of 512 MiB a GPU",
+                     "estimate: contexts of 250 MiB to 1 GiB are seen; choose an engine for a figure of its own"};
+  return {activation, runtime};
+}
+
+constexpr EngineVersion kVersions[] = {{"1", "arithmetic on the formulas"}};
+
+}  // namespace
+
+Engine logical_engine() {
+  return {"logical", "none", "what the architecture needs, no allocator", kVersions, 1.0, resolve, layout, overhead};
+}
+
+}  // namespace kvplan

@@ -1,0 +1,51 @@
+#include "engines/parallel.h"
+
+#include <string>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+std::uint64_t local_units(const Term& term, std::uint64_t ranks) {
+  const std::uint64_t units = term.shape.units;
+  if (units % ranks == 0) return units / ranks;
+  if (units < ranks && ranks % units == 0) return 1;
+  fail("--tensor-parallel-size " + std::to_string(ranks) + " does not divide the " + std::to_string(units) +
+           " units (heads or groups) of \"" + std::string(term.name) + "\"",
+       "use a size that divides them, or a multiple of their number");
+}
+
+std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t stages, StageSplit split) {
+  if (stages > num_layers)
+    fail("--pipeline-parallel-size " + std::to_string(stages) + " is more than the " + std::to_string(num_layers) +
+             " layers",
+         "use fewer stages");
+  std::vector<std::uint64_t> out(stages, num_layers / stages);
+  const std::uint64_t rest = num_layers % stages;
+  for (std::uint64_t i = 0; i < rest; ++i) {
+    // vLLM fills from the second-last stage backwards: the last one has the head, the first one the embedding.
+    const std::uint64_t stage = split == StageSplit::kSpareLast ? stages - 2 - i : stages - 1 - i;
+    ++out[stage];
+  }
+  return out;
+}
+
+std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, std::uint64_t first,
+                                        std::uint64_t count) {
+  std::vector<LayerCache> out;
+  for (const LayerCache& cache : caches)
+    if (cache.layer >= first && cache.layer - first < count) out.push_back(cache);
+  return out;
+}
+
+std::vector<std::vector<LayerCache>> split_stages(const EngineInput& input, StageSplit split) {
+  std::vector<std::vector<LayerCache>> out;
+  std::uint64_t first = 0;
+  for (const std::uint64_t count : stage_layers(input.model.num_layers, input.request.pipeline_parallel, split)) {
+    out.push_back(caches_of_stage(input.caches, first, count));
+    first += count;
+  }
+  return out;
+}
+
+}  // namespace kvplan

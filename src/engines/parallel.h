@@ -1,0 +1,32 @@
+// How tensor and pipeline parallelism share a cache out, as far as engines agree.
+#ifndef KVPLAN_ENGINES_PARALLEL_H_
+#define KVPLAN_ENGINES_PARALLEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// Units of a term on one of `ranks` ranks: units / ranks, or one (repeated) where there are fewer units than ranks.
+// Error(kBadInput) where neither divides the other.
+std::uint64_t local_units(const Term& term, std::uint64_t ranks);
+
+// Layers of each stage; adds up to num_layers. Even, with the remainder laid out by the engine.
+enum class StageSplit {
+  kSpareLast,  // vLLM: one each to the stages before the last, from the second-last backwards
+  kLastFirst,  // SGLang: one each to the last stages
+};
+std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
+
+// The entries of `caches` whose layer lies in [first, first + count).
+std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, std::uint64_t first,
+                                        std::uint64_t count);
+
+// A pipeline stage's share of `caches`, for each stage.
+std::vector<std::vector<LayerCache>> split_stages(const EngineInput& input, StageSplit split);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_PARALLEL_H_

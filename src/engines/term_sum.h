@@ -1,0 +1,36 @@
+// What the architecture needs: the terms of many layers added up, so that asking for a load is a handful of
+// multiplications. No rounding, no allocator.
+#ifndef KVPLAN_ENGINES_TERM_SUM_H_
+#define KVPLAN_ENGINES_TERM_SUM_H_
+
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+class TermSum {
+ public:
+  TermSum() = default;
+  // The share of one rank of `tensor_parallel`; 1 for the whole model.
+  TermSum(const std::vector<LayerCache>& caches, const CacheTypes& types, std::uint64_t tensor_parallel);
+
+  Bytes bytes(const Load& load) const;
+  Bytes per_token() const { return per_token_; }                      // beyond every window
+  Bytes per_token_in_window() const { return per_token_in_window_; }  // while every window still grows
+  Bytes per_sequence() const { return per_sequence_; }
+
+ private:
+  struct Bucket {
+    Growth growth;
+    std::uint64_t stride;
+    std::uint64_t limit;  // 0: none
+    Bytes entry;
+  };
+  std::vector<Bucket> buckets_;
+  Bytes per_token_, per_token_in_window_, per_sequence_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_TERM_SUM_H_

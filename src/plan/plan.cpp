@@ -1,0 +1,265 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engines/capacity.h"
+#include "engines/term_sum.h"
+#include "kvplan/error.h"
+#include "plan/gpus.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kDefaultContext = 4096;
+
+std::uint64_t most_heads(const ModelSpec& model) {
+  std::uint64_t out = 0;
+  for (const Layer& layer : model.layers)
+    for (const Mixer& mixer : layer.mixers)
+      for (const Symbol& symbol : symbols(mixer))
+        if (symbol.symbol == "H") out = std::max(out, symbol.value);
+  return out;
+}
+
+std::int64_t difference(Bytes a, Bytes b) {
+  return static_cast<std::int64_t>(a.count()) - static_cast<std::int64_t>(b.count());
+}
+
+std::optional<Bytes> card_memory(const Request& request) {
+  if (request.gpu_memory) return request.gpu_memory;
+  if (request.gpu) return Bytes(parse_gpu(*request.gpu).memory_mib << 20);
+  return std::nullopt;
+}
+
+void add_line(GpuMemory& gpu, LedgerLine line) {
+  std::optional<Bytes>& part = line.part == Section::kWeights      ? gpu.weights
+                               : line.part == Section::kKvCache    ? gpu.kv_cache
+                               : line.part == Section::kActivation ? gpu.activation
+                                                                   : gpu.runtime;
+  part = part.value_or(Bytes(0)) + line.bytes;
+  gpu.total += line.bytes;
+  gpu.lines.push_back(std::move(line));
+}
+
+// The ledger: the cache of each rank, and what the engine takes beside it.
+void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks, Plan& plan) {
+  const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
+  for (std::uint64_t copy = 0; copy < plan.request.data_parallel; ++copy) {
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      GpuMemory gpu;
+      gpu.gpu = plan.memory.size();
+      gpu.kv_cache = Bytes(0);
+      for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line);
+      const OverheadInput overhead{&input, plan.load, per_stage == 0 ? 0 : r / per_stage,
+                                   gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
+      for (LedgerLine& line : engine.overhead(overhead)) add_line(gpu, std::move(line));
+      plan.memory.push_back(std::move(gpu));
+    }
+  }
+  for (const GpuMemory& gpu : plan.memory) {
+    for (const LedgerLine& line : gpu.lines) {
+      plan.total.bytes += line.bytes;
+      plan.total.low += line.low;
+      plan.total.high += line.high;
+    }
+  }
+}
+
+void fill_cache(const EngineInput& input, const CacheLayout& layout, const std::vector<RankCache>& ranks, Plan& plan) {
+  KvCachePlan& kv = plan.kv_cache;
+  const TermSum whole(input.caches, input.types, 1);
+  kv.bytes_per_token = whole.per_token();
+  kv.bytes_per_token_in_window = whole.per_token_in_window();
+  kv.bytes_per_sequence = whole.per_sequence();
+  Load all = plan.load;
+  all.num_seqs = plan.request.num_seqs;
+  kv.logical = whole.bytes(all);
+  const RankCache* fullest = &ranks.front();
+  for (const RankCache& rank : ranks) {
+    if (rank.reserved > fullest->reserved) fullest = &rank;
+    kv.reserved_total += rank.reserved;
+  }
+  kv.reserved_total = kv.reserved_total * plan.request.data_parallel;
+  kv.reserved = fullest->reserved;
+  kv.logical_per_gpu = fullest->logical;
+  kv.gap = fullest->gap;
+  kv.block_size = layout.block_size();
+  kv.groups = layout.groups();
+}
+
+// What is left for the cache on the fullest GPU, or what the user set.
+std::optional<Bytes> cache_budget(const Engine& engine, const Plan& plan) {
+  if (plan.request.kv_cache_memory_bytes) return plan.request.kv_cache_memory_bytes;
+  const auto memory = card_memory(plan.request);
+  if (!memory) return std::nullopt;
+  const double share = plan.request.memory_utilization.value_or(engine.memory_utilization);
+  const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
+  Bytes beside;
+  for (const GpuMemory& gpu : plan.memory) beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)));
+  return usable > beside ? usable - beside : Bytes(0);
+}
+
+void fill_capacity(const Engine& engine, const CacheLayout& layout, Plan& plan) {
+  const auto budget = cache_budget(engine, plan);
+  if (!budget) return;
+  Capacity capacity = layout.capacity(*budget, plan.load);
+  capacity.kv_cache_memory = *budget;
+  if (capacity.max_model_len == 0) capacity.max_model_len = longest_sequence(layout, *budget, plan.load);
+  if (capacity.max_num_seqs == 0) capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
+  plan.capacity = capacity;
+}
+
+std::string gib(Bytes bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes.count()) / 1073741824.0);
+  return text;
+}
+
+void judge(const Engine& engine, Plan& plan) {
+  VerdictReport& verdict = plan.verdict;
+  const GpuMemory* fullest = &plan.memory.front();
+  for (const GpuMemory& gpu : plan.memory)
+    if (gpu.total > fullest->total) fullest = &gpu;
+  Bytes low;
+  Bytes high;
+  for (const LedgerLine& line : fullest->lines) {
+    low += line.low;
+    high += line.high;
+  }
+  const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, const std::string& what) {
+    if (verdict.status == Verdict::kDoesNotFit) return;
+    verdict.status = need <= limit ? Verdict::kFits : Verdict::kDoesNotFit;
+    verdict.close = need_low <= limit && limit < need_high;
+    verdict.headroom = difference(limit, need);
+    verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
+  };
+  if (const auto memory = card_memory(plan.request)) {
+    const double share = plan.request.memory_utilization.value_or(engine.memory_utilization);
+    const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
+    require(fullest->total, low, high, usable, "the usable memory of a GPU");
+  }
+  if (plan.request.kv_cache_memory_bytes)
+    require(plan.kv_cache.reserved, plan.kv_cache.reserved, plan.kv_cache.reserved, *plan.request.kv_cache_memory_bytes,
+            "the KV budget");
+  if (plan.request.max_vram) require(fullest->total, low, high, *plan.request.max_vram, "--max-vram");
+  const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view option) {
+    if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
+    if (have >= *wanted) {
+      if (verdict.status == Verdict::kUnknown) {
+        verdict.status = Verdict::kFits;
+        verdict.reason = std::to_string(have) + " is at least " + std::string(option) + " " + std::to_string(*wanted);
+      }
+      return;
+    }
+    verdict.status = Verdict::kDoesNotFit;
+    verdict.reason = std::to_string(have) + " is less than " + std::string(option) + " " + std::to_string(*wanted);
+  };
+  const std::uint64_t context = plan.capacity ? plan.capacity->max_model_len : plan.load.max_model_len.count();
+  const std::uint64_t seqs = plan.capacity ? plan.capacity->max_num_seqs : plan.request.num_seqs;
+  at_least(plan.request.min_context ? std::optional(plan.request.min_context->count()) : std::nullopt, context,
+           "--min-context");
+  at_least(plan.request.min_seqs, seqs, "--min-seqs");
+  if (verdict.status == Verdict::kUnknown) verdict.reason = "no GPU, size or limit was given";
+}
+
+Plan plan_layout(const ModelSpec& model, const Request& request) {
+  Plan plan;
+  plan.request = request;
+  plan.notes = model.notes;
+  const Engine& engine = engine_of(request);
+  plan.engine_version =
+      request.engine_version.empty() ? std::string(engine.versions.back().version) : request.engine_version;
+  const EngineInput input = engine_input(model, request);
+  plan.types = input.types;
+  plan.load = load_of(model, request);
+  plan.attention = model_attention(model);
+  plan.groups = group_layers(model);
+  const auto layout = engine.layout(input, plan.notes);
+  const std::vector<RankCache> ranks = layout->explain(plan.load);
+  fill_cache(input, *layout, ranks, plan);
+  fill_memory(input, engine, ranks, plan);
+  fill_capacity(engine, *layout, plan);
+  judge(engine, plan);
+
+  if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
+    plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",
+                          std::to_string(plan.load.max_model_len.count()) +
+                              " tokens are beyond the model's maximum of " +
+                              std::to_string(model.max_model_len.count())});
+  if (model.max_model_len == Tokens(0) && !request.max_model_len && !request.ctx_size)
+    plan.notes.push_back(
+        {NoteLevel::kInfo, "default_context",
+         "the config names no maximum length: planned for " + std::to_string(kDefaultContext) + " tokens"});
+  return plan;
+}
+
+}  // namespace
+
+EngineInput engine_input(const ModelSpec& model, const Request& request) {
+  EngineInput input;
+  input.request = request;
+  ModelShape& shape = input.model;
+  shape.model_type = model.model_type;
+  shape.architecture = model.architecture;
+  shape.format = model.format;
+  shape.num_layers = model.layers.size();
+  shape.num_nextn_layers = model.num_nextn_layers;
+  shape.hidden_size = model.hidden_size;
+  shape.vocab_size = model.vocab_size;
+  shape.intermediate_size = model.intermediate_size;
+  shape.num_heads = most_heads(model);
+  shape.max_model_len = model.max_model_len;
+  shape.source_tokens = model.source_tokens;
+  shape.dtype = model.dtype;
+  shape.declared_kv_dtype = model.declared_kv_dtype;
+  shape.declared_state_dtype = model.declared_state_dtype;
+  for (std::uint64_t i = 0; i < model.layers.size(); ++i)
+    for (const Mixer& mixer : model.layers[i].mixers)
+      input.caches.push_back(
+          {i, kind_info(mixer).name, cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)});
+  input.types = engine_of(request).resolve_types(shape, request);
+  return input;
+}
+
+Load load_of(const ModelSpec& model, const Request& request) {
+  Load load;
+  load.num_seqs = ceil_div(request.num_seqs, request.data_parallel);
+  if (request.max_model_len)
+    load.max_model_len = *request.max_model_len;
+  else if (request.ctx_size)
+    load.max_model_len = *request.ctx_size;
+  else
+    load.max_model_len = model.max_model_len > Tokens(0) ? model.max_model_len : Tokens(kDefaultContext);
+  load.source_tokens = request.encoder_len.value_or(model.source_tokens);
+  return load;
+}
+
+Plan make_plan(const ModelSpec& model, const Request& request) {
+  if (request.gpu_count <= 1 || request.layout_given) return plan_layout(model, request);
+  // Several cards and no layout named: the one that leaves most room.
+  std::optional<Plan> best;
+  std::optional<Error> refusal;
+  for (std::uint64_t tensor_parallel = request.gpu_count; tensor_parallel >= 1; --tensor_parallel) {
+    if (request.gpu_count % tensor_parallel != 0) continue;
+    Request candidate = request;
+    candidate.tensor_parallel = tensor_parallel;
+    candidate.pipeline_parallel = request.gpu_count / tensor_parallel;
+    try {
+      Plan plan = plan_layout(model, candidate);
+      const auto room = [](const Plan& p) { return p.verdict.headroom.value_or(0); };
+      if (!best || room(plan) > room(*best)) best = std::move(plan);
+    } catch (const Error& error) {
+      if (!refusal) refusal = error;
+    }
+  }
+  if (!best) throw *refusal;
+  best->notes.push_back({NoteLevel::kInfo, "chosen_layout",
+                         std::to_string(request.gpu_count) + " GPUs: tensor parallel " +
+                             std::to_string(best->request.tensor_parallel) + ", pipeline parallel " +
+                             std::to_string(best->request.pipeline_parallel) + " leaves most room"});
+  return std::move(*best);
+}
+
+}  // namespace kvplan

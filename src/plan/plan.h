@@ -1,0 +1,42 @@
+// The plan: a model, a request and an engine become a ledger per GPU, with totals, capacity and a verdict.
+#ifndef KVPLAN_PLAN_PLAN_H_
+#define KVPLAN_PLAN_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+#include "formulas/model.h"
+#include "kvplan/plan.h"
+#include "kvplan/request.h"
+
+namespace kvplan {
+
+struct Plan {
+  Request request;  // as asked, with the layout that was chosen
+  std::string engine_version;
+  Load load;  // with every default filled in
+  CacheTypes types;
+  std::string weights_dtype;
+
+  std::string attention;
+  std::vector<LayerGroup> groups;  // point into the model
+  KvCachePlan kv_cache;
+  std::vector<GpuMemory> memory;
+  TotalReport total;
+  std::optional<Capacity> capacity;
+  VerdictReport verdict;
+  std::vector<Note> notes;
+};
+
+// Plans `model`, which must outlive the plan. Throws Error where the request makes no sense for it.
+Plan make_plan(const ModelSpec& model, const Request& request);
+
+// Steps of make_plan, for those who ask many questions of one model (fit, compare, sweeps).
+EngineInput engine_input(const ModelSpec& model, const Request& request);
+Load load_of(const ModelSpec& model, const Request& request);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_PLAN_H_

@@ -1,0 +1,148 @@
+// `kvplan explain`: each kind of layer with its formula and the numbers put in, the keys and defaults that the plan
+// rests on, the ledger, and what a decoded token costs to compute with and without the cache.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/report.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+std::string shape_text(const Term& term) {
+  const Shape& shape = term.shape;
+  std::string out;
+  const auto factor = [&out](std::uint64_t n) { out += (out.empty() ? "" : " * ") + std::to_string(n); };
+  if (shape.columns > 0) out = fmt::format("({} - 1)", shape.columns);
+  if (shape.units > 1) factor(shape.units);
+  if (shape.vectors > 1) factor(shape.vectors);
+  factor(shape.width);
+  return out;
+}
+
+std::string per_text(const Term& term) {
+  switch (term.growth) {
+    case Growth::kSequence: return "per sequence";
+    case Growth::kSourceToken: return "per source token";
+    case Growth::kToken: break;
+  }
+  std::string out = term.stride == 1 ? "per token" : fmt::format("per {} tokens", term.stride);
+  if (term.limit.kind != LimitKind::kNone) out += fmt::format(", up to {}", grouped(term.limit.total().count()));
+  return out;
+}
+
+std::string layer_section(const LayerGroup& group, const CacheTypes& types, const Load& load) {
+  const Mixer& mixer = *group.mixer;
+  const KindInfo& info = kind_info(mixer);
+  std::string out = fmt::format("{} x {}", group.indices.size(), info.title);
+  if (const auto variant = kind_variant(mixer); !variant.empty()) out += fmt::format(" [{}]", variant);
+  out += fmt::format("\n  layers   {}\n  formula  {}\n", index_ranges(group.indices), info.formula);
+  std::string values;
+  for (const Symbol& symbol : symbols(mixer))
+    values += fmt::format("{}{} = {} ({})", values.empty() ? "" : ", ", symbol.symbol, symbol.value, symbol.key);
+  if (!values.empty()) out += "  with     " + values + "\n";
+  out += fmt::format("  source   {}\n", info.source);
+  std::vector<std::vector<std::string>> rows;
+  Bytes sum;
+  for (const Term& term : cache_terms(mixer)) {
+    const Bytes entry = entry_bytes(term, types);
+    const std::uint64_t entries = term.entries(load.max_model_len, load.source_tokens);
+    const Bytes bytes = entry * entries;
+    sum += bytes;
+    rows.push_back({std::string(term.name), shape_text(term), "= " + grouped(term.elements().count()), per_text(term),
+                    term_dtype_name(term, types), grouped(entry.count()) + " B", "x " + grouped(entries),
+                    "= " + human_bytes(bytes)});
+  }
+  out += columns(rows, 0b11100100, "    ");
+  if (!rows.empty())
+    out += fmt::format("    {} x {} layers = {}\n", human_bytes(sum), group.indices.size(),
+                       human_bytes(sum * group.indices.size()));
+  return out;
+}
+
+// Multiply-adds of attention for one decoded token, with the keys and values at hand.
+double attention_macs(const ModelSpec& model, const Load& load) {
+  double out = 0;
+  for (const Layer& layer : model.layers) {
+    for (const Mixer& mixer : layer.mixers) {
+      std::uint64_t entries = load.max_model_len.count();
+      for (const Term& term : cache_terms(mixer))
+        if (term.role == Role::kKey) entries = term.entries(load.max_model_len, load.source_tokens);
+      out += static_cast<double>(macs_per_entry(mixer)) * static_cast<double>(entries);
+    }
+  }
+  return out;
+}
+
+std::string work_section(const ModelSpec& model, const Plan& plan) {
+  const double with = 2 * attention_macs(model, plan.load);
+  const auto tokens = static_cast<double>(plan.load.max_model_len.count());
+  // Without a cache every earlier token is run again for each new one: the sum over all positions, about half of n
+  // times the last one for attention over everything.
+  const double without = with * tokens / 2;
+  return fmt::format(
+      "Work of one decoded token after {} tokens (attention alone)\n"
+      "  with the cache     {:.3g} FLOPs\n"
+      "  without it         {:.3g} FLOPs: every earlier token again, about n / 2 = {:.0f} times as much\n",
+      grouped(plan.load.max_model_len.count()), with, without, tokens / 2);
+}
+
+std::string fact_section(const ModelSpec& model) {
+  std::vector<std::vector<std::string>> rows;
+  for (const ConfigFact& fact : model.facts) {
+    std::string value = one_line(fact.value, 60);
+    rows.push_back({one_line(fact.key, 60), value, std::string(name(fact.origin))});
+  }
+  return "What the plan read\n" + columns(rows, 0);
+}
+
+std::string ledger_section(const Plan& plan) {
+  std::string out;
+  for (const GpuMemory& gpu : plan.memory) {
+    if (gpu.gpu > 0 && gpu.total == plan.memory[gpu.gpu - 1].total) continue;
+    out += fmt::format("Ledger of GPU {}\n", gpu.gpu);
+    for (const LedgerLine& line : gpu.lines) {
+      const std::string range =
+          line.low == line.high ? "" : fmt::format(" ({} to {})", human_bytes(line.low), human_bytes(line.high));
+      out += fmt::format("  {:<34} {:>12}{}\n      {}\n      {}\n", line.what, human_bytes(line.bytes), range,
+                         line.formula, line.source);
+    }
+    out += fmt::format("  {:<34} {:>12}\n", "total", human_bytes(gpu.total));
+  }
+  return out;
+}
+
+std::string gap_section(const Plan& plan) {
+  const KvCachePlan& kv = plan.kv_cache;
+  if (kv.gap.empty()) return "";
+  std::vector<std::vector<std::string>> rows{
+      {"logical share of the fullest GPU", grouped(kv.logical_per_gpu.count()) + " B"}};
+  for (const GapLine& line : kv.gap) {
+    const bool more = line.bytes >= 0;
+    rows.push_back({"  " + line.reason,
+                    (more ? "+" : "-") + grouped(static_cast<std::uint64_t>(more ? line.bytes : -line.bytes)) + " B"});
+  }
+  rows.push_back({"reserved", grouped(kv.reserved.count()) + " B"});
+  return "From need to reservation\n" + columns(rows, 0b10);
+}
+
+}  // namespace
+
+std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
+  std::string out =
+      tinted(model.architecture.empty() ? model.model_type : model.architecture, Tint::kBold, options.color);
+  out += fmt::format("  read by the rule \"{}\"\n", model.family);
+  out += fmt::format("{} tokens x {} sequences, {} {}\n", grouped(plan.load.max_model_len.count()),
+                     plan.request.num_seqs, plan.request.engine, plan.engine_version);
+  for (const LayerGroup& group : plan.groups) out += "\n" + layer_section(group, plan.types, plan.load);
+  if (const std::string gap = gap_section(plan); !gap.empty()) out += "\n" + gap;
+  out += "\n" + ledger_section(plan);
+  out += "\n" + work_section(model, plan);
+  out += "\n" + fact_section(model);
+  for (const Note& note : plan.notes) out += "\n" + one_line(note.message) + "\n";
+  return out;
+}
+
+}  // namespace kvplan

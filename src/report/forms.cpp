@@ -1,0 +1,27 @@
+#include <array>
+
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+constexpr std::array kForms{
+    ReportForm{"table", "for people (default)", plan_table, fleet_table},
+    ReportForm{"json", "for machines", plan_json, fleet_json},
+    ReportForm{"markdown", "for a pull-request comment", plan_markdown, fleet_markdown},
+};
+}  // namespace
+
+std::span<const ReportForm> forms() {
+  return kForms;
+}
+
+const ReportForm& find_format(std::string_view name) {
+  for (const ReportForm& form : kForms)
+    if (form.name == name) return form;
+  std::string known;
+  for (const ReportForm& form : kForms) known += (known.empty() ? "" : ", ") + std::string(form.name);
+  fail("--format: there is no form \"" + std::string(name) + "\"", "use one of " + known);
+}
+
+}  // namespace kvplan

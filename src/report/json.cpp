@@ -1,0 +1,246 @@
+// The JSON of the contract, schema_version 1. Bytes are integers; a part that is not known is null.
+#include <nlohmann/json.hpp>
+
+#include "kvplan/version.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+Json or_null(const std::optional<Bytes>& value) {
+  return value ? Json(value->count()) : Json(nullptr);
+}
+Json text_or_null(std::string_view text) {
+  return text.empty() ? Json(nullptr) : Json(std::string(text));
+}
+
+std::string_view role_name(Role role) {
+  switch (role) {
+    case Role::kKey: return "key";
+    case Role::kValue: return "value";
+    case Role::kState: return "state";
+    case Role::kIndex: return "index";
+  }
+  return "";
+}
+
+std::string_view growth_name(Growth growth) {
+  switch (growth) {
+    case Growth::kToken: return "token";
+    case Growth::kSourceToken: return "source_token";
+    case Growth::kSequence: return "sequence";
+  }
+  return "";
+}
+
+std::string_view part_name(Section part) {
+  switch (part) {
+    case Section::kWeights: return "weights";
+    case Section::kKvCache: return "kv_cache";
+    case Section::kActivation: return "activation";
+    case Section::kRuntime: return "runtime";
+  }
+  return "";
+}
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits: return "fits";
+    case Verdict::kDoesNotFit: return "does_not_fit";
+    case Verdict::kUnknown: return "unknown";
+  }
+  return "";
+}
+
+// The value of a fact as JSON where it is whole; long ones were cut and stay text.
+Json fact_value(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_discarded() ? Json(text) : value;
+}
+
+Json layer_row(const LayerGroup& group, const CacheTypes& types) {
+  const Mixer& mixer = *group.mixer;
+  std::uint64_t per_token = 0;
+  std::uint64_t per_sequence = 0;
+  Json limit = nullptr;
+  Json terms = Json::array();
+  for (const Term& term : cache_terms(mixer)) {
+    const Bytes entry = entry_bytes(term, types);
+    const bool limited = term.limit.kind != LimitKind::kNone;
+    if (term.growth == Growth::kToken) per_token += entry.count() / term.stride;
+    if (term.growth == Growth::kSequence) per_sequence += entry.count();
+    if (limited && term.role != Role::kState && limit.is_null()) limit = term.limit.total().count();
+    Json row{{"name", term.name},
+             {"role", role_name(term.role)},
+             {"elements", term.elements().count()},
+             {"per", growth_name(term.growth)},
+             {"dtype", term_dtype_name(term, types)},
+             {"bytes", entry.count()},
+             {"stride", term.stride},
+             {"token_limit", limited ? Json(term.limit.total().count()) : Json(nullptr)}};
+    terms.push_back(std::move(row));
+  }
+  return {{"kind", kind_info(mixer).name}, {"variant", text_or_null(kind_variant(mixer))},
+          {"count", group.indices.size()}, {"indices", index_ranges(group.indices)},
+          {"bytes_per_token", per_token},  {"bytes_per_sequence", per_sequence},
+          {"token_limit", limit},          {"terms", std::move(terms)}};
+}
+
+Json model_json(const ModelSpec& model, const Plan& plan) {
+  Json config = Json::array();
+  for (const ConfigFact& fact : model.facts)
+    config.push_back({{"key", fact.key}, {"value", fact_value(fact.value)}, {"origin", name(fact.origin)}});
+  Json layers = Json::array();
+  for (const LayerGroup& group : plan.groups) layers.push_back(layer_row(group, plan.types));
+  Json sides = Json::array();
+  for (const SideModel& side : model.sides)
+    sides.push_back({{"what", side.what},
+                     {"model_type", text_or_null(side.model_type)},
+                     {"num_layers", side.num_layers > 0 ? Json(side.num_layers) : Json(nullptr)}});
+  return {{"source", model.source},
+          {"model_type", text_or_null(model.model_type)},
+          {"architecture", text_or_null(model.architecture)},
+          {"family", model.family},
+          {"attention", plan.attention},
+          {"dtype", name(model.dtype)},
+          {"num_layers", model.layers.size()},
+          {"max_model_len", model.max_model_len > Tokens(0) ? Json(model.max_model_len.count()) : Json(nullptr)},
+          {"parameters", nullptr},
+          {"config", std::move(config)},
+          {"layers", std::move(layers)},
+          {"sides", std::move(sides)}};
+}
+
+std::string kv_type_name(const CacheTypes& types) {
+  std::string out(name(types.key));
+  if (types.value != types.key) out += "/" + std::string(name(types.value));
+  return out;
+}
+
+Json request_json(const ModelSpec& model, const Plan& plan) {
+  const Request& request = plan.request;
+  return {{"engine", request.engine},
+          {"engine_version", plan.engine_version},
+          {"max_model_len", plan.load.max_model_len.count()},
+          {"num_seqs", request.num_seqs},
+          {"max_num_seqs", or_null(request.max_num_seqs)},
+          {"encoder_len", plan.load.source_tokens > Tokens(0) ? Json(plan.load.source_tokens.count()) : Json(nullptr)},
+          {"kv_cache_dtype", kv_type_name(plan.types)},
+          {"state_dtype", name(plan.types.state)},
+          {"weights_dtype", plan.weights_dtype.empty() ? Json(name(model.dtype)) : Json(plan.weights_dtype)},
+          {"tensor_parallel_size", request.tensor_parallel},
+          {"pipeline_parallel_size", request.pipeline_parallel},
+          {"data_parallel_size", request.data_parallel},
+          {"gpu", request.gpu ? Json(*request.gpu) : Json(nullptr)},
+          {"gpu_memory_bytes", or_null(request.gpu_memory)}};
+}
+
+Json cache_json(const KvCachePlan& kv) {
+  Json gap = Json::array();
+  for (const GapLine& line : kv.gap) gap.push_back({{"reason", line.reason}, {"bytes", line.bytes}});
+  Json groups = Json::array();
+  for (const CacheGroup& group : kv.groups)
+    groups.push_back({{"kind", group.kind},
+                      {"layers", group.layers},
+                      {"block_size", or_null(group.block_size)},
+                      {"page_bytes", group.block_size ? Json(group.page_bytes.count()) : Json(nullptr)}});
+  return {{"bytes_per_token", kv.bytes_per_token.count()},
+          {"bytes_per_token_in_window", kv.bytes_per_token_in_window.count()},
+          {"bytes_per_sequence", kv.bytes_per_sequence.count()},
+          {"logical_bytes", kv.logical.count()},
+          {"logical_bytes_per_gpu", kv.logical_per_gpu.count()},
+          {"reserved_bytes", kv.reserved.count()},
+          {"reserved_total_bytes", kv.reserved_total.count()},
+          {"gap", std::move(gap)},
+          {"block_size", or_null(kv.block_size)},
+          {"groups", std::move(groups)}};
+}
+
+Json memory_json(const std::vector<GpuMemory>& memory) {
+  Json out = Json::array();
+  for (const GpuMemory& gpu : memory) {
+    Json lines = Json::array();
+    for (const LedgerLine& line : gpu.lines)
+      lines.push_back({{"part", part_name(line.part)},
+                       {"what", line.what},
+                       {"bytes", line.bytes.count()},
+                       {"low_bytes", line.low.count()},
+                       {"high_bytes", line.high.count()},
+                       {"formula", line.formula},
+                       {"source", line.source}});
+    out.push_back({{"gpu", gpu.gpu},
+                   {"weights_bytes", or_null(gpu.weights)},
+                   {"kv_cache_bytes", or_null(gpu.kv_cache)},
+                   {"activation_bytes", or_null(gpu.activation)},
+                   {"runtime_bytes", or_null(gpu.runtime)},
+                   {"total_bytes", gpu.total.count()},
+                   {"lines", std::move(lines)}});
+  }
+  return out;
+}
+
+Json capacity_json(const std::optional<Capacity>& capacity) {
+  if (!capacity) return nullptr;
+  return {{"kv_cache_memory_bytes", capacity->kv_cache_memory.count()},
+          {"num_blocks", or_null(capacity->num_blocks)},
+          {"tokens", or_null(capacity->tokens)},
+          {"max_concurrency", capacity->max_concurrency},
+          {"max_model_len", capacity->max_model_len},
+          {"max_num_seqs", capacity->max_num_seqs}};
+}
+
+Json plan_object(const ModelSpec& model, const Plan& plan) {
+  Json notes = Json::array();
+  for (const Note& note : plan.notes)
+    notes.push_back({{"level", note.level == NoteLevel::kWarning ? "warning" : "info"},
+                     {"code", note.code},
+                     {"message", note.message}});
+  return {{"schema_version", 1},
+          {"kvplan_version", kVersion},
+          {"model", model_json(model, plan)},
+          {"request", request_json(model, plan)},
+          {"kv_cache", cache_json(plan.kv_cache)},
+          {"memory", memory_json(plan.memory)},
+          {"total",
+           {{"bytes", plan.total.bytes.count()},
+            {"low_bytes", plan.total.low.count()},
+            {"high_bytes", plan.total.high.count()}}},
+          {"capacity", capacity_json(plan.capacity)},
+          {"verdict",
+           {{"status", verdict_name(plan.verdict.status)},
+            {"close", plan.verdict.close},
+            {"reason", plan.verdict.reason},
+            {"headroom_bytes", or_null(plan.verdict.headroom)}}},
+          {"notes", std::move(notes)}};
+}
+
+// Text from outside may hold broken UTF-8 (file names): replaced, never thrown.
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string plan_json(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
+  return dump(plan_object(model, plan));
+}
+
+std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions&) {
+  Json plans = Json::array();
+  for (const FleetEntry& entry : entries) {
+    if (entry.plan)
+      plans.push_back(plan_object(*entry.model, *entry.plan));
+    else
+      plans.push_back({{"source", entry.source}, {"error", entry.error}, {"exit", static_cast<int>(entry.exit)}});
+  }
+  return dump({{"schema_version", 1}, {"kvplan_version", kVersion}, {"plans", std::move(plans)}});
+}
+
+}  // namespace kvplan

@@ -1,0 +1,69 @@
+// Markdown, for a pull-request comment.
+#include <fmt/format.h>
+
+#include "report/report.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+// Text from a file name or a config must not end a cell or start markup.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : one_line(text, 120)) {
+    if (c == '|' || c == '`' || c == '<' || c == '*' || c == '_' || c == '[') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string part(const std::optional<Bytes>& bytes) {
+  return bytes ? gib(*bytes) : std::string("-");
+}
+
+std::string_view verdict_word(const Plan& plan) {
+  if (plan.verdict.status == Verdict::kUnknown) return "-";
+  return plan.verdict.status == Verdict::kFits ? "fits" : "**does not fit**";
+}
+
+}  // namespace
+
+std::string plan_markdown(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
+  std::string out =
+      fmt::format("### {}: {} layers, {}\n\n", cell(model.architecture.empty() ? model.model_type : model.architecture),
+                  model.layers.size(), plan.attention);
+  out += fmt::format("{} tokens x {} sequences, {} {}, KV {}\n\n", grouped(plan.load.max_model_len.count()),
+                     plan.request.num_seqs, plan.request.engine, plan.engine_version, name(plan.types.key));
+  if (plan.verdict.status != Verdict::kUnknown)
+    out += fmt::format("**{}**: {}\n\n", plan.verdict.status == Verdict::kFits ? "Fits" : "Does not fit",
+                       cell(plan.verdict.reason));
+  out += "| GPU | weights | KV cache | activations | runtime | total |\n|---:|---:|---:|---:|---:|---:|\n";
+  for (const GpuMemory& gpu : plan.memory)
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", gpu.gpu, part(gpu.weights), part(gpu.kv_cache),
+                       part(gpu.activation), part(gpu.runtime), gib(gpu.total));
+  out += fmt::format("\nOne more token {}, fixed state of a sequence {}, the request needs {}, reserved {}.\n",
+                     human_bytes(plan.kv_cache.bytes_per_token), human_bytes(plan.kv_cache.bytes_per_sequence),
+                     human_bytes(plan.kv_cache.logical), human_bytes(plan.kv_cache.reserved));
+  for (const Note& note : plan.notes) out += fmt::format("\n> {}\n", cell(note.message));
+  return out;
+}
+
+std::string fleet_markdown(const std::vector<FleetEntry>& entries, const ReportOptions&) {
+  std::string out =
+      "| model | attention | B/token | B/sequence | KV | total | verdict |\n|---|---|---:|---:|---:|---:|---|\n";
+  for (const FleetEntry& entry : entries) {
+    if (!entry.plan) {
+      out += fmt::format("| {} | {} | | | | | |\n", cell(entry.source), cell(entry.error));
+      continue;
+    }
+    const Plan& plan = *entry.plan;
+    out +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", cell(entry.source), plan.attention,
+                    grouped(plan.kv_cache.bytes_per_token.count()), grouped(plan.kv_cache.bytes_per_sequence.count()),
+                    gib(plan.kv_cache.reserved), gib(plan.total.bytes), verdict_word(plan));
+  }
+  return out;
+}
+
+}  // namespace kvplan

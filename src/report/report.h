@@ -1,0 +1,62 @@
+// The forms of the answer. One file for each form, one row in the table of forms.
+#ifndef KVPLAN_REPORT_REPORT_H_
+#define KVPLAN_REPORT_REPORT_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formulas/model.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+
+namespace kvplan {
+
+struct ReportOptions {
+  bool color = false;
+  int width = 80;
+};
+
+// One model of a fleet: a plan, or why there is none.
+struct FleetEntry {
+  std::string source;
+  std::optional<ModelSpec> model;
+  std::optional<Plan> plan;  // points into `model`
+  std::string error;         // one line, without the program's name
+  Exit exit = Exit::kAnswered;
+};
+
+struct ReportForm {
+  std::string_view name;
+  std::string_view help;
+  std::string (*plan)(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+  std::string (*fleet)(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+};
+
+std::span<const ReportForm> forms();
+// Error that lists the known forms.
+const ReportForm& find_format(std::string_view name);
+
+// The forms' own files.
+std::string plan_json(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string plan_markdown(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string fleet_markdown(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+
+// Every layer, every formula with its numbers put in, and where each number came from.
+std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+
+// The built-in tables: kinds (also as Markdown, for formulas/README.md), types, engines, cards.
+std::string kinds_text();
+std::string kinds_markdown();
+std::string dtypes_text();
+std::string engines_text();
+std::string gpus_text();
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_REPORT_H_

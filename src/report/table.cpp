@@ -1,0 +1,249 @@
+// The first screen: what the model is, the verdict, the parts as bars, the cache per token and for the request, a
+// ladder of contexts, one line per kind of layer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engines/term_sum.h"
+#include "report/report.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+std::string heading(const ModelSpec& model, const Plan& plan, bool color) {
+  std::string name = model.architecture.empty() ? model.model_type : model.architecture;
+  if (name.empty()) name = "a model without a name";
+  std::string out = tinted(name, Tint::kBold, color);
+  out += fmt::format("  {} layers, {}, {}", model.layers.size(), plan.attention, kvplan::name(model.dtype));
+  if (model.max_model_len > Tokens(0))
+    out += fmt::format(", up to {} tokens", tokens_text(model.max_model_len.count()));
+  out += "\n";
+  out += tinted(one_line(model.source, 100), Tint::kDim, color) + "\n";
+  for (const SideModel& side : model.sides) {
+    const std::string layers = side.num_layers > 0 ? fmt::format(", {} layers", side.num_layers) : "";
+    out += tinted(fmt::format("beside it: {}{}{} (no cache)", side.what,
+                              side.model_type.empty() ? "" : " " + one_line(side.model_type, 40), layers),
+                  Tint::kDim, color) +
+           "\n";
+  }
+  return out;
+}
+
+std::string request_line(const Plan& plan) {
+  const Request& request = plan.request;
+  std::string out =
+      fmt::format("{} tokens x {} sequence{}, {} {}", grouped(plan.load.max_model_len.count()), request.num_seqs,
+                  request.num_seqs == 1 ? "" : "s", request.engine, plan.engine_version);
+  out += fmt::format(", KV {}", name(plan.types.key));
+  if (plan.types.value != plan.types.key) out += fmt::format("/{}", name(plan.types.value));
+  if (request.tensor_parallel > 1) out += fmt::format(", TP {}", request.tensor_parallel);
+  if (request.pipeline_parallel > 1) out += fmt::format(", PP {}", request.pipeline_parallel);
+  if (request.data_parallel > 1) out += fmt::format(", DP {}", request.data_parallel);
+  return out;
+}
+
+std::string verdict_line(const Plan& plan, bool color) {
+  const VerdictReport& verdict = plan.verdict;
+  if (verdict.status == Verdict::kUnknown) return "";
+  const bool fits = verdict.status == Verdict::kFits;
+  std::string out =
+      tinted(fits ? "FITS" : "DOES NOT FIT", fits ? Tint::kGreen : Tint::kRed, color) + "  " + verdict.reason;
+  if (verdict.headroom) {
+    const auto room = static_cast<double>(*verdict.headroom) / kGiB;
+    out += fits ? fmt::format("; {:.2f} GiB left", room) : fmt::format("; {:.2f} GiB missing", -room);
+  }
+  if (verdict.close) out += tinted("  close: the limit lies inside the range", Tint::kYellow, color);
+  return out + "\n";
+}
+
+std::string bar(Bytes part, Bytes whole, std::size_t width) {
+  if (whole == Bytes(0)) return "";
+  const auto filled = static_cast<std::size_t>(
+      static_cast<double>(part.count()) / static_cast<double>(whole.count()) * static_cast<double>(width) + 0.5);
+  std::string out;
+  for (std::size_t i = 0; i < std::min(filled, width); ++i) out += "█";
+  return out;
+}
+
+std::string parts(const Plan& plan, const ReportOptions& options) {
+  const GpuMemory* fullest = &plan.memory.front();
+  for (const GpuMemory& gpu : plan.memory)
+    if (gpu.total > fullest->total) fullest = &gpu;
+  struct Row {
+    std::string_view what;
+    std::optional<Bytes> bytes;
+    Tint tint;
+    Section section;
+  };
+  const std::array rows{
+      Row{"weights", fullest->weights, Tint::kBlue, Section::kWeights},
+      Row{"KV cache", fullest->kv_cache, Tint::kGreen, Section::kKvCache},
+      Row{"activations", fullest->activation, Tint::kYellow, Section::kActivation},
+      Row{"runtime", fullest->runtime, Tint::kMagenta, Section::kRuntime},
+  };
+  const auto bar_width = static_cast<std::size_t>(std::clamp(options.width - 52, 10, 48));
+  std::string out =
+      plan.memory.size() == 1 ? "Memory\n" : fmt::format("Memory of the fullest of {} GPUs\n", plan.memory.size());
+  for (const Row& row : rows) {
+    if (!row.bytes) {
+      out += fmt::format("  {:<12}{:>12}  not known yet: no part of the total\n", row.what, "-");
+      continue;
+    }
+    Bytes low;
+    Bytes high;
+    for (const LedgerLine& line : fullest->lines) {
+      if (line.part != row.section) continue;
+      low += line.low;
+      high += line.high;
+    }
+    const std::string range = low == high ? ""
+                                          : fmt::format("{:.2f}-{:.2f}", static_cast<double>(low.count()) / kGiB,
+                                                        static_cast<double>(high.count()) / kGiB);
+    out += fmt::format("  {:<12}{:>12}  {:<13} {}\n", row.what, gib(*row.bytes), range,
+                       tinted(bar(*row.bytes, fullest->total, bar_width), row.tint, options.color));
+  }
+  out += fmt::format("  {:<12}{}\n", "total",
+                     tinted(fmt::format("{:>12}", gib(fullest->total)), Tint::kBold, options.color));
+  return out;
+}
+
+std::string cache_lines(const Plan& plan) {
+  const KvCachePlan& kv = plan.kv_cache;
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"one more token", human_bytes(kv.bytes_per_token),
+                  kv.bytes_per_token_in_window == kv.bytes_per_token
+                      ? ""
+                      : human_bytes(kv.bytes_per_token_in_window) + " while every window grows"});
+  if (kv.bytes_per_sequence > Bytes(0))
+    rows.push_back({"fixed state of a sequence", human_bytes(kv.bytes_per_sequence), ""});
+  rows.push_back({"the request needs", human_bytes(kv.logical), ""});
+  if (kv.reserved != kv.logical) {
+    rows.push_back(
+        {plan.memory.size() > 1 ? "the fullest GPU's share" : "the same", human_bytes(kv.logical_per_gpu), ""});
+    for (const GapLine& line : kv.gap) {
+      if (line.bytes == 0) continue;
+      const bool more = line.bytes > 0;
+      const Bytes size(static_cast<std::uint64_t>(more ? line.bytes : -line.bytes));
+      rows.push_back({(more ? "  + " : "  - ") + line.reason, human_bytes(size), ""});
+    }
+    rows.push_back(
+        {plan.request.engine + " reserves", human_bytes(kv.reserved), plan.memory.size() > 1 ? "on a GPU" : ""});
+  }
+  return "KV cache\n" + columns(rows, 0b010);
+}
+
+std::string capacity_lines(const Plan& plan) {
+  if (!plan.capacity) return "";
+  const Capacity& capacity = *plan.capacity;
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"for the cache, per GPU", gib(capacity.kv_cache_memory)});
+  if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks)});
+  if (capacity.tokens) rows.push_back({"tokens", grouped(*capacity.tokens)});
+  rows.push_back({fmt::format("sequences of {} tokens", grouped(plan.load.max_model_len.count())),
+                  fmt::format("{:.2f}", capacity.max_concurrency)});
+  rows.push_back({fmt::format("longest of {} sequence{}", plan.request.num_seqs, plan.request.num_seqs == 1 ? "" : "s"),
+                  grouped(capacity.max_model_len)});
+  return "Room\n" + columns(rows, 0b10);
+}
+
+// Contexts from 4k to the model's maximum, doubling.
+std::string ladder(const ModelSpec& model, const Plan& plan) {
+  const EngineInput input = engine_input(model, plan.request);
+  std::vector<Note> notes;
+  const auto layout = engine_of(plan.request).layout(input, notes);
+  const std::uint64_t most = std::max(model.max_model_len.count(), plan.load.max_model_len.count());
+  std::vector<std::uint64_t> steps;
+  for (std::uint64_t tokens = 4096; tokens < most && steps.size() < 12; tokens *= 2) steps.push_back(tokens);
+  steps.push_back(most);
+  std::vector<std::vector<std::string>> rows{{"tokens"}, {"KV GiB"}};
+  // Wide ladders keep every other rung.
+  const std::size_t keep = steps.size() > 8 ? 2 : 1;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if ((steps.size() - 1 - i) % keep != 0) continue;
+    const Load load{Tokens(steps[i]), plan.load.num_seqs, plan.load.source_tokens};
+    rows[0].push_back(tokens_text(steps[i]));
+    rows[1].push_back(fmt::format("{:.2f}", static_cast<double>(layout->reserved(load).count()) / kGiB));
+  }
+  return fmt::format("Contexts ({} sequence{}{})\n", plan.load.num_seqs, plan.load.num_seqs == 1 ? "" : "s",
+                     plan.memory.size() > 1 ? ", fullest GPU" : "") +
+         columns(rows, ~std::uint64_t{1});
+}
+
+std::string layer_lines(const Plan& plan) {
+  std::vector<std::vector<std::string>> rows{{"layers", "kind", "B/token", "B/sequence", "stops at", "which"}};
+  for (const LayerGroup& group : plan.groups) {
+    std::uint64_t per_token = 0;
+    std::uint64_t per_sequence = 0;
+    std::uint64_t limit = 0;
+    for (const Term& term : cache_terms(*group.mixer)) {
+      const std::uint64_t entry = entry_bytes(term, plan.types).count();
+      if (term.growth == Growth::kToken) per_token += entry / term.stride;
+      if (term.growth == Growth::kSequence) per_sequence += entry;
+      if (term.role != Role::kState && term.limit.kind != LimitKind::kNone && limit == 0)
+        limit = term.limit.total().count();
+    }
+    std::string kind(kind_info(*group.mixer).name);
+    if (const auto variant = kind_variant(*group.mixer); !variant.empty()) kind += " (" + std::string(variant) + ")";
+    std::string which = index_ranges(group.indices);
+    if (which.size() > 24) which = which.substr(0, 21) + "...";
+    rows.push_back({std::to_string(group.indices.size()), kind, per_token > 0 ? grouped(per_token) : "-",
+                    per_sequence > 0 ? grouped(per_sequence) : "-", limit > 0 ? grouped(limit) : "-", which});
+  }
+  return "Layers (bytes of one)\n" + columns(rows, 0b011101);
+}
+
+std::string note_lines(const Plan& plan, bool color) {
+  std::string out;
+  for (const Note& note : plan.notes) {
+    const bool warning = note.level == NoteLevel::kWarning;
+    out += tinted(warning ? "warning: " : "note: ", warning ? Tint::kYellow : Tint::kDim, color) +
+           one_line(note.message) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
+  std::string out = heading(model, plan, options.color);
+  out += request_line(plan) + "\n";
+  out += verdict_line(plan, options.color);
+  out += "\n" + parts(plan, options);
+  out += "\n" + cache_lines(plan);
+  if (const std::string room = capacity_lines(plan); !room.empty()) out += "\n" + room;
+  out += "\n" + ladder(model, plan);
+  out += "\n" + layer_lines(plan);
+  if (const std::string notes = note_lines(plan, options.color); !notes.empty()) out += "\n" + notes;
+  return out;
+}
+
+std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions&) {
+  std::vector<std::vector<std::string>> rows{
+      {"model", "attention", "layers", "B/token", "B/sequence", "tokens", "KV GiB", "total GiB", "verdict"}};
+  for (const FleetEntry& entry : entries) {
+    std::string source = one_line(entry.source, 200);
+    if (source.size() > 40) source = "..." + source.substr(source.size() - 37);
+    if (!entry.plan) {
+      rows.push_back({source, one_line(entry.error, 60)});
+      continue;
+    }
+    const Plan& plan = *entry.plan;
+    const KvCachePlan& kv = plan.kv_cache;
+    rows.push_back({source, plan.attention, std::to_string(entry.model->layers.size()),
+                    grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
+                    tokens_text(plan.load.max_model_len.count()),
+                    fmt::format("{:.2f}", static_cast<double>(kv.reserved.count()) / kGiB),
+                    fmt::format("{:.2f}", static_cast<double>(plan.total.bytes.count()) / kGiB),
+                    plan.verdict.status == Verdict::kUnknown ? "-"
+                    : plan.verdict.status == Verdict::kFits  ? "fits"
+                                                             : "does not fit"});
+  }
+  return columns(rows, 0b011111100, "");
+}
+
+}  // namespace kvplan

@@ -1,0 +1,72 @@
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kvplan {
+
+namespace {
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+}
+
+std::string gib(Bytes bytes) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes.count()) / kGiB);
+}
+
+std::string human_bytes(Bytes bytes) {
+  const auto count = static_cast<double>(bytes.count());
+  if (bytes.count() < 100000) return grouped(bytes.count()) + " B";
+  if (count < 1024.0 * 1024.0) return fmt::format("{:.1f} KiB", count / 1024.0);
+  if (count < kGiB) return fmt::format("{:.1f} MiB", count / 1024.0 / 1024.0);
+  return gib(bytes);
+}
+
+std::string grouped(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string tokens_text(std::uint64_t tokens) {
+  if (tokens >= (1U << 20) && tokens % (1U << 20) == 0) return std::to_string(tokens >> 20) + "M";
+  if (tokens >= 1024 && tokens % 1024 == 0) return std::to_string(tokens >> 10) + "k";
+  return grouped(tokens);
+}
+
+std::string tinted(std::string_view text, Tint tint, bool color) {
+  if (!color || tint == Tint::kNone) return std::string(text);
+  constexpr std::string_view kCodes[] = {"0", "1", "2", "31", "32", "33", "34", "35", "36"};
+  return fmt::format("\x1b[{}m{}\x1b[0m", kCodes[static_cast<std::size_t>(tint)], text);
+}
+
+std::size_t text_width(std::string_view text) {
+  std::size_t width = 0;
+  for (const char c : text)
+    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++width;
+  return width;
+}
+
+std::string columns(const std::vector<std::vector<std::string>>& rows, std::uint64_t right, std::string_view indent) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c >= widths.size()) widths.push_back(0);
+      widths[c] = std::max(widths[c], text_width(row[c]));
+    }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line(indent);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string pad(widths[c] - text_width(row[c]), ' ');
+      const bool aligns_right = (right >> c & 1U) != 0;
+      if (c > 0) line += "  ";
+      line += aligns_right ? pad + row[c] : row[c] + pad;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace kvplan
