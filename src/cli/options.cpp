@@ -203,6 +203,19 @@ std::string declared_names(const Option& option) {
   return out;
 }
 
+// Whether the option stands among the arguments. CLI11 compares every new option with all before it, which costs more
+// than a whole plan; so only those that are asked for are declared, and the rest are unknown to it.
+bool is_used(const Option& option, const std::vector<std::string>& arguments) {
+  for (const string_view name : words(option.names)) {
+    if (is_short_word(name)) continue;
+    for (const std::string& argument : arguments) {
+      const bool letter = name.size() == 2 && argument.size() >= 2 && argument[1] != '-';
+      if (letter ? argument.starts_with(name) : string_view(argument).substr(0, argument.find('=')) == name) return true;
+    }
+  }
+  return false;
+}
+
 // Help of our own: CLI11's layout differs from release to release.
 void print_help() {
   std::string out =
@@ -263,9 +276,9 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
   app.add_option("MODEL", call.models);
   std::vector<std::vector<std::string>> values(kOptions.size());
   std::vector<CLI::Option*> declared(kOptions.size());
-  std::vector<std::size_t> order;
   for (std::size_t i = 0; i < kOptions.size(); ++i) {
     const Option& option = kOptions[i];
+    if (!is_used(option, arguments)) continue;
     declared[i] =
         option.value.empty()
             ? app.add_flag(declared_names(option))
@@ -289,7 +302,7 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
   }
   try {
     for (std::size_t i = 0; i < kOptions.size(); ++i) {
-      if (declared[i]->count() == 0) continue;
+      if (declared[i] == nullptr || declared[i]->count() == 0) continue;
       const Option& option = kOptions[i];
       const string_view name = words(option.names).front();
       if (option.value.empty())
