@@ -1,0 +1,14 @@
+// formulas/README.md is the table of kinds in Markdown.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "report/report.h"
+
+TEST_CASE("formulas/README.md is what kvplan formulas prints") {
+  std::ifstream page(KVPLAN_SOURCE_DIR "/formulas/README.md");
+  std::stringstream text;
+  text << page.rdbuf();
+  CHECK(text.str() == kvplan::kinds_markdown());
+}
