@@ -111,6 +111,9 @@ struct Engine {
   // Throws Error(kBadInput) with the engine's rule where it refuses the request; adds notes.
   std::unique_ptr<CacheLayout> (*layout)(const EngineInput& input, std::vector<Note>& notes);
   std::vector<LedgerLine> (*overhead)(const OverheadInput& input);
+  // What users of the engine choose from, widest first: the columns and rows of `compare`, and what `fit` tries.
+  std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
+  std::string_view kv_choices = "bfloat16 fp8_e4m3";
 };
 
 // The table of engines: help, look-up and dispatch read it.

@@ -161,7 +161,13 @@ void judge(const Engine& engine, Plan& plan) {
   at_least(plan.request.min_context ? std::optional(plan.request.min_context->count()) : std::nullopt, context,
            "--min-context");
   at_least(plan.request.min_seqs, seqs, "--min-seqs");
-  if (verdict.status == Verdict::kUnknown) verdict.reason = "no GPU, size or limit was given";
+  // A part that is not known may be the largest: without it nothing is said to fit.
+  const bool whole = fullest->weights && fullest->activation && fullest->runtime;
+  if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes) {
+    verdict.status = Verdict::kUnknown;
+    verdict.reason = "the known parts fit, but the weights are not known";
+  } else if (verdict.status == Verdict::kUnknown)
+    verdict.reason = "no GPU, size or limit was given";
 }
 
 Plan plan_layout(const ModelSpec& model, const Request& request) {

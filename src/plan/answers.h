@@ -1,0 +1,42 @@
+// Questions that are answered by many plans of one model: quantizations side by side, and what fits.
+#ifndef KVPLAN_PLAN_ANSWERS_H_
+#define KVPLAN_PLAN_ANSWERS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace kvplan {
+
+// One plan among several, and how its request differs from the one that was asked.
+struct Answer {
+  std::string name;                                          // "longest_context", "fp8 x fp8_e4m3"
+  std::vector<std::pair<std::string, std::string>> changes;  // option and value
+  std::string note;                                          // one sentence; may be empty
+  Plan plan;
+};
+
+struct Answers {
+  Plan asked;  // the request as it is
+  std::vector<Answer> answers;
+  std::vector<std::string> sentences;  // "KV to fp8_e4m3: +61k tokens"
+  std::vector<Note> notes;
+};
+
+// Weight types x KV types. The checkpoint's own types come first and are always there.
+Answers compare_types(const ModelSpec& model, const Request& request);
+
+// With a card: the longest context at the requested sequences, the most sequences at the requested context, the
+// frontier of both, the best types, the fewest GPUs and the layouts that work. Without one: the smallest cards of the
+// catalogue that hold the request. What an answer says fits, make_plan says fits; one token more does not.
+Answers fit_model(const ModelSpec& model, const Request& request);
+
+// The largest n in [0, most] whose plan fits, where it fits for all smaller ones; 0 where even 1 does not.
+std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);
+std::uint64_t most_that_fit(const ModelSpec& model, const Request& request);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_ANSWERS_H_

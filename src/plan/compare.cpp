@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include "kvplan/error.h"
+#include "plan/answers.h"
+
+namespace kvplan {
+
+namespace {
+
+std::vector<std::string> words(std::string_view list) {
+  std::vector<std::string> out;
+  for (std::string_view rest = list; !rest.empty();) {
+    const auto space = rest.find(' ');
+    out.emplace_back(rest.substr(0, space));
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return out;
+}
+
+void add_unique(std::vector<std::string>& list, const std::string& word) {
+  if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
+}
+
+}  // namespace
+
+Answers compare_types(const ModelSpec& model, const Request& request) {
+  Answers out{make_plan(model, request), {}, {}, {}};
+  const Engine& engine = engine_of(request);
+  const std::string own_weights = out.asked.weights_dtype;
+  const std::string own_kv(name(out.asked.types.key));
+  std::vector<std::string> weights{own_weights};
+  std::vector<std::string> kvs{own_kv};
+  for (const std::string& word : words(engine.weight_choices)) add_unique(weights, word);
+  for (const std::string& word : words(engine.kv_choices)) add_unique(kvs, word);
+
+  const Answer* cheapest = nullptr;
+  for (const std::string& weight : weights) {
+    for (const std::string& kv : kvs) {
+      Request changed = out.asked.request;
+      changed.layout_given = true;
+      Answer answer;
+      answer.name = weight + " x " + kv;
+      if (weight != own_weights) {
+        changed.weights = weight;
+        answer.changes.emplace_back("--weights", weight);
+      }
+      if (kv != own_kv) {
+        changed.cache_type_k = changed.cache_type_v = parse_dtype(kv, "--kv-cache-dtype");
+        answer.changes.emplace_back("--kv-cache-dtype", kv);
+      }
+      try {
+        answer.plan = make_plan(model, changed);
+      } catch (const Error&) {
+        continue;  // the engine or the model has no such type
+      }
+      out.answers.push_back(std::move(answer));
+    }
+  }
+  // The fewest changes that make it fit, and of those the one that gives up the fewest bytes.
+  if (out.asked.verdict.status == Verdict::kDoesNotFit) {
+    for (const Answer& answer : out.answers) {
+      if (answer.plan.verdict.status != Verdict::kFits) continue;
+      const auto cost = [](const Answer& a) { return std::pair(a.changes.size(), ~a.plan.total.bytes.count()); };
+      if (cheapest == nullptr || cost(answer) < cost(*cheapest)) cheapest = &answer;
+    }
+    if (cheapest == nullptr) {
+      out.sentences.push_back("no combination of types fits");
+    } else {
+      std::string what;
+      for (const auto& [option, value] : cheapest->changes) what += (what.empty() ? "" : " ") + option + " " + value;
+      out.sentences.push_back(what + " makes it fit");
+    }
+  }
+  return out;
+}
+
+}  // namespace kvplan
