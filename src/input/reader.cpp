@@ -32,8 +32,9 @@ std::uint64_t Reader::num_layers() const {
     std::uint64_t named = 0;
     for (const std::string_view key : {"layers_block_type", "layer_types"})
       if (named == 0) named = text.list_size(key).value_or(0);
-    if (named == 0 && text.is_string("hybrid_override_pattern"))
-      for (const char letter : *text.find_string("hybrid_override_pattern")) named += letter == '|' ? 0 : 1;
+    const std::string letters = text.find_string("hybrid_override_pattern").value_or("");
+    if (named == 0)
+      for (const char letter : letters) named += letter == '|' ? 0 : 1;
     if (named > 0) {
       text.derived("num_hidden_layers", named);
       return named;
