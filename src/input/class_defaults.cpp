@@ -4,7 +4,7 @@
 // Source: the config classes of transformers 5.16, constructed without arguments; the structural fields only, and no
 // lists (patterns of layers are rules, in pattern.cpp). Rows are sorted by name: look-up is a binary search.
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "input/aliases.h"
 
@@ -17,8 +17,9 @@ struct ClassRow {
   std::string_view fields;  // "key=value key=value", values as JSON
 };
 
+// A plain array: clang refuses to deduce a std::array of so many rows.
 // clang-format off
-constexpr std::array kClasses{
+constexpr ClassRow kClasses[] = {
     ClassRow{"afmoe", "attention_bias=false global_attn_every_n_layers=4 head_dim=128 hidden_size=2048 intermediate_size=6144 max_position_embeddings=16384 moe_intermediate_size=1408 mup_enabled=false num_attention_heads=16 num_dense_layers=1 num_experts=64 num_experts_per_tok=6 num_hidden_layers=32 num_shared_experts=2 sliding_window=1024 tie_word_embeddings=false vocab_size=200192"},
     ClassRow{"aimv2_text_model", "hidden_size=768 intermediate_size=2048 max_position_embeddings=77 mlp_bias=false num_attention_heads=6 num_hidden_layers=12 qkv_bias=false vocab_size=49408"},
     ClassRow{"aimv2_vision_model", "hidden_size=1024 intermediate_size=2816 is_native=false mlp_bias=false num_attention_heads=8 num_channels=3 num_hidden_layers=24 patch_size=14 qkv_bias=false use_head=true"},
@@ -362,9 +363,9 @@ constexpr std::array kClasses{
 // clang-format on
 
 const ClassRow* find_class(std::string_view model_type) {
-  const auto row = std::lower_bound(kClasses.begin(), kClasses.end(), model_type,
+  const auto row = std::lower_bound(std::begin(kClasses), std::end(kClasses), model_type,
                                     [](const ClassRow& r, std::string_view name) { return r.model_type < name; });
-  return row != kClasses.end() && row->model_type == model_type ? &*row : nullptr;
+  return row != std::end(kClasses) && row->model_type == model_type ? row : nullptr;
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "input/aliases.h"
 #include "kvplan/error.h"
@@ -13,12 +16,12 @@ using Json = nlohmann::json;
 struct Config::Document {
   Json root;
   std::vector<ConfigFact> facts;
-  std::vector<std::pair<const void*, std::string>> read;  // object and key
+  std::unordered_map<const void*, std::set<std::string, std::less<>>> read;  // an object's keys
+  std::unordered_set<std::string> named;                                     // the keys of facts
 
   bool was_read(const void* node, std::string_view key) const {
-    for (const auto& [object, name] : read)
-      if (object == node && name == key) return true;
-    return false;
+    const auto keys = read.find(node);
+    return keys != read.end() && keys->second.contains(key);
   }
 };
 
@@ -189,13 +192,10 @@ std::optional<Config::Hit> Config::look_up(std::string_view key) const {
 
 void Config::record(std::string_view key, std::string_view text, Origin origin) const {
   if (origin == Origin::kFile || origin == Origin::kAlias) {
-    if (document_->was_read(node_, key)) return;
-    document_->read.emplace_back(node_, std::string(key));
+    if (!document_->read[node_].emplace(key).second) return;
   }
-  const std::string full = path_ + std::string(key);
-  for (const ConfigFact& fact : document_->facts)
-    if (fact.key == full) return;
-  document_->facts.push_back({full, std::string(text), origin});
+  std::string full = path_ + std::string(key);
+  if (document_->named.insert(full).second) document_->facts.push_back({std::move(full), std::string(text), origin});
 }
 
 void Config::wrong(std::string_view key, std::string_view got, std::string_view wanted) const {

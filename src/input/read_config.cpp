@@ -13,9 +13,6 @@ namespace kvplan {
 
 namespace {
 
-// More layers than any model has; a config that says 2^60 must be an error, not a loop.
-constexpr std::uint64_t kMaxLayers = 10000;
-
 // The decoder's part of a composite config.
 std::optional<Config> nested_text(const Config& root) {
   if (const auto thinker = root.child("thinker_config"))
@@ -249,8 +246,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   model.hidden_size = text.count_or("hidden_size", 0);
   model.vocab_size = text.count_or("vocab_size", 0);
   if (!text.is_list("intermediate_size")) model.intermediate_size = text.count_or("intermediate_size", 0);
-  if (const auto layers = text.find_count("num_hidden_layers"); layers && *layers > kMaxLayers)
-    fail("\"num_hidden_layers\" is " + std::to_string(*layers), "a model has at most " + std::to_string(kMaxLayers));
+  if (const auto layers = text.find_count("num_hidden_layers")) check_layers(*layers, "num_hidden_layers");
   model.num_nextn_layers = text.count_or("num_nextn_predict_layers", 0);
   name_sides(root, model);
 
@@ -260,9 +256,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   else
     family->read(reader);
   if (model.layers.empty()) fail("the config has no layers", "num_hidden_layers must be positive");
-  if (model.layers.size() > kMaxLayers)
-    fail("the config has " + std::to_string(model.layers.size()) + " layers",
-         "a model has at most " + std::to_string(kMaxLayers));
+  check_layers(model.layers.size(), "num_hidden_layers");
 
   const std::vector<std::string> unread = unread_cache_keys(text);
   const std::string shown = model.model_type.empty() ? "(none)" : one_line(model.model_type, 60);

@@ -1,7 +1,5 @@
 #include "input/reader.h"
 
-#include <cmath>
-
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -12,6 +10,20 @@ void Reader::warn(std::string_view code, std::string message) const {
 
 void Reader::inform(std::string_view code, std::string message) const {
   model.notes.push_back({NoteLevel::kInfo, std::string(code), std::move(message)});
+}
+
+std::uint64_t check_layers(std::uint64_t layers, std::string_view key) {
+  if (layers > kMaxLayers)
+    fail("\"" + std::string(key) + "\" is " + std::to_string(layers),
+         "a model has at most " + std::to_string(kMaxLayers));
+  return layers;
+}
+
+std::uint64_t scaled_width(double factor, std::uint64_t width, std::string_view key) {
+  const double out = factor * static_cast<double>(width);
+  if (!(factor > 0 && factor <= 1024 && out < 9.0e18))
+    fail("\"" + std::string(key) + "\" is out of range", "correct the config");
+  return static_cast<std::uint64_t>(out);
 }
 
 void check_heads(const Heads& heads) {
@@ -32,8 +44,9 @@ std::uint64_t Reader::num_layers() const {
     std::uint64_t named = 0;
     for (const std::string_view key : {"layers_block_type", "layer_types"})
       if (named == 0) named = text.list_size(key).value_or(0);
-    if (named == 0 && text.is_string("hybrid_override_pattern"))
-      for (const char letter : *text.find_string("hybrid_override_pattern")) named += letter == '|' ? 0 : 1;
+    const std::string letters = text.find_string("hybrid_override_pattern").value_or("");
+    if (named == 0)
+      for (const char letter : letters) named += letter == '|' ? 0 : 1;
     if (named > 0) {
       text.derived("num_hidden_layers", named);
       return named;
@@ -143,12 +156,10 @@ Ssm read_mamba1(const Config& config) {
   Ssm ssm;
   ssm.version = Ssm::Version::kMamba1;
   const std::uint64_t hidden_size = config.count("hidden_size");
-  const double expand = config.find_real("expand").value_or(2.0);
-  if (!(expand > 0 && expand <= 1024)) fail("\"expand\" is out of range", "correct the config");
-  ssm.d_inner = static_cast<std::uint64_t>(expand * static_cast<double>(hidden_size));
+  ssm.d_inner = scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
   config.derived("d_inner", ssm.d_inner);
   ssm.d_state = config.count_or("state_size", 16);
-  ssm.conv_kernel = config.count_or("conv_kernel", 4);
+  ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
   ssm.dt_rank = config.is_string("time_step_rank") || config.is_string("mamba_dt_rank")
                     ? ceil_div(hidden_size, 16)
                     : config.count_or("dt_rank", ceil_div(hidden_size, 16));
@@ -159,7 +170,7 @@ Ssm read_mamba2(const Config& config) {
   Ssm ssm;
   ssm.version = Ssm::Version::kMamba2;
   ssm.d_state = config.count_or("state_size", 128);
-  ssm.conv_kernel = config.count_or("conv_kernel", 4);
+  ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
   ssm.n_groups = config.count_or("n_groups", 1);
   ssm.num_heads = config.count("mamba_num_heads");
   // "auto" where the width follows from the expansion.
@@ -167,10 +178,8 @@ Ssm read_mamba2(const Config& config) {
   if (head_dim && *head_dim > 0) {
     ssm.head_dim = *head_dim;
   } else {
-    const double expand = config.find_real("expand").value_or(2.0);
-    if (!(expand > 0 && expand <= 1024)) fail("\"expand\" is out of range", "correct the config");
-    const auto inner = static_cast<std::uint64_t>(expand * static_cast<double>(config.count("hidden_size")));
-    ssm.head_dim = inner / ssm.num_heads;
+    ssm.head_dim =
+        scaled_width(config.find_real("expand").value_or(2.0), config.count("hidden_size"), "expand") / ssm.num_heads;
   }
   ssm.d_inner = checked_mul(ssm.num_heads, ssm.head_dim, "the inner width of a Mamba layer");
   config.derived("d_inner", ssm.d_inner);

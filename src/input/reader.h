@@ -16,6 +16,15 @@
 
 namespace kvplan {
 
+// More layers than any model has; a config that says 2^60 must be an error, not a loop.
+inline constexpr std::uint64_t kMaxLayers = 10000;
+// `layers`, or an error where it is more than that. For keys other than num_hidden_layers, which every config is
+// asked for anyway.
+std::uint64_t check_layers(std::uint64_t layers, std::string_view key);
+
+// factor * width as a whole number; Error where the factor (named `key`) is not in (0, 1024].
+std::uint64_t scaled_width(double factor, std::uint64_t width, std::string_view key);
+
 struct Reader {
   Config root;  // the whole file
   Config text;  // the decoder's part of it, with its class's defaults; the root itself where nothing is nested

@@ -23,6 +23,7 @@ void read_encoder_decoder(Reader& reader) {
   const std::uint64_t num_kv_heads = text.count_or("decoder_num_key_value_heads", num_heads);
   const Heads heads{num_heads, num_kv_heads, head_dim, head_dim};
   check_heads(heads);
+  check_layers(layers, "decoder_layers");
   text.derived("decoder_layers", layers);
 
   std::uint64_t encoder_layers = text.count_or("encoder_layers", 0);

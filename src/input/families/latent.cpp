@@ -75,6 +75,7 @@ void read_longcat(Reader& reader) {
                                        ? checked_mul(reader.text.count("num_layers"), 2, "the attention layers")
                                        : reader.text.count("num_hidden_layers");
   reader.text.touch("num_hidden_layers");
+  check_layers(attentions, "num_layers");
   for (std::uint64_t i = 0; i < attentions; ++i) reader.model.layers.push_back({{Mla{latent}}});
 }
 

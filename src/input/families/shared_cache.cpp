@@ -59,7 +59,8 @@ void read_looped(Reader& reader) {
   if (type == "iquestloopcoder") {
     // The second loop mixes in a window over the first loop's keys.
     const Tokens window(reader.text.count_or("loop_window_size", 64));
-    const std::uint64_t loops = reader.text.count_or("loop_num", 2);
+    const std::uint64_t loops = check_layers(reader.text.count_or("loop_num", 2), "loop_num");
+    check_layers(checked_mul(loops, layers, "the caches of a looped model"), "loop_num");
     for (std::uint64_t loop = 0; loop < loops; ++loop)
       for (std::uint64_t i = 0; i < layers; ++i)
         reader.model.layers.push_back(

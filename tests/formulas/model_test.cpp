@@ -1,0 +1,60 @@
+#include "formulas/model.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr Heads kHeads{32, 8, 128, 128};
+
+ModelSpec of(std::vector<Layer> layers) {
+  ModelSpec model;
+  model.layers = std::move(layers);
+  return model;
+}
+
+TEST_CASE("the kind of a model is that of its caching layers") {
+  const Layer full{{FullAttention{kHeads}}};
+  const Layer window{{SlidingWindow{kHeads, Tokens(128)}}};
+  const Layer none{{None{}}};
+  const Layer shared{{Shared{0, kHeads, Tokens(0)}}};
+  const Layer conv{{ShortConv{2048, 3}}};
+  CHECK(model_attention(of({full, full})) == "gqa");
+  CHECK(model_attention(of({full, none, shared})) == "gqa");
+  CHECK(model_attention(of({full, window})) == "hybrid");
+  CHECK(model_attention(of({full, conv})) == "hybrid");
+  CHECK(model_attention(of({{{FullAttention{kHeads}, ShortConv{2048, 3}}}})) == "hybrid");
+}
+
+TEST_CASE("layers that are alike form a group, one with two mixers is in two") {
+  const Layer full{{FullAttention{kHeads}}};
+  const Layer both{{FullAttention{kHeads}, ShortConv{2048, 3}}};
+  const ModelSpec model = of({full, both, full});
+  const auto groups = group_layers(model);
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].indices == std::vector<std::uint64_t>{0, 1, 2});
+  CHECK(groups[1].indices == std::vector<std::uint64_t>{1});
+}
+
+TEST_CASE("indices read as ranges") {
+  CHECK(index_ranges({0, 1, 2}) == "0-2");
+  CHECK(index_ranges({3, 7, 11, 12, 13}) == "3,7,11-13");
+  CHECK(index_ranges({5}) == "5");
+}
+
+TEST_CASE("every row of the table of kinds is whole, and no name comes twice") {
+  std::set<std::string> names;
+  for (const KindInfo& row : all_kinds()) {
+    CAPTURE(std::string(row.name));
+    CHECK(names.insert(std::string(row.name)).second);
+    for (const std::string_view text : {row.title, row.formula, row.growth, row.source}) CHECK_FALSE(text.empty());
+  }
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,16 @@
+#include "formulas/none.h"
+
+#include <doctest/doctest.h>
+
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+TEST_CASE("none: nothing is kept") {
+  CHECK(elements(None{}, 8192) == 0);
+  CHECK(None{}.info().name == "none");
+}
+
+}  // namespace
+}  // namespace kvplan

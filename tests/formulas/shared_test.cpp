@@ -1,0 +1,18 @@
+#include "formulas/shared.h"
+
+#include <doctest/doctest.h>
+
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+TEST_CASE("shared: a layer that reads another's cache keeps none, and attends all the same") {
+  const Shared kind{18, {8, 2, 256, 256}, Tokens(512)};
+  CHECK(elements(kind, 8192) == 0);
+  CHECK(kind.macs_per_entry() == 8 * 512);
+  CHECK(kind.info().name == "shared");
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,42 @@
+// What tests ask of terms: bytes of a layer or of a model, worked out here a second time from the terms alone.
+#ifndef KVPLAN_TESTS_SUPPORT_FIGURES_H_
+#define KVPLAN_TESTS_SUPPORT_FIGURES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "formulas/model.h"
+#include "kvplan/storage.h"
+
+namespace kvplan {
+
+inline constexpr CacheTypes k16Bit{Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+inline constexpr CacheTypes k32Bit{Dtype::kFloat32, Dtype::kFloat32, Dtype::kFloat32, Dtype::kFloat32};
+inline constexpr CacheTypes k16BitState32{Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kFloat32, Dtype::kBfloat16};
+
+// Elements of one layer at `tokens` tokens, state included.
+std::uint64_t elements(const Mixer& mixer, std::uint64_t tokens, std::uint64_t source_tokens = 0,
+                       Form form = Form::kCompact);
+// Bytes of one layer, likewise.
+std::uint64_t bytes(const Mixer& mixer, std::uint64_t tokens, const CacheTypes& types = k16Bit,
+                    std::uint64_t source_tokens = 0);
+
+struct Figures {
+  std::uint64_t per_token = 0;     // what one more token adds beyond every window
+  std::uint64_t per_sequence = 0;  // fixed state
+  std::uint64_t at_length = 0;     // all of it, at the length asked for
+};
+Figures figures(const ModelSpec& model, std::uint64_t tokens, const CacheTypes& types);
+// The types that a checkpoint declares, else 16 bit for K and V and the model's own for states.
+CacheTypes declared_types(const ModelSpec& model);
+
+// Layers of a kind ("gqa", "ssm" ...).
+std::uint64_t layers_of(const ModelSpec& model, std::string_view kind);
+
+// testdata/configs/NAME.json.
+ModelSpec test_model(const std::string& name);
+std::string test_file(const std::string& path);  // the text of a file under the source folder
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TESTS_SUPPORT_FIGURES_H_
