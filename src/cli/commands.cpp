@@ -128,6 +128,23 @@ int run_explain(const Invocation& call) {
   return exit_of(plan);
 }
 
+int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
+                std::string (*ReportForm::*render)(const ModelSpec&, const Answers&, const ReportOptions&)) {
+  const ModelSpec model = load_model(single_model(call), call.read);
+  try {
+    const Answers answers = ask(model, call.request);
+    emit(call, (find_format(call.format).*render)(model, answers, report_options(call)));
+    return exit_of(answers.asked);
+  } catch (Error& error) {
+    error.set_source(model.source);
+    throw;
+  }
+}
+
+int run_compare(const Invocation& call) { return run_answers(call, compare_types, &ReportForm::compare); }
+
+int run_fit(const Invocation& call) { return run_answers(call, fit_model, &ReportForm::fit); }
+
 int run_formulas(const Invocation& call) {
   emit(call, call.format == "markdown" ? kinds_markdown() : kinds_text());
   return 0;
@@ -150,6 +167,8 @@ int run_gpus(const Invocation& call) {
 
 constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan", run_plan},
+    Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare},
+    Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit},
     Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain},
     Command{"formulas", "", "the kinds of attention", run_formulas},
     Command{"engines", "", "the engines, and what each part rests on", run_engines},

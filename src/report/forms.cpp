@@ -6,9 +6,10 @@ namespace kvplan {
 
 namespace {
 constexpr std::array kForms{
-    ReportForm{"table", "for people (default)", plan_table, fleet_table},
-    ReportForm{"json", "for machines", plan_json, fleet_json},
-    ReportForm{"markdown", "for a pull-request comment", plan_markdown, fleet_markdown},
+    ReportForm{"table", "for people (default)", plan_table, fleet_table, compare_table, fit_table},
+    ReportForm{"json", "for machines", plan_json, fleet_json, answers_json, answers_json},
+    ReportForm{"markdown", "for a pull-request comment", plan_markdown, fleet_markdown, compare_markdown, fit_markdown},
+    ReportForm{"csv", "for a spreadsheet", plan_csv, fleet_csv, answers_csv, answers_csv},
 };
 }  // namespace
 

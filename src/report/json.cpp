@@ -196,29 +196,37 @@ Json capacity_json(const std::optional<Capacity>& capacity) {
           {"max_num_seqs", capacity->max_num_seqs}};
 }
 
+Json verdict_json(const VerdictReport& verdict) {
+  return {{"status", verdict_name(verdict.status)},
+          {"close", verdict.close},
+          {"reason", verdict.reason},
+          {"headroom_bytes", or_null(verdict.headroom)}};
+}
+
+Json total_json(const TotalReport& total) {
+  return {{"bytes", total.bytes.count()}, {"low_bytes", total.low.count()}, {"high_bytes", total.high.count()}};
+}
+
+Json notes_json(const std::vector<Note>& notes) {
+  Json out = Json::array();
+  for (const Note& note : notes)
+    out.push_back({{"level", note.level == NoteLevel::kWarning ? "warning" : "info"},
+                   {"code", note.code},
+                   {"message", note.message}});
+  return out;
+}
+
 Json plan_object(const ModelSpec& model, const Plan& plan) {
-  Json notes = Json::array();
-  for (const Note& note : plan.notes)
-    notes.push_back({{"level", note.level == NoteLevel::kWarning ? "warning" : "info"},
-                     {"code", note.code},
-                     {"message", note.message}});
   return {{"schema_version", 1},
           {"kvplan_version", kVersion},
           {"model", model_json(model, plan)},
           {"request", request_json(model, plan)},
           {"kv_cache", cache_json(plan.kv_cache)},
           {"memory", memory_json(plan.memory)},
-          {"total",
-           {{"bytes", plan.total.bytes.count()},
-            {"low_bytes", plan.total.low.count()},
-            {"high_bytes", plan.total.high.count()}}},
+          {"total", total_json(plan.total)},
           {"capacity", capacity_json(plan.capacity)},
-          {"verdict",
-           {{"status", verdict_name(plan.verdict.status)},
-            {"close", plan.verdict.close},
-            {"reason", plan.verdict.reason},
-            {"headroom_bytes", or_null(plan.verdict.headroom)}}},
-          {"notes", std::move(notes)}};
+          {"verdict", verdict_json(plan.verdict)},
+          {"notes", notes_json(plan.notes)}};
 }
 
 // Text from outside may hold broken UTF-8 (file names): replaced, never thrown.
@@ -241,6 +249,31 @@ std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptio
       plans.push_back({{"source", entry.source}, {"error", entry.error}, {"exit", static_cast<int>(entry.exit)}});
   }
   return dump({{"schema_version", 1}, {"kvplan_version", kVersion}, {"plans", std::move(plans)}});
+}
+
+std::string answers_json(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
+  Json list = Json::array();
+  for (const Answer& answer : answers.answers) {
+    Json changes = Json::object();
+    for (const auto& [option, value] : answer.changes) changes[option] = value;
+    list.push_back({{"name", answer.name},
+                    {"changes", std::move(changes)},
+                    {"weights_dtype", text_or_null(answer.plan.weights_dtype)},
+                    {"kv_cache_dtype", kv_type_name(answer.plan.types)},
+                    {"kv_cache", cache_json(answer.plan.kv_cache)},
+                    {"memory", memory_json(answer.plan.memory)},
+                    {"total", total_json(answer.plan.total)},
+                    {"capacity", capacity_json(answer.plan.capacity)},
+                    {"verdict", verdict_json(answer.plan.verdict)}});
+  }
+  std::vector<Note> notes = answers.asked.notes;
+  for (const std::string& sentence : answers.sentences) notes.push_back({NoteLevel::kInfo, "answer", sentence});
+  return dump({{"schema_version", 1},
+               {"kvplan_version", kVersion},
+               {"model", model_json(model, answers.asked)},
+               {"request", request_json(model, answers.asked)},
+               {"answers", std::move(list)},
+               {"notes", notes_json(notes)}});
 }
 
 }  // namespace kvplan

@@ -10,6 +10,7 @@
 
 #include "formulas/model.h"
 #include "kvplan/error.h"
+#include "plan/answers.h"
 #include "plan/plan.h"
 
 namespace kvplan {
@@ -33,6 +34,8 @@ struct ReportForm {
   std::string_view help;
   std::string (*plan)(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
   std::string (*fleet)(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+  std::string (*compare)(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+  std::string (*fit)(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
 };
 
 std::span<const ReportForm> forms();
@@ -46,6 +49,15 @@ std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOpt
 std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 std::string plan_markdown(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
 std::string fleet_markdown(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+
+std::string answers_json(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string compare_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string fit_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string compare_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string fit_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string answers_csv(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
 
 // Every layer, every formula with its numbers put in, and where each number came from.
 std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options);

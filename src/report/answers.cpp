@@ -1,0 +1,159 @@
+// Answers of compare and fit as tables: for people and as Markdown.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/report.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// What a weight type costs in quality, as published; rough, and not kvplan's to promise.
+// Source: the brief behind kvplan (INT8 below 0.5 %, INT4 1 to 3 %); llama.cpp's quantize tables for ggml types.
+std::string_view rough_quality(std::string_view weights) {
+  const auto has = [&](std::string_view part) { return weights.find(part) != std::string_view::npos; };
+  if (has("float") || has("bf16") || has("fp16") || has("f16")) return "reference";
+  if (has("fp8") || has("int8") || has("q8") || has("8bit")) return "rough: < 0.5 % lost";
+  if (has("q6") || has("q5")) return "rough: < 1 % lost";
+  if (has("fp4") || has("int4") || has("q4") || has("iq4") || has("awq") || has("gptq") || has("nf4") || has("4bit"))
+    return "rough: 1-3 % lost";
+  if (has("q3") || has("q2") || has("iq")) return "rough: > 3 % lost";
+  return "";
+}
+
+std::string gib_cell(Bytes bytes) { return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / 1073741824.0); }
+
+std::string count_cell(std::uint64_t n) {
+  if (n >= (std::uint64_t{1} << 40)) return "any";
+  return n >= 100000 ? fmt::format("{}k", n / 1024) : grouped(n);
+}
+
+const GpuMemory& fullest(const Plan& plan) {
+  return *std::max_element(plan.memory.begin(), plan.memory.end(),
+                           [](const GpuMemory& a, const GpuMemory& b) { return a.total < b.total; });
+}
+
+std::string verdict_cell(const Plan& plan) {
+  if (plan.verdict.status == Verdict::kUnknown) return "-";
+  return plan.verdict.status == Verdict::kFits ? (plan.verdict.close ? "fits, close" : "fits") : "no";
+}
+
+Rows compare_rows(const Answers& answers) {
+  const bool rooms = answers.asked.capacity.has_value();
+  Rows rows{{"weights", "KV", "weights GiB", "KV GiB", "total GiB"}};
+  if (rooms) {
+    for (const char* title : {"fits", "longest", "sequences"}) rows[0].emplace_back(title);
+  }
+  rows[0].emplace_back("quality of the weights");
+  for (const Answer& answer : answers.answers) {
+    const Plan& plan = answer.plan;
+    const GpuMemory& gpu = fullest(plan);
+    std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype, std::string(name(plan.types.key)),
+                                 gpu.weights ? gib_cell(*gpu.weights) : "-", gib_cell(plan.kv_cache.reserved), gib_cell(gpu.total)};
+    if (rooms) {
+      row.push_back(verdict_cell(plan));
+      row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
+      row.push_back(plan.capacity ? count_cell(plan.capacity->max_num_seqs) : "-");
+    }
+    row.emplace_back(rough_quality(plan.weights_dtype));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string changes_text(const Answer& answer) {
+  std::string out;
+  for (const auto& [option, value] : answer.changes) out += (out.empty() ? "" : " ") + option + " " + value;
+  return out;
+}
+
+Rows fit_rows(const Answers& answers) {
+  Rows rows{{"answer", "options", "weights GiB", "KV GiB", "total GiB", "left GiB"}};
+  for (const Answer& answer : answers.answers) {
+    const GpuMemory& gpu = fullest(answer.plan);
+    std::string title = answer.name;
+    std::replace(title.begin(), title.end(), '_', ' ');
+    rows.push_back({title, changes_text(answer), gpu.weights ? gib_cell(*gpu.weights) : "-",
+                    gib_cell(answer.plan.kv_cache.reserved), gib_cell(gpu.total),
+                    answer.plan.verdict.headroom
+                        ? fmt::format("{:.2f}", static_cast<double>(*answer.plan.verdict.headroom) / 1073741824.0)
+                        : "-"});
+  }
+  return rows;
+}
+
+std::string title_of(const ModelSpec& model, const Answers& answers) {
+  const Plan& plan = answers.asked;
+  return fmt::format("{}  {} tokens x {} sequence{}, {} {}", model.architecture.empty() ? model.model_type : model.architecture,
+                     grouped(plan.load.max_model_len.count()), plan.request.num_seqs, plan.request.num_seqs == 1 ? "" : "s",
+                     plan.request.engine, plan.engine_version);
+}
+
+std::string sentences_text(const Answers& answers, std::string_view prefix) {
+  std::string out;
+  for (const std::string& sentence : answers.sentences) out += std::string(prefix) + sentence + "\n";
+  return out;
+}
+
+std::string markdown_rows(const Rows& rows, std::size_t left) {
+  std::string out;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    out += "|";
+    for (const std::string& cell : rows[r]) out += " " + cell + " |";
+    out += "\n";
+    if (r > 0) continue;
+    out += "|";
+    for (std::size_t c = 0; c < rows[0].size(); ++c) out += c < left ? "---|" : "---:|";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string compare_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
+  const bool rooms = answers.asked.capacity.has_value();
+  std::string out = tinted(title_of(model, answers), Tint::kBold, options.color) + "\n\n";
+  std::string body = columns(compare_rows(answers), rooms ? 0b11011100U : 0b00011100U, "");
+  if (options.color && rooms) {
+    // The cells that fit stand out: whole rows, so that alignment is not disturbed.
+    std::string tinted_body;
+    for (std::size_t at = 0, row = 0; at < body.size(); ++row) {
+      const std::size_t end = body.find('\n', at);
+      const std::string line = body.substr(at, end - at);
+      const bool fits = row > 0 && answers.answers[row - 1].plan.verdict.status == Verdict::kFits;
+      tinted_body += tinted(line, fits ? Tint::kGreen : Tint::kNone, true) + "\n";
+      at = end + 1;
+    }
+    body = tinted_body;
+  }
+  out += body + "\n* as the checkpoint is\n";
+  return out + sentences_text(answers, "");
+}
+
+std::string compare_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
+  return "### " + title_of(model, answers) + "\n\n" + markdown_rows(compare_rows(answers), 2) + "\n" +
+         sentences_text(answers, "- ");
+}
+
+std::string fit_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
+  std::string out = tinted(title_of(model, answers), Tint::kBold, options.color) + "\n";
+  const VerdictReport& verdict = answers.asked.verdict;
+  if (verdict.status != Verdict::kUnknown)
+    out += tinted(verdict.status == Verdict::kFits ? "FITS" : "DOES NOT FIT",
+                  verdict.status == Verdict::kFits ? Tint::kGreen : Tint::kRed, options.color) +
+           "  " + verdict.reason + "\n";
+  out += sentences_text(answers, "");
+  return out + "\n" + columns(fit_rows(answers), 0b111100, "");
+}
+
+std::string fit_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
+  return "### " + title_of(model, answers) + "\n\n" + sentences_text(answers, "- ") + "\n" +
+         markdown_rows(fit_rows(answers), 2);
+}
+
+}  // namespace kvplan

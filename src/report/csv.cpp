@@ -1,0 +1,66 @@
+// CSV: bytes as integers, one header line.
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+
+// RFC 4180: quote what holds a comma, a quote or a line end.
+std::string field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string bytes(const std::optional<Bytes>& value) { return value ? std::to_string(value->count()) : ""; }
+
+std::string_view verdict_word(Verdict verdict) {
+  return verdict == Verdict::kUnknown ? "unknown" : verdict == Verdict::kFits ? "fits" : "does_not_fit";
+}
+
+constexpr std::string_view kColumns =
+    "attention,engine,max_model_len,num_seqs,weights_dtype,kv_cache_dtype,bytes_per_token,bytes_per_sequence,"
+    "logical_bytes,reserved_bytes,gpus,weights_bytes,kv_cache_bytes,activation_bytes,runtime_bytes,total_bytes,"
+    "capacity_tokens,longest_context,most_sequences,verdict";
+
+std::string plan_fields(const Plan& plan) {
+  const GpuMemory& gpu = plan.memory.front();
+  const KvCachePlan& kv = plan.kv_cache;
+  std::string out = plan.attention + "," + plan.request.engine + "," + std::to_string(plan.load.max_model_len.count()) + "," +
+                    std::to_string(plan.request.num_seqs) + "," + field(plan.weights_dtype) + "," +
+                    std::string(name(plan.types.key)) + "," + std::to_string(kv.bytes_per_token.count()) + "," +
+                    std::to_string(kv.bytes_per_sequence.count()) + "," + std::to_string(kv.logical.count()) + "," +
+                    std::to_string(kv.reserved.count()) + "," + std::to_string(plan.memory.size());
+  for (const auto& part : {gpu.weights, gpu.kv_cache, gpu.activation, gpu.runtime}) out += "," + bytes(part);
+  out += "," + std::to_string(gpu.total.count());
+  out += "," + (plan.capacity && plan.capacity->tokens ? std::to_string(*plan.capacity->tokens) : "");
+  out += "," + (plan.capacity ? std::to_string(plan.capacity->max_model_len) : "");
+  out += "," + (plan.capacity ? std::to_string(plan.capacity->max_num_seqs) : "");
+  return out + "," + std::string(verdict_word(plan.verdict.status));
+}
+
+}  // namespace
+
+std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
+  return "source," + std::string(kColumns) + "\n" + field(model.source) + "," + plan_fields(plan) + "\n";
+}
+
+std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions&) {
+  std::string out = "source,error," + std::string(kColumns) + "\n";
+  for (const FleetEntry& entry : entries)
+    out += field(entry.source) + "," + field(entry.error) + "," + (entry.plan ? plan_fields(*entry.plan) : "") + "\n";
+  return out;
+}
+
+std::string answers_csv(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
+  std::string out = "source,answer," + std::string(kColumns) + "\n";
+  for (const Answer& answer : answers.answers)
+    out += field(model.source) + "," + field(answer.name) + "," + plan_fields(answer.plan) + "\n";
+  return out;
+}
+
+}  // namespace kvplan
