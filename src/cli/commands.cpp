@@ -141,9 +141,26 @@ int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const R
   }
 }
 
-int run_compare(const Invocation& call) { return run_answers(call, compare_types, &ReportForm::compare); }
+int run_compare(const Invocation& call) {
+  return run_answers(call, compare_types, &ReportForm::compare);
+}
 
-int run_fit(const Invocation& call) { return run_answers(call, fit_model, &ReportForm::fit); }
+int run_fit(const Invocation& call) {
+  return run_answers(call, fit_model, &ReportForm::fit);
+}
+
+int run_diff(const Invocation& call) {
+  if (call.models.size() != 2) {
+    Error error(Exit::kBadInput, "diff takes two plans", "write them with kvplan MODEL --json -o FILE");
+    error.set_source("command line");
+    throw error;
+  }
+  const PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]));
+  emit(call, call.format == "json"       ? diff_json(diff)
+             : call.format == "markdown" ? diff_markdown(diff)
+                                         : diff_text(diff, report_options(call)));
+  return static_cast<int>(grew_beyond(diff, call.fail_over) ? Exit::kDoesNotFit : Exit::kAnswered);
+}
 
 int run_formulas(const Invocation& call) {
   emit(call, call.format == "markdown" ? kinds_markdown() : kinds_text());
@@ -169,6 +186,7 @@ constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan", run_plan},
     Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare},
     Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit},
+    Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff},
     Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain},
     Command{"formulas", "", "the kinds of attention", run_formulas},
     Command{"engines", "", "the engines, and what each part rests on", run_engines},

@@ -107,6 +107,14 @@ constexpr std::array kOptions{
     Option{"--min-seqs", "N", kCard, "limit: exit 1 where fewer sequences fit",
            [](Invocation& c, string_view v, string_view n) { c.request.min_seqs = parse_count(v, n); }},
 
+    Option{"--fail-over", "SIZE|P%", kCard, "diff: exit 1 where the total grew by more",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.ends_with('%'))
+               c.fail_over.percent = parse_percent(v, n);
+             else
+               c.fail_over.bytes = parse_size(v, n);
+           }},
+
     Option{"--block-size", "N", kVllm, "tokens of a page",
            [](Invocation& c, string_view v, string_view n) { c.request.block_size = parse_count(v, n); }},
     Option{"--enable-prefix-caching", "", kVllm, "for models with states: align or all",
@@ -210,7 +218,8 @@ bool is_used(const Option& option, const std::vector<std::string>& arguments) {
     if (is_short_word(name)) continue;
     for (const std::string& argument : arguments) {
       const bool letter = name.size() == 2 && argument.size() >= 2 && argument[1] != '-';
-      if (letter ? argument.starts_with(name) : string_view(argument).substr(0, argument.find('=')) == name) return true;
+      if (letter ? argument.starts_with(name) : string_view(argument).substr(0, argument.find('=')) == name)
+        return true;
     }
   }
   return false;

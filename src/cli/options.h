@@ -10,6 +10,7 @@
 
 #include "input/input.h"
 #include "kvplan/request.h"
+#include "plan/diff.h"
 
 namespace kvplan {
 
@@ -22,7 +23,8 @@ struct Invocation {
   Request request;
   ReadOptions read;
   std::string format = "table";
-  std::string output;  // -o FILE; empty: standard output
+  std::string output;     // -o FILE; empty: standard output
+  GrowthLimit fail_over;  // diff: exit 1 where the total grew by more
   Color color = Color::kAuto;
 };
 

@@ -84,6 +84,15 @@ Bytes parse_size(std::string_view text, std::string_view option) {
   wrong(option, text, kWanted);
 }
 
+double parse_percent(std::string_view text, std::string_view option) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || after + 1 != end || *after != '%' || !(value >= 0 && value <= 1e6))
+    wrong(option, text, "a percentage such as 5%");
+  return value;
+}
+
 double parse_share(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();

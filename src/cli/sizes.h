@@ -13,6 +13,8 @@ namespace kvplan {
 std::uint64_t parse_count(std::string_view text, std::string_view option);
 // Bytes: "24GiB", "24G", "512MiB", "80GB" (10^9), "1.5GiB", or a bare number of bytes.
 Bytes parse_size(std::string_view text, std::string_view option);
+// "5%": not negative.
+double parse_percent(std::string_view text, std::string_view option);
 // A share in (0, 1].
 double parse_share(std::string_view text, std::string_view option);
 

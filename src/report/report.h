@@ -11,6 +11,7 @@
 #include "formulas/model.h"
 #include "kvplan/error.h"
 #include "plan/answers.h"
+#include "plan/diff.h"
 #include "plan/plan.h"
 
 namespace kvplan {
@@ -61,6 +62,10 @@ std::string answers_csv(const ModelSpec& model, const Answers& answers, const Re
 
 // Every layer, every formula with its numbers put in, and where each number came from.
 std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+
+std::string diff_text(const PlanDiff& diff, const ReportOptions& options);
+std::string diff_json(const PlanDiff& diff);
+std::string diff_markdown(const PlanDiff& diff);
 
 // The built-in tables: kinds (also as Markdown, for formulas/README.md), types, engines, cards.
 std::string kinds_text();

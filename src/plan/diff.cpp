@@ -1,0 +1,54 @@
+#include "plan/diff.h"
+
+#include <algorithm>
+
+namespace kvplan {
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+const std::string* value_of(const Pairs& pairs, const std::string& key) {
+  for (const auto& [name, value] : pairs)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+void compare(const Pairs& before, const Pairs& after, std::string_view where, std::vector<ValueChange>& out) {
+  for (const auto& [key, value] : before) {
+    const std::string* now = value_of(after, key);
+    if (now == nullptr)
+      out.push_back({std::string(where), key, value, ""});
+    else if (*now != value)
+      out.push_back({std::string(where), key, value, *now});
+  }
+  for (const auto& [key, value] : after)
+    if (value_of(before, key) == nullptr) out.push_back({std::string(where), key, "", value});
+}
+
+}  // namespace
+
+PlanDiff diff_plans(PlanDigest before, PlanDigest after) {
+  PlanDiff out;
+  compare(before.config, after.config, "config", out.values);
+  compare(before.request, after.request, "request", out.values);
+  for (std::size_t i = 0; i < before.memory.size(); ++i)
+    if (before.memory[i].second != after.memory[i].second)
+      out.memory.push_back({before.memory[i].first, before.memory[i].second, after.memory[i].second});
+  const auto size = [](const MemoryChange& c) { return c.after > c.before ? c.after - c.before : c.before - c.after; };
+  std::stable_sort(out.memory.begin(), out.memory.end(),
+                   [&](const MemoryChange& a, const MemoryChange& b) { return size(a) > size(b); });
+  out.total = {"total", before.total, after.total};
+  out.before = std::move(before);
+  out.after = std::move(after);
+  return out;
+}
+
+bool grew_beyond(const PlanDiff& diff, const GrowthLimit& limit) {
+  if (diff.total.after <= diff.total.before) return false;
+  const std::uint64_t grown = diff.total.after - diff.total.before;
+  if (limit.bytes && grown > limit.bytes->count()) return true;
+  return limit.percent && static_cast<double>(grown) > static_cast<double>(diff.total.before) * *limit.percent / 100.0;
+}
+
+}  // namespace kvplan

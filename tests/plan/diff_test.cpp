@@ -1,0 +1,58 @@
+#include "plan/diff.h"
+
+#include <doctest/doctest.h>
+
+#include "input/input.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "report/report.h"
+
+using namespace kvplan;
+
+namespace {
+
+std::string plan_text(std::string_view kv_heads) {
+  const std::string config = R"({"model_type":"llama","hidden_size":4096,"intermediate_size":11008,"num_hidden_layers":32,)"
+                             R"("num_attention_heads":32,"vocab_size":32000,"max_position_embeddings":4096,)"
+                             R"("torch_dtype":"float16","num_key_value_heads":)" +
+                             std::string(kv_heads) + "}";
+  const ModelSpec model = read_config(config, "", "config.json", {});
+  return plan_json(model, make_plan(model, {}), {});
+}
+
+}  // namespace
+
+TEST_CASE("diff: KV heads 8 -> 32 are 1.5 GiB at 4,096 tokens of Llama-2-7B's shape") {
+  // 2 * 32 layers * 128 * 2 B = 16,384 B a token and head: 24 heads more * 4,096 tokens = 1.5 GiB.
+  const PlanDiff diff = diff_plans(parse_plan(plan_text("8"), "old"), parse_plan(plan_text("32"), "new"));
+  REQUIRE(!diff.values.empty());
+  CHECK(diff.values.front().key == "num_key_value_heads");
+  CHECK(diff.values.front().before == "8");
+  CHECK(diff.values.front().after == "32");
+  bool seen = false;
+  for (const MemoryChange& change : diff.memory) {
+    if (change.part != "kv_cache") continue;
+    seen = true;
+    CHECK(change.difference() == 1610612736);
+  }
+  CHECK(seen);
+  CHECK(diff.before.bytes_per_token == 131072);
+  CHECK(grew_beyond(diff, {Bytes(std::uint64_t{1} << 30), std::nullopt}));
+  CHECK_FALSE(grew_beyond(diff, {Bytes(std::uint64_t{4} << 30), std::nullopt}));
+  CHECK(grew_beyond(diff, {std::nullopt, 1.0}));
+}
+
+TEST_CASE("diff: a plan against itself changed nothing") {
+  const PlanDiff diff = diff_plans(parse_plan(plan_text("8"), "old"), parse_plan(plan_text("8"), "new"));
+  CHECK(diff.values.empty());
+  CHECK(diff.memory.empty());
+  CHECK_FALSE(grew_beyond(diff, {Bytes(0), 0.0}));
+}
+
+TEST_CASE("diff: what is no plan is refused") {
+  for (const char* text : {"", "{}", "[]", "hello", R"({"schema_version":2})", R"({"schema_version":1})",
+                           R"({"schema_version":1,"plans":[]})", R"({"schema_version":"1"})"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(parse_plan(text, "x"), Error);
+  }
+}
