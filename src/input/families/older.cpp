@@ -35,12 +35,22 @@ void read_gpt_bigcode(Reader& reader) {
 
 void read_attn_config(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
-  std::uint64_t num_kv_heads = num_heads;
+  // DBRX's class has one KV head where attn_config names none, MPT's as many as heads.
+  const std::uint64_t fallback = reader.text.class_name() == "dbrx" ? 1 : num_heads;
+  std::uint64_t num_kv_heads = fallback;
   if (const auto attention = reader.text.child("attn_config")) {
     const bool multi_query = attention->find_string("attn_type").value_or("") == "multiquery_attention";
-    num_kv_heads = attention->count_or("kv_n_heads", multi_query ? 1 : num_heads);
+    num_kv_heads = attention->count_or("kv_n_heads", multi_query ? 1 : fallback);
   }
   push_full(reader, heads_of_width(reader.text, num_heads, num_kv_heads));
+}
+
+// PLaMo: n_shared_head query heads share one head of keys and values.
+void read_plamo(Reader& reader) {
+  const std::uint64_t num_heads = reader.text.count("num_attention_heads");
+  const std::uint64_t shared = reader.text.count_or("n_shared_head", 8);
+  if (shared == 0) fail("\"n_shared_head\" is 0", "correct the config");
+  push_full(reader, heads_of_width(reader.text, num_heads, ceil_div(num_heads, shared)));
 }
 
 // ChatGLM: groups count only with multi_query_attention.
