@@ -61,4 +61,16 @@ std::string_view aliases_of(std::string_view key) {
   return "";
 }
 
+std::string_view alias_group(std::string_view key) {
+  for (const AliasRow& row : kAliases) {
+    if (row.key == key) return row.key;
+    for (std::string_view rest = row.others; !rest.empty();) {
+      const auto space = rest.find(' ');
+      if (rest.substr(0, space) == key) return row.key;
+      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+    }
+  }
+  return "";
+}
+
 }  // namespace kvplan

@@ -21,7 +21,7 @@ constexpr std::array kFamilies{
         "telechat2 telechat3 aria_text emu3_text_model fuyu chameleon openai-gpt gemma doge jetmoe cpmant csm moshi "
         "kimi_vl_text grok-1 grok arctic skywork decilm smollm phi3small dream llada pangu paddleocr_vl_text "
         "granite_speech gpt-sw3 mixformer-sequential qwen2_audio_text idefics cohere_compass_text "
-        "qwen2_5_omni_talker qwen3_omni_moe_talker_text qwen3_omni_moe_talker_code_predictor cosmos3_edge_text "
+        "qwen3_omni_moe_talker_text cosmos3_edge_text "
         "granite4_vision_text higgs_audio_v2 evolla csm_depth_decoder_model musicgen_decoder musicgen_melody_decoder "
         "imagegpt git clvp_decoder xlnet reformer blt_global_transformer kosmos_2_text_model kosmos_2_5_text_model "
         "phixtral lille-130m codeshell "
@@ -38,7 +38,8 @@ constexpr std::array kFamilies{
         "qwen",
         "mimo qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text qwen3 qwen3_moe "
         "qwen3_vl_text "
-        "qwen3_vl_moe_text qwen3_omni_moe_text dots1 internvl_chat_text minicpmo qwen3_asr_text deepseek_ocr2_encoder",
+        "qwen3_vl_moe_text qwen3_omni_moe_text dots1 internvl_chat_text minicpmo qwen3_asr_text deepseek_ocr2_encoder "
+        "qwen2_5_omni_talker qwen3_omni_moe_talker_code_predictor",
         read_qwen},
     Family{"llama4", "llama4_text llama4", read_llama4},
     Family{"gemma3n", "gemma3n_text", read_gemma3n},

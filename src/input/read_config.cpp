@@ -109,16 +109,15 @@ std::string flat_class(const std::string& model_type) {
   return has_class(model_type + "_text") && !has_class(model_type) ? model_type + "_text" : model_type;
 }
 
-std::string text_class(const Config& root, const Config& text, const std::string& root_type) {
+std::string text_class(const Config& text, const std::string& root_type) {
   if (const auto named = text.find_string("model_type"); named && !named->empty()) return *named;
+  const auto architectures = text.strings("architectures");
+  if (architectures && !architectures->empty())
+    if (const auto type = model_type_of(architectures->front()); !type.empty()) return std::string(type);
   for (const TextClass& row : kTextClasses)
     if (row.root == root_type) return std::string(row.text);
   for (const std::string& candidate : {root_type + "_text", root_type + "_text_model"})
     if (has_class(candidate) || find_family(candidate) != nullptr) return candidate;
-  const auto architectures = text.strings("architectures");
-  if (architectures && !architectures->empty())
-    if (const auto type = model_type_of(architectures->front()); !type.empty()) return std::string(type);
-  (void)root;
   return root_type;
 }
 
@@ -130,6 +129,7 @@ constexpr std::array kSides{
     SideRow{"vision_tower_config", "vision tower"},   SideRow{"vit_config", "vision tower"},
     SideRow{"vision_encoder", "vision tower"},        SideRow{"audio_config", "audio encoder"},
     SideRow{"audio_encoder_config", "audio encoder"}, SideRow{"encoder", "encoder"},
+    SideRow{"text_encoder", "text encoder"},
 };
 
 void name_sides(const Config& object, ModelSpec& model) {
@@ -244,9 +244,10 @@ std::string class_of(std::string type) {
 
 // Keys that speak of a cache. One that nobody read is a warning, and a reason to refuse an unknown architecture.
 bool cache_like(std::string_view key) {
-  static constexpr std::array kHarmless{std::string_view("laurel_rank"), std::string_view("adapter_rank"),
-                                        std::string_view("time_step_rank"), std::string_view("gated_norm_rank"),
-                                        std::string_view("return_last_states")};
+  static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
+                                        std::string_view("time_step_rank"),     std::string_view("gated_norm_rank"),
+                                        std::string_view("return_last_states"), std::string_view("lora_rank"),
+                                        std::string_view("keep_window_size")};
   if (std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end()) return false;
   const auto has = [&](std::string_view part) { return key.find(part) != std::string_view::npos; };
   // Outputs, types, projections and norms of queries, keys and values, rotary settings: none changes what is kept.
@@ -266,10 +267,28 @@ bool recurrence_like(std::string_view key) {
   return key == "block_types" || key == "block_configs" || key == "full_attn_idxs";
 }
 
+// A second name of something that was read under its first: Zamba2 gives its head's width three times.
+bool read_under_another_name(const Config& text, std::string_view key) {
+  const std::string_view main = alias_group(key);
+  if (main.empty()) return false;
+  const auto was_read = [&](std::string_view name) {
+    const std::string full = text.path() + std::string(name);
+    return std::any_of(text.facts().begin(), text.facts().end(), [&](const ConfigFact& f) { return f.key == full; });
+  };
+  if (was_read(main)) return true;
+  for (std::string_view rest = aliases_of(main); !rest.empty();) {
+    const auto space = rest.find(' ');
+    if (was_read(rest.substr(0, space))) return true;
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return false;
+}
+
 std::vector<std::string> unread_cache_keys(const Config& text, bool unknown) {
   std::vector<std::string> out;
   for (const std::string& key : text.unread())
-    if (cache_like(key) || (unknown && recurrence_like(key))) out.push_back(text.path() + key);
+    if (!read_under_another_name(text, key) && (cache_like(key) || (unknown && recurrence_like(key))))
+      out.push_back(text.path() + key);
   return out;
 }
 
@@ -284,11 +303,17 @@ std::string joined(const std::vector<std::string>& words) {
 void read_layers(Reader& reader, const Family* family) {
   if (family == nullptr) return read_generic(reader);
   // The decoder of an encoder-decoder pair attends to the encoder besides, whatever its class.
-  const bool pair = reader.root.child("decoder") && reader.root.child("encoder");
+  const bool pair = reader.root.child("decoder") && (reader.root.child("encoder") || reader.root.child("text_encoder"));
   if (pair && (attends_plainly(*family) || family->read == read_encoder)) return read_encoder_decoder(reader);
   if (attends_plainly(*family)) {
     const std::string named = reader.text.find_string("attention_type").value_or("");
     if (!named.empty() && names_a_kind(reader, named)) return read_generic(reader);
+    family->read(reader);
+    const std::string_view kind = kind_of_word(named);
+    if (!kind.empty() && kind != "hybrid" && kind != model_attention(reader.model))
+      reader.warn("attention_type_ignored", "attention_type says " + std::string(kind) + ", the other fields say " +
+                                                model_attention(reader.model));
+    return;
   }
   family->read(reader);
 }
@@ -306,7 +331,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   if (const auto names = root.strings("architectures"); names && !names->empty()) model.architecture = names->front();
   auto nested = nested_text(root);
   Config text = nested ? *nested : root;
-  std::string type = nested ? text_class(root, text, root_type) : flat_class(root_type);
+  std::string type = nested ? text_class(text, root_type) : flat_class(root_type);
 
   // A model_type that nobody knows may still have an architecture that says what it is.
   const Family* family = find_family(type);

@@ -172,7 +172,9 @@ Ssm read_mamba1(const Config& config) {
   ssm.d_inner = scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
   config.derived("d_inner", ssm.d_inner);
   ssm.d_state = config.count_or("state_size", 16);
-  ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
+  ssm.conv_kernel = config.count_or("conv_kernel", 4);
+  for (const std::string_view key : {"time_step_rank", "mamba_dt_rank"})
+    if (config.is_string(key)) config.touch(key);  // "auto"
   ssm.dt_rank = config.is_string("time_step_rank") || config.is_string("mamba_dt_rank")
                     ? ceil_div(hidden_size, 16)
                     : config.count_or("dt_rank", ceil_div(hidden_size, 16));

@@ -44,17 +44,22 @@ Heads decoder_heads(const Config& text) {
   return heads;
 }
 
-// Patches of an image at the size that the encoder's config names; 0 where it names none.
+// Patches of an image at the size that the encoder's config names; 0 where it names none. A Swin encoder merges four
+// patches into one between its stages and has no class token.
 std::uint64_t image_tokens(const Config& vision) {
-  const auto side = [&](std::string_view key) -> std::uint64_t {
-    if (vision.is_number(key)) return vision.count_or(key, 0);
-    const auto sides = vision.counts(key);
-    return sides && !sides->empty() ? sides->front() : 0;
+  const auto sides = [&](std::string_view key) -> std::vector<std::uint64_t> {
+    if (vision.is_number(key)) return {vision.count_or(key, 0), vision.count_or(key, 0)};
+    const auto list = vision.counts(key).value_or(std::vector<std::uint64_t>{});
+    return list.size() == 2 ? list : std::vector<std::uint64_t>{0, 0};
   };
-  const std::uint64_t image = side("image_size");
-  const std::uint64_t patch = side("patch_size");
-  if (image == 0 || patch == 0 || image / patch == 0 || image / patch > 4096) return 0;
-  return image / patch * (image / patch) + 1;
+  const auto image = sides("image_size");
+  std::uint64_t patch = sides("patch_size").front();
+  const bool swin = vision.find_string("model_type").value_or("").find("swin") != std::string::npos;
+  if (swin)
+    for (std::uint64_t stage = 1; stage < vision.list_size("depths").value_or(4) && stage < 8; ++stage) patch *= 2;
+  if (patch == 0 || image[0] / patch > 4096 || image[1] / patch > 4096) return 0;
+  const std::uint64_t patches = image[0] / patch * (image[1] / patch);
+  return patches == 0 ? 0 : patches + (swin ? 0 : 1);
 }
 
 // Frames or tokens of the source: the encoder's own maximum, else as many as the decoder's.
@@ -95,6 +100,7 @@ void read_encoder_decoder(Reader& reader) {
   const Heads cross =
       read_heads(text, {"cross_num_attention_heads", "cross_num_key_value_heads", "cross_head_dim", ""}, heads);
   text.derived("decoder_layers", layers);
+  text.touch("attention_window");  // of LED's encoder
 
   if (!reader.root.child("encoder")) {
     std::uint64_t encoder_layers = own_count(

@@ -147,6 +147,11 @@ PatternRule rule_of_fields(const Config& text) {
 
 }  // namespace
 
+std::string_view kind_of_word(std::string_view word) {
+  const KindRow* row = find_kind(word);
+  return row == nullptr ? std::string_view() : row->kind;
+}
+
 bool names_a_kind(const Reader& reader, std::string_view word) {
   const KindRow* row = find_kind(word);
   if (row == nullptr) return false;

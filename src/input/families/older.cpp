@@ -22,7 +22,11 @@ Heads heads_of_width(const Config& config, std::uint64_t num_heads, std::uint64_
 // Falcon: num_kv_heads counts only in the new decoder; the old one has one KV head with multi_query.
 void read_falcon(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
-  const bool newer = reader.text.flag("new_decoder_architecture", false);
+  // Falcon-40B's first config ("RefinedWeb") names KV heads and no architecture; 7B is a "RefinedWebModel".
+  const bool first_40b = reader.model.model_type == "RefinedWeb" && reader.text.has("n_head_kv");
+  const bool newer = reader.text.contains("new_decoder_architecture")
+                         ? reader.text.flag("new_decoder_architecture", false)
+                         : first_40b;
   const bool multi_query = reader.text.flag("multi_query", true);
   const std::uint64_t named = reader.text.count_or("num_key_value_heads", num_heads);
   push_full(reader, heads_of_width(reader.text, num_heads, newer ? named : multi_query ? 1 : num_heads));

@@ -63,6 +63,8 @@ void read_looped(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(reader.text);
   const std::string_view type = reader.text.class_name();
+  for (const std::string_view key : {"sliding_window", "use_sliding_window", "max_window_layers"})
+    reader.text.touch(key);
   if (type == "iquestloopcoder") {
     // The second loop mixes in a window over the first loop's keys.
     const Tokens window(reader.text.count_or("loop_window_size", 64));
