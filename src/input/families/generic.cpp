@@ -167,7 +167,8 @@ bool names_a_kind(const Reader& reader, std::string_view word) {
   return row->needs.empty() || own.count_or(row->needs, 0) > 0;
 }
 
-void read_generic(Reader& reader) {
+namespace {
+void read_kinds(Reader& reader) {
   const Config& text = reader.text;
   const std::string named = text.find_string("attention_type").value_or("");
   const KindRow* kind = named.empty() ? nullptr : find_kind(named);
@@ -191,8 +192,22 @@ void read_generic(Reader& reader) {
   if (!words && kind == nullptr && !text.has("num_attention_heads") && !text.has("n_head") && has_state_size(text))
     return text.has("num_heads") ? read_mamba2_model(reader) : read_mamba(reader);
   const std::vector<Label> labels = layer_labels(text, layers, rule_of_fields(text));
+  if (kind != nullptr && std::all_of(labels.begin(), labels.end(), [](Label l) { return l == Label::kFull; }))
+    reader.warn("pattern_missing",
+                "attention_type says hybrid, but nothing says which layer is what: all attend fully");
   for (std::uint64_t i = 0; i < layers; ++i)
     reader.model.layers.push_back(layer_of(reader, i, words ? std::string_view((*words)[i]) : "", labels[i]));
+}
+}  // namespace
+
+void read_generic(Reader& reader) {
+  read_kinds(reader);
+  for (const Layer& layer : reader.model.layers)
+    for (const Mixer& mixer : layer.mixers)
+      if (std::holds_alternative<Cross>(mixer) && reader.model.source_tokens == Tokens(0)) {
+        const std::uint64_t source = reader.text.count_or("max_source_positions", 0);
+        reader.model.source_tokens = source > 0 ? Tokens(source) : reader.model.max_model_len;
+      }
 }
 
 }  // namespace kvplan

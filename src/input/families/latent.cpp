@@ -11,7 +11,8 @@ namespace {
 
 Latent read_latent(const Config& config) {
   Latent latent;
-  latent.num_heads = config.count("num_attention_heads");
+  // The latent is one for all heads: a config that names none still says what is kept.
+  latent.num_heads = config.find_count("num_attention_heads") ? config.count("num_attention_heads") : 1;
   latent.kv_lora_rank = config.count("kv_lora_rank");
   latent.qk_rope_head_dim = config.count_or("qk_rope_head_dim", 64);
   latent.qk_nope_head_dim = config.count_or("qk_nope_head_dim", 128);
