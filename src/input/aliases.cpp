@@ -16,12 +16,17 @@ struct AliasRow {
 
 constexpr std::array kAliases{
     AliasRow{"num_hidden_layers",
-             "n_layer n_layers num_layers decoder_layers num_decoder_layers num_transformer_layers"},
-    AliasRow{"num_attention_heads", "n_head n_heads num_heads decoder_attention_heads attention_heads"},
+             "n_layer n_layers num_layers decoder_layers num_decoder_layers decoder_num_hidden_layers "
+             "num_transformer_layers "
+             "num_blocks"},
+    AliasRow{"num_attention_heads",
+             "n_head n_heads num_heads decoder_attention_heads decoder_num_attention_heads num_decoder_attention_heads "
+             "attention_heads"},
     AliasRow{"num_key_value_heads",
-             "num_kv_heads n_head_kv n_kv_heads multi_query_group_num num_attention_groups num_query_groups"},
-    AliasRow{"head_dim", "attention_head_dim kv_channels d_kv hidden_size_per_head head_size"},
-    AliasRow{"hidden_size", "d_model n_embd n_embed model_dim dim hidden_dim emb_dim embed_dim"},
+             "num_kv_heads n_head_kv n_kv_heads multi_query_group_num num_attention_groups num_query_groups "
+             "decoder_num_key_value_heads"},
+    AliasRow{"head_dim", "attention_head_dim kv_channels d_kv hidden_size_per_head head_size dim_head"},
+    AliasRow{"hidden_size", "d_model n_embd n_embed model_dim dim hidden_dim emb_dim embed_dim embedding_dim"},
     AliasRow{"intermediate_size",
              "ffn_dim n_inner ffn_hidden_size d_ff decoder_ffn_dim ff_intermediate_size block_ff_dim"},
     AliasRow{"vocab_size", "padded_vocab_size n_words n_token tgt_vocab_size"},
@@ -29,6 +34,8 @@ constexpr std::array kAliases{
              "n_positions max_seq_len seq_length max_target_positions max_sequence_length max_seq_length seq_len "
              "context_length model_max_length n_ctx"},
     AliasRow{"sliding_window", "sliding_window_size attention_window_size window_size"},
+    AliasRow{"attention_sink_size", "num_sink_tokens num_attention_sinks sink_size"},
+    AliasRow{"conv_kernel_size", "sconv_kernel_size"},
     AliasRow{"num_experts", "num_local_experts n_routed_experts moe_num_experts num_routed_experts"},
     AliasRow{"num_experts_per_tok",
              "num_experts_per_token moe_topk moe_top_k moe_k top_k_experts num_activated_experts"},
@@ -51,6 +58,18 @@ constexpr std::array kAliases{
 std::string_view aliases_of(std::string_view key) {
   for (const AliasRow& row : kAliases)
     if (row.key == key) return row.others;
+  return "";
+}
+
+std::string_view alias_group(std::string_view key) {
+  for (const AliasRow& row : kAliases) {
+    if (row.key == key) return row.key;
+    for (std::string_view rest = row.others; !rest.empty();) {
+      const auto space = rest.find(' ');
+      if (rest.substr(0, space) == key) return row.key;
+      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+    }
+  }
   return "";
 }
 

@@ -63,8 +63,31 @@ void read_rwkv(Reader& reader);
 void read_xlstm(Reader& reader);
 void read_mllama(Reader& reader);
 void read_encoder_decoder(Reader& reader);
-void read_looped(Reader& reader);   // HRM, IQuest: more caches than weight layers
+void read_looped(Reader& reader);          // HRM, IQuest, Ouro: more caches than weight layers
+void read_conv_attention(Reader& reader);  // ZAYA, Inkling, Baichuan-M1: short convolutions beside the attention
+void read_plamo(Reader& reader);
+void read_plamo2(Reader& reader);
+void read_encoder(Reader& reader);  // BERT and kin: nothing is decoded, nothing is kept
 void read_generic(Reader& reader);  // the fallback: attention_type and the plain fields
+
+// True where `word` (of attention_type) names a kind outright and the config has what that kind needs.
+// The kind that a word of attention_type stands for; "" for a word that names none.
+std::string_view kind_of_word(std::string_view word);
+bool names_a_kind(const Reader& reader, std::string_view word);
+// A known family whose layers attend in the plain way, so that attention_type may say more than the class does.
+bool attends_plainly(const Family& family);
+
+// The mixers that the generic rule shares with the families.
+Mixer latent_mixer(const Config& config);         // MLA
+Mixer sparse_latent_mixer(const Config& config);  // MLA with an indexer
+Mixer sparse_gqa_mixer(const Config& config);
+Linear read_delta_net(const Config& config);   // linear_num_key_heads ...
+Linear read_kda(const Config& settings);       // of linear_attn_config
+Linear read_matrix_state(const Heads& heads);  // lightning: one d x d matrix a head
+ShortConv read_short_conv(const Config& config);
+RgLru read_rg_lru(const Config& config);
+Rwkv read_rwkv_mixer(const Config& config);
+Ssm read_ssm(const Config& config);  // Mamba 2 where heads of its own are named, else Mamba 1
 
 }  // namespace kvplan
 

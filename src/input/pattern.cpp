@@ -30,8 +30,11 @@ constexpr std::array kWords{
     Word{"local", Label::kSliding},
     Word{"local_attention", Label::kSliding},
     Word{"swa", Label::kSliding},
+    Word{"window", Label::kSliding},
+    Word{"window_attention", Label::kSliding},
     Word{"chunked_attention", Label::kChunked},
     Word{"chunked", Label::kChunked},
+    Word{"chunked_local_attention", Label::kChunked},
     Word{"attention_sink", Label::kSink},
     Word{"linear_attention", Label::kRecurrent},
     Word{"linear", Label::kRecurrent},
@@ -44,6 +47,11 @@ constexpr std::array kWords{
     Word{"short_conv", Label::kRecurrent},
     Word{"kda", Label::kRecurrent},
     Word{"gated_deltanet", Label::kRecurrent},
+    Word{"gated_delta_net", Label::kRecurrent},
+    Word{"lightning", Label::kRecurrent},
+    Word{"lightning_attention", Label::kRecurrent},
+    Word{"rwkv", Label::kRecurrent},
+    Word{"rg_lru", Label::kRecurrent},
     Word{"hybrid", Label::kHybrid},
     Word{"hybrid_sliding", Label::kHybridSliding},
     Word{"cross", Label::kCross},
@@ -51,10 +59,14 @@ constexpr std::array kWords{
     Word{"moe", Label::kNone},
     Word{"mlp", Label::kNone},
     Word{"none", Label::kNone},
+    Word{"no_op", Label::kNone},
     Word{"deepseek_sparse_attention", Label::kSparse},
     Word{"sparse_mla", Label::kSparse},
     Word{"minimax_m3_sparse", Label::kSparse},
     Word{"sparse_attention", Label::kSparse},
+    Word{"shared", Label::kShared},
+    Word{"shared_attention", Label::kShared},
+    Word{"sparse_gqa", Label::kSparseGqa},
     Word{"mha", Label::kMha},
     Word{"gqa", Label::kGqa},
     Word{"mqa", Label::kMqa},
@@ -91,7 +103,10 @@ std::optional<Labels> from_letters(const Config& config, std::string_view key, s
       case '-':
       case 'E': out.push_back(Label::kNone); break;
       case '|': break;
-      default: fail("\"" + std::string(key) + "\" has the letter '" + letter + "'", "known are M, *, - and E");
+      default:
+        fail(Exit::kUnknownArchitecture,
+             "\"" + std::string(key) + "\" has the letter '" + one_line(std::string_view(&letter, 1)) + "'",
+             "known are M, *, - and E");
     }
   }
   fit_length(out, num_layers, key);

@@ -20,6 +20,8 @@ enum class Label {
   kHybridSliding,  // the same with a window
   kCross,          // cross attention
   kSparse,         // attention with an indexer
+  kShared,         // reads the layer before it
+  kSparseGqa,      // grouped-query attention with index keys
   kNone,           // no mixer: MLP or expert layer
   kMha,            // kinds that a generic config names outright
   kGqa,

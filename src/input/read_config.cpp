@@ -13,12 +13,24 @@ namespace kvplan {
 
 namespace {
 
-// The decoder's part of a composite config.
+// More layers than any model has; a config that says 2^60 must be an error, not a loop.
+constexpr std::uint64_t kMaxLayers = 10000;
+
+// The decoder's part of a composite config. An empty one is there too: it is a difference of nothing against its
+// class.
 std::optional<Config> nested_text(const Config& root) {
+  const bool flat = root.contains("num_hidden_layers") || root.contains("num_layers") || root.contains("n_layer");
   if (const auto thinker = root.child("thinker_config"))
     if (auto text = thinker->child("text_config")) return text;
-  for (const std::string_view key : {"text_config", "llm_config", "language_config", "language_model", "decoder"})
-    if (auto text = root.child(key); text && !text->keys().empty()) return text;
+  for (const std::string_view key :
+       {"text_config", "llm_config", "language_config", "language_model_config", "language_model", "lm_config",
+        "text_model", "text_model_config", "llm", "decoder", "decoder_config", "thinker_config", "talker_config"})
+    if (auto text = root.child(key); text && (!text->keys().empty() || !flat)) {
+      // A part of a part: InternVL's and Omni's configs wrap their decoder once more.
+      for (const std::string_view inner : {"text_config", "llm_config"})
+        if (auto deeper = text->child(inner); deeper && !text->contains("num_hidden_layers")) return deeper;
+      return text;
+    }
   return std::nullopt;
 }
 
@@ -36,6 +48,39 @@ constexpr std::array kTextClasses{
     TextClass{"mistral3", "mistral"},
     TextClass{"idefics2", "mistral"},
     TextClass{"idefics3", "llama"},
+    TextClass{"llava_next_video", "llama"},
+    TextClass{"pixtral", "mistral"},
+    TextClass{"voxtral_realtime", "voxtral_realtime_text"},
+    TextClass{"t5gemma", "t5_gemma_module"},
+    TextClass{"t5gemma2", "t5gemma2_decoder"},
+    TextClass{"musicgen", "musicgen_decoder"},
+    TextClass{"musicgen_melody", "musicgen_melody_decoder"},
+    TextClass{"dia", "dia_decoder"},
+    TextClass{"inkling_mm_model", "inkling_text"},
+    TextClass{"colpali", "gemma"},
+    TextClass{"shieldgemma2", "gemma3_text"},
+    TextClass{"cohere_compass", "cohere_compass_text"},
+    TextClass{"perception_lm", "llama"},
+    TextClass{"glmasr", "llama"},
+    TextClass{"granite_speech_plus", "granite"},
+    TextClass{"audioflamingo3", "qwen2"},
+    TextClass{"musicflamingo", "qwen2"},
+    TextClass{"fast_vlm", "qwen2"},
+    TextClass{"florence2", "bart"},
+    TextClass{"blip-2", "opt"},
+    TextClass{"instructblip", "opt"},
+    TextClass{"instructblipvideo", "opt"},
+    TextClass{"kosmos-2", "kosmos_2_text_model"},
+    TextClass{"kosmos-2.5", "kosmos_2_5_text_model"},
+    TextClass{"pix2struct", "pix2struct_text_model"},
+    TextClass{"lighton_ocr", "qwen3"},
+    TextClass{"glm46v", "glm4v_text"},
+    TextClass{"exaone4_5", "exaone4"},
+    TextClass{"janus", "llama"},
+    TextClass{"deepseek_vl", "llama"},
+    TextClass{"deepseek_vl_hybrid", "llama"},
+    TextClass{"video_llama_3", "qwen2"},
+    TextClass{"ovis2_5", "qwen3"},
     TextClass{"smolvlm", "llama"},
     TextClass{"aria", "aria_text"},
     TextClass{"qwen2_audio", "qwen2"},
@@ -64,16 +109,15 @@ std::string flat_class(const std::string& model_type) {
   return has_class(model_type + "_text") && !has_class(model_type) ? model_type + "_text" : model_type;
 }
 
-std::string text_class(const Config& root, const Config& text, const std::string& root_type) {
+std::string text_class(const Config& text, const std::string& root_type) {
   if (const auto named = text.find_string("model_type"); named && !named->empty()) return *named;
+  const auto architectures = text.strings("architectures");
+  if (architectures && !architectures->empty())
+    if (const auto type = model_type_of(architectures->front()); !type.empty()) return std::string(type);
   for (const TextClass& row : kTextClasses)
     if (row.root == root_type) return std::string(row.text);
   for (const std::string& candidate : {root_type + "_text", root_type + "_text_model"})
     if (has_class(candidate) || find_family(candidate) != nullptr) return candidate;
-  const auto architectures = text.strings("architectures");
-  if (architectures && !architectures->empty())
-    if (const auto type = model_type_of(architectures->front()); !type.empty()) return std::string(type);
-  (void)root;
   return root_type;
 }
 
@@ -85,6 +129,7 @@ constexpr std::array kSides{
     SideRow{"vision_tower_config", "vision tower"},   SideRow{"vit_config", "vision tower"},
     SideRow{"vision_encoder", "vision tower"},        SideRow{"audio_config", "audio encoder"},
     SideRow{"audio_encoder_config", "audio encoder"}, SideRow{"encoder", "encoder"},
+    SideRow{"text_encoder", "text encoder"},
 };
 
 void name_sides(const Config& object, ModelSpec& model) {
@@ -170,24 +215,80 @@ void read_cache_types(const Config& root, const Config& text, std::string_view h
   }
 }
 
-// Keys that speak of a cache. One that nobody read is a warning, and a reason to refuse an unknown architecture.
-bool cache_like(std::string_view key) {
-  static constexpr std::array kHarmless{
-      std::string_view("output_hidden_states"),
-      std::string_view("laurel_rank"),
-      std::string_view("adapter_rank"),
-      std::string_view("time_step_rank"),
-  };
-  if (std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end()) return false;
-  return key.starts_with("index_") || key.find("window") != std::string_view::npos || key.ends_with("_rank") ||
-         key.find("state") != std::string_view::npos || key.starts_with("compress") ||
-         key.find("kv") != std::string_view::npos;
+// Kinds whose class has another name, for the defaults of their fields.
+struct ClassOf {
+  std::string_view model_type, same_as;
+};
+constexpr std::array kClassOf{
+    ClassOf{"step3p7", "step3p5"},
+    ClassOf{"kimi_k2", "deepseek_v3"},
+    ClassOf{"kimi_k25", "deepseek_v3"},
+    ClassOf{"deepseek_vl_v2", "deepseek_v2"},
+    ClassOf{"code_llama", "llama"},
+    ClassOf{"refinedweb", "falcon"},
+    ClassOf{"refinedwebmodel", "falcon"},
+    ClassOf{"longcat_flash_ngram", "longcat_flash"},
+    ClassOf{"mimo_v2", "mimo_v2_flash"},
+    ClassOf{"deepseek_ref", "deepseek_v4"},
+    ClassOf{"t5gemma2_module", "t5gemma2_decoder"},
+    ClassOf{"minimax_m3", "minimax_m3_vl_text"},
+};
+
+// The name that a family's rule goes by stays; only a type without a class of its own borrows one.
+std::string class_of(std::string type) {
+  if (!has_class(type))
+    for (const ClassOf& row : kClassOf)
+      if (row.model_type == type) return std::string(row.same_as);
+  return type;
 }
 
-std::vector<std::string> unread_cache_keys(const Config& text) {
+// Keys that speak of a cache. One that nobody read is a warning, and a reason to refuse an unknown architecture.
+bool cache_like(std::string_view key) {
+  static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
+                                        std::string_view("time_step_rank"),     std::string_view("gated_norm_rank"),
+                                        std::string_view("return_last_states"), std::string_view("lora_rank"),
+                                        std::string_view("keep_window_size")};
+  if (std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end()) return false;
+  const auto has = [&](std::string_view part) { return key.find(part) != std::string_view::npos; };
+  // Outputs, types, projections and norms of queries, keys and values, rotary settings: none changes what is kept.
+  if (key.starts_with("output_") || has("hidden_states") || has("qkv") || has("norm") || has("rope")) return false;
+  for (const std::string_view end : {"_dtype", "_bias", "_theta", "_dropout", "_token_id", "_scale", "_init", "_lr"})
+    if (key.ends_with(end)) return false;
+  if (key == "kv_cache" || key.starts_with("kv_cache_") || key.starts_with("use_kv_cache")) return false;
+  return key.starts_with("index_") || has("window") || key.ends_with("_rank") || has("state") ||
+         key.starts_with("compress") || has("kv");
+}
+
+// In a class that nobody knows, fields of a recurrence are no less a reason to stop.
+bool recurrence_like(std::string_view key) {
+  for (const std::string_view start : {"mamba_", "ssm_", "linear_attn", "linear_num_", "linear_key_", "linear_value_",
+                                       "hybrid_", "lru_", "conv_L_", "recurrent_", "retention_", "attn_layer_"})
+    if (key.starts_with(start)) return true;
+  return key == "block_types" || key == "block_configs" || key == "full_attn_idxs";
+}
+
+// A second name of something that was read under its first: Zamba2 gives its head's width three times.
+bool read_under_another_name(const Config& text, std::string_view key) {
+  const std::string_view main = alias_group(key);
+  if (main.empty()) return false;
+  const auto was_read = [&](std::string_view name) {
+    const std::string full = text.path() + std::string(name);
+    return std::any_of(text.facts().begin(), text.facts().end(), [&](const ConfigFact& f) { return f.key == full; });
+  };
+  if (was_read(main)) return true;
+  for (std::string_view rest = aliases_of(main); !rest.empty();) {
+    const auto space = rest.find(' ');
+    if (was_read(rest.substr(0, space))) return true;
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return false;
+}
+
+std::vector<std::string> unread_cache_keys(const Config& text, bool unknown) {
   std::vector<std::string> out;
   for (const std::string& key : text.unread())
-    if (cache_like(key)) out.push_back(text.path() + key);
+    if (!read_under_another_name(text, key) && (cache_like(key) || (unknown && recurrence_like(key))))
+      out.push_back(text.path() + key);
   return out;
 }
 
@@ -195,6 +296,26 @@ std::string joined(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : ", ") + one_line(word, 60);
   return out;
+}
+
+// attention_type in a config of a known class counts where it names a kind outright, the class attends in the plain
+// way, and the fields of that kind are there; else the class knows better.
+void read_layers(Reader& reader, const Family* family) {
+  if (family == nullptr) return read_generic(reader);
+  // The decoder of an encoder-decoder pair attends to the encoder besides, whatever its class.
+  const bool pair = reader.root.child("decoder") && (reader.root.child("encoder") || reader.root.child("text_encoder"));
+  if (pair && (attends_plainly(*family) || family->read == read_encoder)) return read_encoder_decoder(reader);
+  if (attends_plainly(*family)) {
+    const std::string named = reader.text.find_string("attention_type").value_or("");
+    if (!named.empty() && names_a_kind(reader, named)) return read_generic(reader);
+    family->read(reader);
+    const std::string_view kind = kind_of_word(named);
+    if (!kind.empty() && kind != "hybrid" && kind != model_attention(reader.model))
+      reader.warn("attention_type_ignored", "attention_type says " + std::string(kind) + ", the other fields say " +
+                                                model_attention(reader.model));
+    return;
+  }
+  family->read(reader);
 }
 
 }  // namespace
@@ -210,23 +331,24 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   if (const auto names = root.strings("architectures"); names && !names->empty()) model.architecture = names->front();
   auto nested = nested_text(root);
   Config text = nested ? *nested : root;
-  std::string type = nested ? text_class(root, text, root_type) : flat_class(root_type);
+  std::string type = nested ? text_class(text, root_type) : flat_class(root_type);
 
   // A model_type that nobody knows may still have an architecture that says what it is.
   const Family* family = find_family(type);
   if (family == nullptr || type.empty()) {
     if (const std::string_view implied = model_type_of(model.architecture); !implied.empty()) {
       family = find_family(implied);
-      text = text.with_class(implied);
+      text = text.with_class(class_of(std::string(implied)));
     }
   } else {
-    text = text.with_class(lower(type));
+    text = text.with_class(class_of(lower(type)));
   }
   model.model_type = type.empty() ? root_type : type;
   model.family = family == nullptr ? "generic" : std::string(family->name);
   const bool unknown = family == nullptr;
-  if (text.keys().empty() || (unknown && !text.contains("hidden_size") && !text.contains("num_hidden_layers") &&
-                              !text.find_count("num_hidden_layers")))
+  if ((text.keys().empty() && !nested) ||
+      (unknown && !text.contains("hidden_size") && !text.contains("num_hidden_layers") &&
+       !text.find_count("num_hidden_layers")))
     fail("not a model's config: no model_type that kvplan knows, and no num_hidden_layers",
          "give a model's config.json");
   // A root config names its own shape; only nested ones are differences against their class.
@@ -234,7 +356,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     const std::string_view known = text.class_name();
     const Config bare = text.with_class("");
     const bool letters =
-        bare.contains("hybrid_override_pattern") || bare.contains("layers_block_type") || bare.contains("num_blocks");
+        bare.contains("hybrid_override_pattern") || bare.contains("layers_block_type") || bare.contains("layer_types");
     if (!letters && !bare.find_count("num_hidden_layers")) bare.count("num_hidden_layers");
     bare.count("hidden_size");
     text = bare.with_class(known);
@@ -251,14 +373,11 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   name_sides(root, model);
 
   Reader reader{root, text, model};
-  if (unknown)
-    read_generic(reader);
-  else
-    family->read(reader);
+  read_layers(reader, family);
   if (model.layers.empty()) fail("the config has no layers", "num_hidden_layers must be positive");
   check_layers(model.layers.size(), "num_hidden_layers");
 
-  const std::vector<std::string> unread = unread_cache_keys(text);
+  const std::vector<std::string> unread = unread_cache_keys(text, unknown);
   const std::string shown = model.model_type.empty() ? "(none)" : one_line(model.model_type, 60);
   if (unknown && !options.assume && (!unread.empty() || model.model_type.empty())) {
     if (!unread.empty())

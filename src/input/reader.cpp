@@ -114,9 +114,20 @@ Heads layer_heads(const Config& config, std::uint64_t layer, const Heads& heads)
   return read_heads(*own, {"num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"}, heads);
 }
 
+namespace {
+// The longest text, as far as the file itself says it: a class's default is older than many a file's window.
+Tokens declared_length(const Reader& reader) {
+  for (const Config& place : {reader.text.with_class(""), reader.root})
+    if (const auto longest = place.find_count("max_position_embeddings")) return Tokens(*longest);
+  return Tokens(0);
+}
+}  // namespace
+
 Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
-  const Tokens longest = reader.model.max_model_len;
-  const bool covers = window == Tokens(0) || (longest > Tokens(0) && window >= longest);
+  if (label == Label::kFull) return FullAttention{heads};
+  const Tokens longest = declared_length(reader);
+  const auto covers_all = [&](Tokens kept) { return longest > Tokens(0) && kept >= longest; };
+  const bool covers = window == Tokens(0) || covers_all(window);
   switch (label) {
     case Label::kSliding:
     case Label::kHybridSliding:
@@ -124,11 +135,13 @@ Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tok
       return SlidingWindow{heads, window};
     case Label::kChunked: {
       const Tokens chunk(reader.text.count_or("attention_chunk_size", 8192));
-      if (chunk == Tokens(0) || (longest > Tokens(0) && chunk >= longest)) return FullAttention{heads};
+      if (chunk == Tokens(0) || covers_all(chunk)) return FullAttention{heads};
       return Chunked{heads, chunk};
     }
     case Label::kSink: {
       const Tokens sink(reader.text.count_or("attention_sink_size", 0));
+      if (covers || covers_all(window + sink)) return FullAttention{heads};
+      if (sink == Tokens(0)) return SlidingWindow{heads, window};
       return AttentionSink{heads, sink, window};
     }
     default: return FullAttention{heads};
@@ -159,7 +172,9 @@ Ssm read_mamba1(const Config& config) {
   ssm.d_inner = scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
   config.derived("d_inner", ssm.d_inner);
   ssm.d_state = config.count_or("state_size", 16);
-  ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
+  ssm.conv_kernel = config.count_or("conv_kernel", 4);
+  for (const std::string_view key : {"time_step_rank", "mamba_dt_rank"})
+    if (config.is_string(key)) config.touch(key);  // "auto"
   ssm.dt_rank = config.is_string("time_step_rank") || config.is_string("mamba_dt_rank")
                     ? ceil_div(hidden_size, 16)
                     : config.count_or("dt_rank", ceil_div(hidden_size, 16));

@@ -51,11 +51,15 @@ void read_windowed(Reader& reader) {
   for (const WindowRow& row : kWindowRules)
     if (lists(row.model_types, reader.text.class_name())) rule = row.rule;
   // EXAONE-4's small model and others switch the window off with a null.
+  for (const std::string_view key : {"use_sliding_window", "max_window_layers", "sliding_window_pattern",
+                                     "_sliding_window_pattern", "prefix_dense_sliding_window_pattern"})
+    reader.text.touch(key);
   if (read_window(reader.text) == Tokens(0)) rule = {};
   read_decoder(reader, rule);
 }
 
 void read_qwen(Reader& reader) {
+  for (const std::string_view key : {"sliding_window", "max_window_layers"}) reader.text.touch(key);
   read_decoder(reader, {Default::kQwen});
 }
 
@@ -147,60 +151,6 @@ void read_openelm(Reader& reader) {
     const Heads heads{(*queries)[i], (*keys)[i], head_dim, head_dim};
     check_heads(heads);
     reader.model.layers.push_back({{FullAttention{heads}}});
-  }
-}
-
-// The fallback: the plain fields, and attention_type where it names a kind outright.
-void read_generic(Reader& reader) {
-  const std::string type = reader.text.find_string("attention_type").value_or("");
-  if (type == "mla" || (type.empty() && reader.text.has("kv_lora_rank"))) return read_mla(reader);
-  if (type == "ssm" || type == "mamba")
-    return reader.text.has("mamba_num_heads") || reader.text.has("mamba_n_heads") || reader.text.has("num_heads")
-               ? read_mamba2_model(reader)
-               : read_mamba(reader);
-  PatternRule rule;
-  if (type == "sliding_window") rule = {Default::kWindowEverywhere};
-  if (type == "attention_sink") rule = {Default::kWindowEverywhere, 0, false, Label::kSink};
-  if (type.empty() && reader.text.has("attention_sink_size"))
-    rule = {Default::kWindowEverywhere, 0, false, Label::kSink};
-  else if (type.empty() && read_window(reader.text) > Tokens(0))
-    rule =
-        reader.text.has("use_sliding_window") ? PatternRule{Default::kQwen} : PatternRule{Default::kWindowEverywhere};
-
-  const std::uint64_t layers = reader.num_layers();
-  const Heads heads = read_heads(reader.text);
-  const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
-  const Tokens window = read_window(reader.text);
-  for (std::uint64_t i = 0; i < layers; ++i) {
-    Heads here = layer_heads(reader.text, i, heads);
-    switch (labels[i]) {
-      case Label::kMha: here.num_kv_heads = here.num_heads; break;
-      case Label::kMqa: here.num_kv_heads = 1; break;
-      case Label::kNone: reader.model.layers.push_back({{None{}}}); continue;
-      case Label::kRecurrent:
-      case Label::kHybrid:
-      case Label::kHybridSliding: {
-        if (!reader.text.has("mamba_num_heads") && !reader.text.has("mamba_n_heads") &&
-            !reader.text.has("state_size") && !reader.text.has("mamba_d_state") && !reader.text.has("d_state"))
-          fail(Exit::kUnknownArchitecture,
-               "\"" + reader.model.model_type + "\" has recurrent layers whose state no known key describes",
-               "open an issue with the config");
-        const bool second = reader.text.has("mamba_num_heads") || reader.text.has("mamba_n_heads");
-        const Ssm ssm = second ? read_mamba2(reader.text) : read_mamba1(reader.text);
-        Layer layer{{ssm}};
-        if (labels[i] != Label::kRecurrent) layer.mixers.insert(layer.mixers.begin(), FullAttention{here});
-        reader.model.layers.push_back(std::move(layer));
-        continue;
-      }
-      case Label::kMla:
-      case Label::kSparse:
-      case Label::kCross:
-        fail(Exit::kUnknownArchitecture,
-             "\"" + reader.model.model_type + "\" mixes kinds of layers that kvplan has no rule for",
-             "open an issue with the config");
-      default: break;
-    }
-    reader.model.layers.push_back({{attention_mixer(reader, labels[i], here, window)}});
   }
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 Latent read_latent(const Config& config) {
   Latent latent;
-  latent.num_heads = config.count("num_attention_heads");
+  // The latent is one for all heads: a config that names none still says what is kept.
+  latent.num_heads = config.find_count("num_attention_heads") ? config.count("num_attention_heads") : 1;
   latent.kv_lora_rank = config.count("kv_lora_rank");
   latent.qk_rope_head_dim = config.count_or("qk_rope_head_dim", 64);
   latent.qk_nope_head_dim = config.count_or("qk_nope_head_dim", 128);
@@ -46,22 +47,44 @@ std::vector<bool> own_indexers(const Config& config, std::uint64_t layers) {
 
 }  // namespace
 
+Mixer latent_mixer(const Config& config) {
+  return Mla{read_latent(config)};
+}
+
+Mixer sparse_latent_mixer(const Config& config) {
+  return SparseMla{read_latent(config), config.count_or("index_head_dim", 128), config.count_or("index_n_heads", 64),
+                   config.count_or("index_topk", 2048)};
+}
+
+Mixer sparse_gqa_mixer(const Config& config) {
+  for (const std::string_view key : {"index_block_size", "index_topk_blocks", "index_local_blocks"}) config.touch(key);
+  return SparseGqa{read_heads(config), config.count_or("index_head_dim", 128), config.count_or("index_n_heads", 4)};
+}
+
 void read_mla(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
-  // Kimi-VL and DeepSeek-VL2 have small members without a latent.
-  if (!reader.text.find_count("kv_lora_rank").has_value() || reader.text.count_or("kv_lora_rank", 0) == 0 ||
-      !reader.text.flag("use_mla", true))
-    return read_decoder(reader, {});
-  const Latent latent = read_latent(reader.text);
-  for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{Mla{latent}}});
+  const Config& text = reader.text;
+  // DeepSeek-VL2 and DeepSeek-OCR have small members without a latent: plain heads of hidden_size / heads, whatever
+  // the class says of head_dim (it speaks of the rotary part) and the zeros in the latent's fields.
+  if (text.count_or("kv_lora_rank", 0) == 0 || !text.flag("use_mla", true)) {
+    Heads heads;
+    heads.num_heads = text.count("num_attention_heads");
+    heads.num_kv_heads = text.count_or("num_key_value_heads", heads.num_heads);
+    heads.head_dim = heads.v_head_dim = text.count("hidden_size") / heads.num_heads;
+    check_heads(heads);
+    text.derived("head_dim", heads.head_dim);
+    for (const std::string_view key : {"q_lora_rank", "kv_lora_rank"}) text.touch(key);
+    for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
+    return;
+  }
+  const Mixer latent = latent_mixer(text);
+  for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{latent}});
 }
 
 void read_sparse_mla(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
-  const Latent latent = read_latent(reader.text);
   reader.text.touch("index_share_for_mtp_iteration");
-  SparseMla sparse{latent, reader.text.count_or("index_head_dim", 128), reader.text.count_or("index_n_heads", 64),
-                   reader.text.count_or("index_topk", 2048)};
+  const SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(reader.text));
   SparseMla shared = sparse;
   shared.index_head_dim = 0;
   for (const bool own : own_indexers(reader.text, layers)) reader.model.layers.push_back({{own ? sparse : shared}});
@@ -74,8 +97,8 @@ void read_longcat(Reader& reader) {
   const std::uint64_t attentions = reader.text.contains("num_layers")
                                        ? checked_mul(reader.text.count("num_layers"), 2, "the attention layers")
                                        : reader.text.count("num_hidden_layers");
-  reader.text.touch("num_hidden_layers");
-  check_layers(attentions, "num_layers");
+  for (const std::string_view key : {"num_hidden_layers", "mla_scale_q_lora", "mla_scale_kv_lora"})
+    reader.text.touch(key);
   for (std::uint64_t i = 0; i < attentions; ++i) reader.model.layers.push_back({{Mla{latent}}});
 }
 
@@ -91,7 +114,8 @@ void read_deepseek_v4(Reader& reader) {
   window.o_lora_rank = text.count_or("o_lora_rank", 0);
   window.o_groups = text.count_or("o_groups", 1);
   window.index_n_heads = text.count_or("index_n_heads", 64);
-  for (const std::string_view key : {"num_key_value_heads", "index_topk", "compress_rope_theta"}) text.touch(key);
+  for (const std::string_view key : {"num_key_value_heads", "index_topk", "compress_rope_theta", "compress_rates"})
+    text.touch(key);
   const std::uint64_t index_head_dim = text.count_or("index_head_dim", 128);
   auto ratios = text.counts("compress_ratios");
   if (!ratios) {
@@ -128,9 +152,10 @@ void read_deepseek_v4(Reader& reader) {
 // MiniMax-M3: index keys in the layers that read sparsely, by sparse_attention_freq or layer_types.
 void read_minimax_m3(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
-  const Heads heads = read_heads(reader.text);
-  SparseGqa sparse{heads, reader.text.count_or("index_head_dim", 128), reader.text.count_or("index_n_heads", 4)};
-  std::vector<bool> reads_sparsely(layers, true);
+  SparseGqa sparse = std::get<SparseGqa>(sparse_gqa_mixer(reader.text));
+  const Heads heads = sparse.heads;
+  // The class's own default is full attention everywhere.
+  std::vector<bool> reads_sparsely(layers, false);
   const auto settings = reader.text.child("sparse_attention_config");
   const auto types = reader.text.strings("layer_types");
   if (settings) {

@@ -4,65 +4,107 @@
 
 namespace kvplan {
 
-// Qwen3-Next, 3.5 and 3.6, OLMo-hybrid: gated delta nets, and full attention every fourth layer.
-void read_gated_delta_net(Reader& reader) {
-  const Config& text = reader.text;
+Linear read_delta_net(const Config& config) {
   Linear linear;
   linear.rule = Linear::Rule::kGatedDeltaNet;
-  linear.num_key_heads = text.count("linear_num_key_heads");
-  linear.num_value_heads = text.count("linear_num_value_heads");
-  linear.key_head_dim = text.count("linear_key_head_dim");
-  linear.value_head_dim = text.count("linear_value_head_dim");
-  linear.conv_kernel = text.count_or("linear_conv_kernel_dim", 4);
-  PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
-  read_hybrid(reader, rule, linear);
+  linear.num_key_heads = config.count("linear_num_key_heads");
+  linear.num_value_heads = config.count("linear_num_value_heads");
+  linear.key_head_dim = config.count("linear_key_head_dim");
+  linear.value_head_dim = config.count("linear_value_head_dim");
+  linear.conv_kernel = config.count_or("linear_conv_kernel_dim", 4);
+  return linear;
 }
 
-// Kimi-Linear and Kimi-K3: KDA, and latent attention in the layers of full_attn_layers (both lists count from 1).
-void read_kimi_linear(Reader& reader) {
-  const std::uint64_t layers = reader.num_layers();
-  const Config& text = reader.text;
-  const auto settings = text.child("linear_attn_config");
-  if (!settings) return read_mla(reader);
-  text.touch("linear_attn_config");
+Linear read_kda(const Config& settings) {
   Linear kda;
   kda.rule = Linear::Rule::kKda;
-  kda.num_key_heads = kda.num_value_heads = settings->count("num_heads");
-  kda.key_head_dim = kda.value_head_dim = settings->count("head_dim");
-  kda.conv_kernel = settings->count_or("short_conv_kernel_size", 4);
-  const std::vector<Label> labels =
-      layer_labels(text, layers, {PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""});
-  Reader full{reader.root, reader.text, reader.model};
-  std::optional<Mixer> latent;
-  for (const Label label : labels) {
-    if (label == Label::kRecurrent) {
-      reader.model.layers.push_back({{kda}});
-      continue;
-    }
-    if (!latent) {
-      // The rule for latent layers, asked once.
-      ModelSpec scratch = reader.model;
-      scratch.layers.clear();
-      Reader inner{reader.root, reader.text, scratch};
-      read_mla(inner);
-      latent = scratch.layers.front().mixers.front();
-    }
-    reader.model.layers.push_back({{*latent}});
-  }
+  kda.num_key_heads = kda.num_value_heads = settings.count("num_heads");
+  kda.key_head_dim = kda.value_head_dim = settings.count("head_dim");
+  kda.conv_kernel = settings.count_or("short_conv_kernel_size", 4);
+  return kda;
 }
 
-// MiniMax-01, Ring and Ling linear: lightning attention keeps one d x d matrix a head.
-void read_lightning(Reader& reader) {
-  const Heads heads = read_heads(reader.text);
+Linear read_matrix_state(const Heads& heads) {
   Linear linear;
   linear.rule = Linear::Rule::kLightning;
   linear.num_key_heads = linear.num_value_heads = heads.num_heads;
   linear.key_head_dim = linear.value_head_dim = heads.head_dim;
-  // MiniMax's class alternates, the first layer full; released files name every layer.
-  PatternRule rule;
-  if (reader.text.class_name() == "minimax")
-    rule = {PatternRule::Default::kFullFirstOf, 2, false, Label::kRecurrent, ""};
+  return linear;
+}
+
+namespace {
+
+// OLMo-hybrid: absent dimensions follow from the attention's heads. Keys take 3/4 of the hidden size, values twice.
+Linear read_olmo_delta_net(const Config& text) {
+  const Config own = text.with_class("");
+  Linear linear;
+  linear.rule = Linear::Rule::kGatedDeltaNet;
+  linear.conv_kernel = text.count_or("linear_conv_kernel_dim", 4);
+  const std::uint64_t num_heads = text.count("num_attention_heads");
+  linear.num_key_heads = own.count_or("linear_num_key_heads", num_heads);
+  linear.num_value_heads = own.count_or("linear_num_value_heads", num_heads);
+  if (linear.num_key_heads == 0) fail("\"linear_num_key_heads\" is 0", "correct the config");
+  const std::uint64_t keys = checked_mul(text.count("hidden_size"), 3, "the keys of a delta net") / 4;
+  linear.key_head_dim = own.count_or("linear_key_head_dim", keys / linear.num_key_heads);
+  linear.value_head_dim =
+      own.count_or("linear_value_head_dim", checked_mul(linear.key_head_dim, 2, "the values of a delta net"));
+  return linear;
+}
+
+}  // namespace
+
+// Qwen3-Next, 3.5 and 3.6, OLMo-hybrid: gated delta nets, and full attention every fourth layer.
+void read_gated_delta_net(Reader& reader) {
+  const bool olmo = reader.text.class_name() == "olmo_hybrid";
+  const Linear linear = olmo ? read_olmo_delta_net(reader.text) : read_delta_net(reader.text);
+  PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
   read_hybrid(reader, rule, linear);
+}
+
+namespace {
+
+// Linear layers, and in between latent ones or, where the config has no latent, plain ones.
+void push_linear_and_latent(Reader& reader, const std::vector<Label>& labels, const Linear& linear) {
+  ModelSpec scratch;
+  scratch.model_type = reader.model.model_type;
+  Reader inner{reader.root, reader.text, scratch};
+  read_mla(inner);
+  const Mixer& full = scratch.layers.front().mixers.front();
+  for (const Label label : labels) reader.model.layers.push_back({{label == Label::kRecurrent ? Mixer(linear) : full}});
+}
+
+}  // namespace
+
+// Kimi-Linear and Kimi-K3: KDA, and latent attention in the layers of full_attn_layers (both lists count from 1).
+void read_kimi_linear(Reader& reader) {
+  const Config& text = reader.text;
+  const auto settings = text.child("linear_attn_config");
+  if (!settings) return read_mla(reader);
+  text.touch("linear_attn_config");
+  push_linear_and_latent(
+      reader,
+      layer_labels(text, reader.num_layers(), {PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""}),
+      read_kda(*settings));
+}
+
+// MiniMax-01, Ring and Ling linear: lightning attention keeps one d x d matrix a head. Ling 2.5 and 3 attend through
+// a latent in between, and Ling 3 has KDA (with its short convolutions) for the linear layers.
+void read_lightning(Reader& reader) {
+  const Config& text = reader.text;
+  PatternRule rule;
+  if (text.class_name() == "minimax") rule = {PatternRule::Default::kFullFirstOf, 2, false, Label::kRecurrent, ""};
+  if (text.class_name() == "minimax_text_01" || text.class_name() == "minimax_m1")
+    rule = {PatternRule::Default::kFullEvery, 8, false, Label::kRecurrent, ""};
+  if (text.count_or("kv_lora_rank", 0) == 0) return read_hybrid(reader, rule, read_matrix_state(read_heads(text)));
+  Heads heads;
+  heads.num_heads = text.count("num_attention_heads");
+  heads.head_dim = text.count_or("head_dim", text.count("hidden_size") / heads.num_heads);
+  Linear linear = read_matrix_state(heads);
+  if (text.has("short_conv_kernel_size") || text.has("kda_lower_bound")) {
+    linear.rule = Linear::Rule::kKda;
+    linear.conv_kernel = text.count_or("short_conv_kernel_size", 4);
+  }
+  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
 }
 
 // xLSTM: every layer an mLSTM; query and key are narrower than the value.
@@ -73,6 +115,7 @@ void read_xlstm(Reader& reader) {
   const std::uint64_t hidden_size = text.count("hidden_size");
   const std::uint64_t num_heads = text.count_or("num_heads", 8);
   if (num_heads == 0 || hidden_size < num_heads) fail("\"num_heads\" is out of range", "correct the config");
+  for (const std::string_view key : {"inference_state_dtype", "return_last_states"}) text.touch(key);
   const double qk = text.find_real("qk_dim_factor").value_or(0.5);
   const double v = text.find_real("v_dim_factor").value_or(1.0);
   Linear linear;

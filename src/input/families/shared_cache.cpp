@@ -51,29 +51,49 @@ void read_phi4flash(Reader& reader) {
   }
 }
 
+namespace {
+void push_passes(Reader& reader, const Heads& heads, std::uint64_t caches) {
+  if (caches > 10000) fail("a looped model with " + std::to_string(caches) + " caches", "correct the config");
+  for (std::uint64_t i = 0; i < caches; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
+}
+}  // namespace
+
 // Looped models run their layers several times, and each pass has a cache of its own.
 void read_looped(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(reader.text);
   const std::string_view type = reader.text.class_name();
+  for (const std::string_view key : {"sliding_window", "use_sliding_window", "max_window_layers"})
+    reader.text.touch(key);
   if (type == "iquestloopcoder") {
     // The second loop mixes in a window over the first loop's keys.
     const Tokens window(reader.text.count_or("loop_window_size", 64));
-    const std::uint64_t loops = check_layers(reader.text.count_or("loop_num", 2), "loop_num");
-    check_layers(checked_mul(loops, layers, "the caches of a looped model"), "loop_num");
+    const std::uint64_t loops = reader.text.count_or("loop_num", 2);
+    if (loops > 64) fail("\"loop_num\" is " + std::to_string(loops), "correct the config");
     for (std::uint64_t loop = 0; loop < loops; ++loop)
       for (std::uint64_t i = 0; i < layers; ++i)
         reader.model.layers.push_back(
             {{loop == 0 ? Mixer(FullAttention{heads}) : Mixer(SlidingWindow{heads, window})}});
     return;
   }
-  std::uint64_t passes = reader.text.count_or("total_ut_steps", 0);
-  if (passes == 0)
-    passes = checked_mul(reader.text.count_or("H_cycles", 2), reader.text.count_or("L_cycles", 2),
-                         "the passes of a looped model");
-  if (passes == 0 || passes > 64) fail("a looped model of " + std::to_string(passes) + " passes", "correct the config");
-  for (std::uint64_t i = 0; i < checked_mul(layers, passes, "the caches of a looped model"); ++i)
-    reader.model.layers.push_back({{FullAttention{heads}}});
+  if (type == "hrm_text") {
+    // With num_layers_per_stack in the file, num_hidden_layers counts the caches already; without it, it counts the
+    // layers of one stack, and each of H_cycles runs the low stack L_cycles times and the high one once.
+    Heads all = heads;
+    all.num_kv_heads = all.num_heads;
+    std::uint64_t caches = layers;
+    if (reader.text.with_class("").find_count("num_hidden_layers") && !reader.text.has("num_layers_per_stack")) {
+      const std::uint64_t stacks = checked_add(reader.text.count_or("L_cycles", 3), 1, "the passes of a looped model");
+      caches =
+          checked_mul(layers, checked_mul(reader.text.count_or("H_cycles", 2), stacks, "the passes"), "the caches");
+    }
+    push_passes(reader, all, caches);
+    return;
+  }
+  // Ouro: every universal step has caches of its own.
+  const std::uint64_t steps = reader.text.count_or("total_ut_steps", 4);
+  if (steps == 0) fail("\"total_ut_steps\" is 0", "correct the config");
+  push_passes(reader, heads, checked_mul(layers, steps, "the caches of a looped model"));
 }
 
 }  // namespace kvplan
