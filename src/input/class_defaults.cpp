@@ -2,7 +2,8 @@
 // configs are written as differences, and old files predate keys.
 //
 // Source: the config classes of transformers 5.16, constructed without arguments; the structural fields only, and no
-// lists (patterns of layers are rules, in pattern.cpp). Rows are sorted by name: look-up is a binary search.
+// lists (patterns of layers are rules, in pattern.cpp). What a class derives from another key is left out (T5 has
+// num_decoder_layers = num_layers). Rows are sorted by name: look-up is a binary search.
 #include <algorithm>
 #include <iterator>
 
@@ -194,7 +195,7 @@ constexpr ClassRow kClasses[] = {
     ClassRow{"llama4_text", "attention_bias=false attention_chunk_size=8192 attn_temperature_tuning=true floor_scale=8192 head_dim=128 hidden_size=5120 interleave_moe_layer_step=1 intermediate_size=8192 intermediate_size_mlp=16384 max_position_embeddings=131072 num_attention_heads=40 num_experts_per_tok=1 num_hidden_layers=48 num_key_value_heads=8 num_local_experts=16 tie_word_embeddings=false use_qk_norm=true vocab_size=202048"},
     ClassRow{"llama4_vision_model", "hidden_size=768 intermediate_size=5632 multi_modal_projector_bias=false num_attention_heads=16 num_channels=3 num_hidden_layers=34 patch_size=14 projector_input_dim=4096"},
     ClassRow{"longcat_flash", "attention_bias=false expert_ffn_hidden_size=2048 ffn_hidden_size=12288 head_dim=64 hidden_size=6144 kv_lora_rank=512 max_position_embeddings=131072 moe_topk=12 n_routed_experts=512 num_attention_heads=64 num_layers=28 q_lora_rank=1536 qk_nope_head_dim=128 qk_rope_head_dim=64 tie_word_embeddings=false v_head_dim=128 vocab_size=131072 zero_expert_num=256"},
-    ClassRow{"longt5", "d_ff=2048 d_kv=64 d_model=512 feed_forward_proj=\"relu\" global_block_size=16 is_gated_act=false local_radius=127 num_decoder_layers=6 num_heads=8 num_layers=6 tie_word_embeddings=true vocab_size=32128"},
+    ClassRow{"longt5", "d_ff=2048 d_kv=64 d_model=512 feed_forward_proj=\"relu\" global_block_size=16 is_gated_act=false local_radius=127 num_heads=8 num_layers=6 tie_word_embeddings=true vocab_size=32128"},
     ClassRow{"luke", "entity_emb_size=256 entity_vocab_size=500000 hidden_size=768 intermediate_size=3072 max_position_embeddings=512 num_attention_heads=12 num_hidden_layers=12 tie_word_embeddings=true use_entity_aware_attention=true vocab_size=50267"},
     ClassRow{"m2m_100", "d_model=1024 decoder_attention_heads=16 decoder_ffn_dim=4096 decoder_layers=12 encoder_attention_heads=16 encoder_ffn_dim=4096 encoder_layers=12 max_position_embeddings=1024 tie_word_embeddings=true vocab_size=128112"},
     ClassRow{"mamba", "conv_kernel=4 expand=2 hidden_size=768 num_hidden_layers=32 state_size=16 tie_word_embeddings=true use_associative_scan=true use_bias=false use_conv_bias=true use_mambapy=false vocab_size=50280"},
@@ -231,7 +232,7 @@ constexpr ClassRow kClasses[] = {
     ClassRow{"moonshine_streaming_encoder", "attention_bias=false hidden_size=320 intermediate_size=1280 max_position_embeddings=4096 num_attention_heads=8 num_hidden_layers=6 sample_rate=16000"},
     ClassRow{"moshi", "audio_vocab_size=2048 ffn_dim=22528 hidden_size=4096 max_position_embeddings=3000 num_attention_heads=32 num_codebooks=8 num_hidden_layers=32 sliding_window=3000 tie_word_embeddings=false vocab_size=32000"},
     ClassRow{"mpt", "d_model=2048 expansion_ratio=4 learned_pos_emb=true max_seq_len=2048 n_heads=16 n_layers=24 no_bias=true norm_type=\"low_precision_layernorm\" tie_word_embeddings=true vocab_size=50368"},
-    ClassRow{"mt5", "d_ff=1024 d_kv=64 d_model=512 feed_forward_proj=\"gated-gelu\" is_gated_act=true num_decoder_layers=8 num_heads=6 num_layers=8 tie_word_embeddings=true vocab_size=250112"},
+    ClassRow{"mt5", "d_ff=1024 d_kv=64 d_model=512 feed_forward_proj=\"gated-gelu\" is_gated_act=true num_heads=6 num_layers=8 tie_word_embeddings=true vocab_size=250112"},
     ClassRow{"muse_glimmer_assistant", "block_size=16 head_dim=128 hidden_size=6656 intermediate_size=19968 max_position_embeddings=131072 num_attention_heads=32 num_hidden_layers=5 num_key_value_heads=8 sliding_window=2048"},
     ClassRow{"muse_glimmer_text", "attention_bias=false head_dim=128 hidden_size=6656 intermediate_size=19968 max_position_embeddings=131072 num_attention_heads=32 num_hidden_layers=52 num_key_value_heads=2 sliding_window=2048 tie_word_embeddings=false vocab_size=202048"},
     ClassRow{"muse_glimmer_vision", "hidden_size=1536 intermediate_size=8960 max_position_embeddings=1024 merge_size=2 num_attention_heads=16 num_hidden_layers=50 patch_size=14 patch_temporal=2 pos_emb_height=32 pos_emb_width=32"},
@@ -270,7 +271,7 @@ constexpr ClassRow kClasses[] = {
     ClassRow{"pix2struct_vision_model", "d_ff=2048 d_kv=64 hidden_size=768 num_attention_heads=12 num_hidden_layers=12 patch_embed_hidden_size=768 seq_len=4096"},
     ClassRow{"pixtral", "hidden_size=1024 intermediate_size=4096 num_attention_heads=16 num_channels=3 num_hidden_layers=24 patch_size=16"},
     ClassRow{"plbart", "d_model=768 decoder_attention_heads=12 decoder_ffn_dim=3072 decoder_layers=6 encoder_attention_heads=12 encoder_ffn_dim=3072 encoder_layers=6 max_position_embeddings=1024 tie_word_embeddings=true vocab_size=50005"},
-    ClassRow{"pop2piano", "composer_vocab_size=21 d_ff=2048 d_kv=64 d_model=512 feed_forward_proj=\"gated-gelu\" is_gated_act=true num_decoder_layers=6 num_heads=8 num_layers=6 tie_word_embeddings=true vocab_size=2400"},
+    ClassRow{"pop2piano", "composer_vocab_size=21 d_ff=2048 d_kv=64 d_model=512 feed_forward_proj=\"gated-gelu\" is_gated_act=true num_heads=8 num_layers=6 tie_word_embeddings=true vocab_size=2400"},
     ClassRow{"prophetnet", "decoder_ffn_dim=4096 encoder_ffn_dim=4096 hidden_size=1024 max_position_embeddings=512 ngram=2 num_buckets=32 num_decoder_attention_heads=16 num_decoder_layers=12 num_encoder_attention_heads=16 num_encoder_layers=12 relative_max_distance=128 tie_word_embeddings=true vocab_size=30522"},
     ClassRow{"qianfan_ocr_vision", "attention_bias=true hidden_size=1024 intermediate_size=4096 norm_type=\"layer_norm\" num_attention_heads=16 num_channels=3 num_hidden_layers=24 use_absolute_position_embeddings=true use_mask_token=false use_qk_norm=false"},
     ClassRow{"qwen2", "hidden_size=4096 intermediate_size=22016 max_position_embeddings=32768 max_window_layers=28 num_attention_heads=32 num_hidden_layers=32 sliding_window=null tie_word_embeddings=false use_sliding_window=false vocab_size=151936"},
@@ -329,15 +330,15 @@ constexpr ClassRow kClasses[] = {
     ClassRow{"step3p5", "attention_bias=false head_dim=128 hidden_size=4096 intermediate_size=11264 max_position_embeddings=128000 mlp_bias=false moe_intermediate_size=1280 mtp_layer_types=null mtp_mlp_layer_types=null n_routed_experts=288 num_attention_heads=64 num_experts_per_tok=8 num_hidden_layers=45 num_key_value_heads=8 num_nextn_predict_layers=0 num_sliding_attention_heads=64 share_expert_dim=1280 sliding_window=null tie_word_embeddings=false vocab_size=128815"},
     ClassRow{"step3p5_vision", "hidden_size=1536 intermediate_size=8960 max_position_embeddings=2704 mlp_ratio=5.833333333333333 num_attention_heads=16 num_channels=3 num_hidden_layers=47 patch_size=14"},
     ClassRow{"swiftformer", "down_pad=1 down_patch_size=3 down_stride=2 mlp_ratio=4 num_channels=3 use_layer_scale=true"},
-    ClassRow{"switch_transformers", "add_router_probs=false d_ff=2048 d_kv=64 d_model=768 decoder_sparse_step=4 encoder_sparse_step=4 expert_capacity=64 num_decoder_layers=12 num_experts=8 num_heads=12 num_layers=12 num_sparse_decoder_layers=3 num_sparse_encoder_layers=3 router_bias=false router_ignore_padding_tokens=false tie_word_embeddings=true vocab_size=32128"},
-    ClassRow{"t5", "d_ff=2048 d_kv=64 d_model=512 feed_forward_proj=\"relu\" is_gated_act=false num_decoder_layers=6 num_heads=8 num_layers=6 tie_word_embeddings=true vocab_size=32128"},
+    ClassRow{"switch_transformers", "add_router_probs=false d_ff=2048 d_kv=64 d_model=768 decoder_sparse_step=4 encoder_sparse_step=4 expert_capacity=64 num_experts=8 num_heads=12 num_layers=12 num_sparse_decoder_layers=3 num_sparse_encoder_layers=3 router_bias=false router_ignore_padding_tokens=false tie_word_embeddings=true vocab_size=32128"},
+    ClassRow{"t5", "d_ff=2048 d_kv=64 d_model=512 feed_forward_proj=\"relu\" is_gated_act=false num_heads=8 num_layers=6 tie_word_embeddings=true vocab_size=32128"},
     ClassRow{"t5_gemma_module", "attention_bias=false head_dim=256 hidden_size=2304 intermediate_size=9216 max_position_embeddings=8192 num_attention_heads=8 num_hidden_layers=26 num_key_value_heads=4 sliding_window=4096 tie_word_embeddings=true vocab_size=256000"},
     ClassRow{"t5gemma2_decoder", "attention_bias=false head_dim=256 hidden_size=2304 intermediate_size=9216 max_position_embeddings=131072 num_attention_heads=8 num_hidden_layers=26 num_key_value_heads=4 sliding_window=4096 tie_word_embeddings=true vocab_size=262208"},
     ClassRow{"t5gemma2_text", "attention_bias=false head_dim=256 hidden_size=2304 intermediate_size=9216 max_position_embeddings=131072 num_attention_heads=8 num_hidden_layers=26 num_key_value_heads=4 sliding_window=4096 tie_word_embeddings=true vocab_size=262208"},
     ClassRow{"timesfm", "context_length=512 freq_size=3 hidden_size=1280 horizon_length=128 intermediate_size=1280 max_timescale=10000 min_timescale=1 num_attention_heads=16 num_hidden_layers=50 patch_length=32 use_positional_embedding=false"},
     ClassRow{"timesfm2_5", "attention_bias=false context_length=16384 decode_index=5 hidden_size=1280 horizon_length=128 infer_is_positive=true intermediate_size=1280 max_position_embeddings=16384 num_attention_heads=16 num_hidden_layers=20 patch_length=32 use_bias=false use_continuous_quantile_head=true"},
     ClassRow{"tipsv2_text_model", "hidden_size=768 intermediate_size=3072 max_position_embeddings=64 num_attention_heads=12 num_hidden_layers=12 vocab_size=32000"},
-    ClassRow{"umt5", "d_ff=1024 d_kv=64 d_model=512 feed_forward_proj=\"gated-gelu\" is_gated_act=true num_decoder_layers=8 num_heads=6 num_layers=8 tie_word_embeddings=true vocab_size=250112"},
+    ClassRow{"umt5", "d_ff=1024 d_kv=64 d_model=512 feed_forward_proj=\"gated-gelu\" is_gated_act=true num_heads=6 num_layers=8 tie_word_embeddings=true vocab_size=250112"},
     ClassRow{"vaultgemma", "attention_bias=false head_dim=256 hidden_size=2304 intermediate_size=9216 max_position_embeddings=8192 num_attention_heads=8 num_hidden_layers=26 num_key_value_heads=4 sliding_window=4096 tie_word_embeddings=true vocab_size=256000"},
     ClassRow{"vibevoice_acoustic_tokenizer", "channels=1 ffn_expansion=4 hidden_size=64 kernel_size=7 num_filters=32"},
     ClassRow{"vit", "encoder_stride=16 hidden_size=768 intermediate_size=3072 num_attention_heads=12 num_channels=3 num_hidden_layers=12 patch_size=16 qkv_bias=true"},

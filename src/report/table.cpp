@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engines/term_sum.h"
 #include "report/report.h"
@@ -63,8 +64,8 @@ std::string verdict_line(const Plan& plan, bool color) {
 
 std::string bar(Bytes part, Bytes whole, std::size_t width) {
   if (whole == Bytes(0)) return "";
-  const auto filled = static_cast<std::size_t>(
-      static_cast<double>(part.count()) / static_cast<double>(whole.count()) * static_cast<double>(width) + 0.5);
+  const double share = static_cast<double>(part.count()) / static_cast<double>(whole.count());
+  const auto filled = static_cast<std::size_t>(std::llround(share * static_cast<double>(width)));
   std::string out;
   for (std::size_t i = 0; i < std::min(filled, width); ++i) out += "█";
   return out;

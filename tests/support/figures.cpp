@@ -48,7 +48,8 @@ CacheTypes declared_types(const ModelSpec& model) {
 std::uint64_t layers_of(const ModelSpec& model, std::string_view kind) {
   std::uint64_t out = 0;
   for (const Layer& layer : model.layers)
-    for (const Mixer& mixer : layer.mixers) out += kind_info(mixer).name == kind ? 1 : 0;
+    for (const Mixer& mixer : layer.mixers)
+      if (kind_info(mixer).name == kind) ++out;
   return out;
 }
 

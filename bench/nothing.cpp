@@ -1,0 +1,9 @@
+// The do-nothing program that kvplan's start is measured against: linked alike, it writes one line.
+#include <string>
+
+#include <unistd.h>
+
+int main(int argc, char**) {
+  const std::string text = argc > 100 ? "many\n" : "{}\n";
+  return write(STDOUT_FILENO, text.data(), text.size()) < 0 ? 1 : 0;
+}

@@ -1,0 +1,84 @@
+#include "support/program.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace kvplan {
+
+namespace {
+
+std::string slurp(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Between fork and exec only what is safe there.
+[[noreturn]] void become(char* const* arguments, const char* in, const char* out, const char* err) {
+  const int from = open(in, O_RDONLY);
+  const int to = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int errors = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (from < 0 || to < 0 || errors < 0 || chdir(KVPLAN_SOURCE_DIR) != 0) _exit(126);
+  dup2(from, STDIN_FILENO);
+  dup2(to, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  const rlimit seconds{30, 30};  // a hang becomes a failure
+  setrlimit(RLIMIT_CPU, &seconds);
+  execv(arguments[0], arguments);
+  _exit(127);
+}
+
+}  // namespace
+
+Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/out";
+  const std::string err = folder.path() + "/err";
+  std::vector<std::string> words{KVPLAN_BINARY};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+
+  const auto start = std::chrono::steady_clock::now();
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child == 0) become(pointers.data(), standard_input.c_str(), out.c_str(), err.c_str());
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  Run run;
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  run.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  run.peak_mib = static_cast<double>(usage.ru_maxrss) / 1024;
+  run.out = slurp(out);
+  run.err = slurp(err);
+  return run;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "kvplan-test-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TemporaryFolder::write(const std::string& name, const std::string& text) const {
+  std::string path = path_ + "/" + name;
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+}  // namespace kvplan

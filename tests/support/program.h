@@ -1,0 +1,37 @@
+// Runs the real program and says what a shell would see of it.
+#ifndef KVPLAN_TESTS_SUPPORT_PROGRAM_H_
+#define KVPLAN_TESTS_SUPPORT_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+namespace kvplan {
+
+struct Run {
+  int exit = -1;  // 128 + the signal where one ended it
+  std::string out, err;
+  double seconds = 0;
+  double peak_mib = 0;
+};
+
+// kvplan ARGUMENTS < standard_input, in the source folder.
+Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input = "/dev/null");
+
+// A folder of its own for a test's files; gone with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+  // Writes a file and returns its path.
+  std::string write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TESTS_SUPPORT_PROGRAM_H_
