@@ -13,9 +13,6 @@ namespace kvplan {
 
 namespace {
 
-// More layers than any model has; a config that says 2^60 must be an error, not a loop.
-constexpr std::uint64_t kMaxLayers = 10000;
-
 // The decoder's part of a composite config. An empty one is there too: it is a difference of nothing against its
 // class.
 std::optional<Config> nested_text(const Config& root) {

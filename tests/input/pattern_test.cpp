@@ -82,7 +82,7 @@ TEST_CASE("patterns that are wrong are refused") {
   CHECK(exit_of(R"({"layer_types": ["full_attention"]})") == Exit::kBadInput);
   CHECK(exit_of(R"({"layer_types": ["full_attention", "full_attention", "full_attention", "warp"]})") ==
         Exit::kUnknownArchitecture);
-  CHECK(exit_of(R"({"hybrid_override_pattern": "MMXM"})") == Exit::kBadInput);
+  CHECK(exit_of(R"({"hybrid_override_pattern": "MMXM"})") == Exit::kUnknownArchitecture);
   CHECK(exit_of(R"({"hybrid_layer_pattern": [0]})") == Exit::kBadInput);
   CHECK(exit_of(R"({"attention_types": [["global", 12]]})") == Exit::kBadInput);
   CHECK(exit_of(R"({"attention_types": [[["global"], 1000000000000]]})") == Exit::kBadInput);

@@ -24,7 +24,7 @@ std::uint64_t decoder_layers(const Reader& reader) {
   if (layers == 0) layers = own_count(text, {"num_hidden_layers", "num_layers"});
   for (const std::string_view key : {"decoder_layers", "num_decoder_layers", "decoder_num_hidden_layers"})
     if (layers == 0) layers = text.count_or(key, 0);
-  return layers == 0 ? reader.num_layers() : layers;
+  return layers == 0 ? reader.num_layers() : check_layers(layers, "decoder_layers");
 }
 
 Heads decoder_heads(const Config& text) {
