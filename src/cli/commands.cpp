@@ -76,6 +76,7 @@ std::string without_program(const std::string& line) {
 }
 
 int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
+  const auto render = require_form(find_format(call.format).fleet, call.format, "a fleet");
   std::vector<FleetEntry> entries(sources.size());
   int worst = 0;
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -91,7 +92,7 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
       worst = std::max(worst, static_cast<int>(error.code()));
     }
   }
-  emit(call, find_format(call.format).fleet(entries, report_options(call)));
+  emit(call, render(entries, report_options(call)));
   return worst;
 }
 
@@ -133,7 +134,8 @@ int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const R
   const ModelSpec model = load_model(single_model(call), call.read);
   try {
     const Answers answers = ask(model, call.request);
-    emit(call, (find_format(call.format).*render)(model, answers, report_options(call)));
+    const auto form = require_form(find_format(call.format).*render, call.format, call.command);
+    emit(call, form(model, answers, report_options(call)));
     return exit_of(answers.asked);
   } catch (Error& error) {
     error.set_source(model.source);

@@ -9,6 +9,9 @@ constexpr std::array kForms{
     ReportForm{"table", "for people (default)", plan_table, fleet_table, compare_table, fit_table},
     ReportForm{"json", "for machines", plan_json, fleet_json, answers_json, answers_json},
     ReportForm{"markdown", "for a pull-request comment", plan_markdown, fleet_markdown, compare_markdown, fit_markdown},
+    ReportForm{"github", "workflow annotations", plan_github, fleet_github, nullptr, nullptr},
+    ReportForm{"args", "the engine's own command line", plan_args, nullptr, nullptr, nullptr},
+    ReportForm{"k8s", "a container's arguments and resources", plan_k8s, nullptr, nullptr, nullptr},
     ReportForm{"csv", "for a spreadsheet", plan_csv, fleet_csv, answers_csv, answers_csv},
 };
 }  // namespace

@@ -30,6 +30,7 @@ struct FleetEntry {
   Exit exit = Exit::kAnswered;
 };
 
+// A question that a form has no answer for is a null pointer: find_render says so.
 struct ReportForm {
   std::string_view name;
   std::string_view help;
@@ -42,6 +43,13 @@ struct ReportForm {
 std::span<const ReportForm> forms();
 // Error that lists the known forms.
 const ReportForm& find_format(std::string_view name);
+// Error(kBadInput) where the form has no answer for `command`.
+template <class Render>
+Render require_form(Render render, std::string_view format, std::string_view command) {
+  if (render == nullptr)
+    fail("--format: " + std::string(command) + " has no form \"" + std::string(format) + "\"", "use table or json");
+  return render;
+}
 
 // The forms' own files.
 std::string plan_json(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
@@ -56,6 +64,10 @@ std::string compare_table(const ModelSpec& model, const Answers& answers, const 
 std::string fit_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
 std::string compare_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
 std::string fit_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string fleet_github(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string plan_args(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string plan_k8s(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
 std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
 std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 std::string answers_csv(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
