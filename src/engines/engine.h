@@ -114,6 +114,8 @@ struct Engine {
   // What users of the engine choose from, widest first: the columns and rows of `compare`, and what `fit` tries.
   std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
+  // Where releases differ in it; memory_utilization otherwise.
+  double (*utilization_of)(const Request& request) = nullptr;
 };
 
 // The table of engines: help, look-up and dispatch read it.
@@ -130,6 +132,7 @@ CacheTypes resolve_default_types(const ModelShape& model, const Request& request
 
 // Rows of the table, one for each engine file.
 Engine logical_engine();
+Engine vllm_engine();
 
 }  // namespace kvplan
 

@@ -10,7 +10,7 @@ namespace {
 
 // To add an engine, add its row.
 const auto& table() {
-  static const std::array kEngines{logical_engine()};
+  static const std::array kEngines{logical_engine(), vllm_engine()};
   return kEngines;
 }
 

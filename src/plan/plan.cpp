@@ -33,6 +33,11 @@ std::optional<Bytes> card_memory(const Request& request) {
   return std::nullopt;
 }
 
+double usable_share(const Engine& engine, const Request& request) {
+  if (request.memory_utilization) return *request.memory_utilization;
+  return engine.utilization_of != nullptr ? engine.utilization_of(request) : engine.memory_utilization;
+}
+
 void add_line(GpuMemory& gpu, LedgerLine line) {
   std::optional<Bytes>& part = line.part == Section::kWeights      ? gpu.weights
                                : line.part == Section::kKvCache    ? gpu.kv_cache
@@ -94,7 +99,7 @@ std::optional<Bytes> cache_budget(const Engine& engine, const Plan& plan) {
   if (plan.request.kv_cache_memory_bytes) return plan.request.kv_cache_memory_bytes;
   const auto memory = card_memory(plan.request);
   if (!memory) return std::nullopt;
-  const double share = plan.request.memory_utilization.value_or(engine.memory_utilization);
+  const double share = usable_share(engine, plan.request);
   const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
   Bytes beside;
   for (const GpuMemory& gpu : plan.memory) beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)));
@@ -136,7 +141,7 @@ void judge(const Engine& engine, Plan& plan) {
     verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
   };
   if (const auto memory = card_memory(plan.request)) {
-    const double share = plan.request.memory_utilization.value_or(engine.memory_utilization);
+    const double share = usable_share(engine, plan.request);
     const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
     require(fullest->total, low, high, usable, "the usable memory of a GPU");
   }
@@ -206,6 +211,7 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
 EngineInput engine_input(const ModelSpec& model, const Request& request) {
   EngineInput input;
   input.request = request;
+  input.request.gpu_memory = card_memory(request);
   ModelShape& shape = input.model;
   shape.model_type = model.model_type;
   shape.architecture = model.architecture;

@@ -1,0 +1,357 @@
+// vLLM: a pool of blocks, shared by groups of layers.
+//
+// What it does. Every layer states what a block of tokens costs it and how many blocks one request of the maximum
+// length may hold (vllm_specs). Layers that need the same are one group with one block table; a model with several
+// sorts of layers gets several groups of equal length, and all pages get one size, so that any block can serve any
+// group (vllm_groups). Bytes a GPU keeps for a request are then blocks of all groups x the bytes of a block:
+//
+//   reserved(L) = sequences * sum over groups of blocks(L) * pages of a block * page
+//
+// That is more than the architecture needs, for reasons that the plan names: the last block is not full; a window is
+// charged the batches in flight beside it, and a block more; a recurrent state takes a whole page; layers that do not
+// fill the last group leave padding. KV heads are repeated beyond their number; latents, index keys and DeepSeek-V4's
+// caches are whole on every rank; states are divided. Groups are formed for the whole model, then each pipeline stage
+// keeps its layers of them; the stage with the largest block decides how many there are.
+//
+// What its log prints. "GPU KV cache size": until 0.20 blocks / groups x block size, since 0.21 concurrency x length;
+// "Maximum concurrency": blocks / blocks of one request; "KV cache needed": reserved(L) of one sequence; "estimated
+// maximum model length": the longest L that fits. The null block is part of the count.
+//
+// Sources (vllm/): v1/kv_cache_interface.py (pages, worst case), v1/core/kv_cache_utils.py (groups, blocks, log lines),
+// model_executor/layers/mamba/mamba_utils.py (states), platforms/interface.py and model_executor/models/config.py
+// (alignment, types), models/deepseek_v4/ (its caches), distributed/utils.py (pipeline split), config/vllm.py (batches
+// in flight), engine/arg_utils.py (defaults).
+//
+// Checked against start-up logs: Llama, Qwen2.5 and 3, OPT, Phi, Mixtral, Mistral and StarCoder2 (0.4 to 0.21),
+// DeepSeek-V3 and GLM-5 (latents, TP 8), GLM-5.2 with DCP 4 and MTP, Qwen3-Next, Qwen3.5 and 3.6 (states, MTP),
+// Kimi-Linear and Kimi-K3 (states beside latents), Gemma-3, Gemma-4 and EXAONE-4 (windows), DeepSeek-V4-Flash (the
+// check at start-up). Never seen in a log: Mamba-1 and 2 hybrids, lightning attention, LFM2, chunked attention, the
+// types nvfp4, turboquant and per token and head, modes align and all. Not modelled: DeepSeek-V4's speculative caches
+// of its own draft models, ReplaySSM rings, the encoder cache, LoRA, kv_cache_dtype_skip_layers.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "engines/engine.h"
+#include "engines/parallel.h"
+#include "engines/term_sum.h"
+#include "engines/vllm_groups.h"
+#include "engines/vllm_memory.h"
+#include "engines/vllm_rules.h"
+#include "engines/vllm_specs.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kBlocksOverflow = "the blocks of a request";
+
+std::int64_t difference(Bytes a, Bytes b) {
+  return static_cast<std::int64_t>(a.count()) - static_cast<std::int64_t>(b.count());
+}
+
+class VllmLayout : public CacheLayout {
+ public:
+  VllmLayout(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
+      : rules_(rules),
+        tensor_parallel_(input.request.tensor_parallel),
+        context_ranks_(input.request.decode_context_parallel) {
+    SpecList list = vllm_specs(input, rules, notes);
+    specs_ = std::move(list.specs);
+    charge_ = list.charge;
+    groups_ = group_specs(specs_, rules);
+    std::uint64_t first = 0;
+    const std::vector<std::uint64_t> split =
+        stage_layers(input.model.num_layers, input.request.pipeline_parallel, StageSplit::kSpareLast);
+    for (std::size_t s = 0; s < split.size(); ++s) {
+      // Draft layers stand behind the last stage's.
+      const std::uint64_t last = s + 1 == split.size() ? ~std::uint64_t{0} : first + split[s];
+      Stage stage{first, last, stage_pool(specs_, groups_, first, last), {}};
+      stage.need = TermSum(caches_of_stage(input.caches, first, split[s]), input.types, tensor_parallel_);
+      widest_gate_ = std::max(widest_gate_, stage.pool.gate);
+      widest_block_ = std::max(widest_block_, stage.pool.block);
+      stages_.push_back(std::move(stage));
+      first += split[s];
+    }
+  }
+
+  Bytes reserved(const Load& load) const override { return widest_gate_ * blocks(load) * load.num_seqs; }
+
+  std::vector<RankCache> explain(const Load& load) const override {
+    std::vector<RankCache> out;
+    for (const Stage& stage : stages_) {
+      RankCache rank;
+      Load share = load;
+      share.max_model_len = Tokens(ceil_div(load.max_model_len.count(), context_ranks_));
+      rank.logical = stage.need.bytes(share);
+      rank.reserved = stage.pool.gate * blocks(load) * load.num_seqs;
+      rank.gap = gap(stage, load, rank);
+      rank.lines = lines(stage, load);
+      out.insert(out.end(), tensor_parallel_, rank);
+    }
+    return out;
+  }
+
+  std::vector<CacheGroup> groups() const override {
+    std::vector<CacheGroup> out;
+    for (const VllmGroup& group : groups_.groups) {
+      for (const auto& [key, count] : sorts_of(group, 0, ~std::uint64_t{0})) {
+        const VllmSpec& spec = specs_[key];
+        CacheGroup row;
+        row.kind = spec.label;
+        row.layers = count;
+        if (spec.block_size > 0) row.block_size = spec.block_size;
+        row.page_bytes = spec.padded;
+        out.push_back(std::move(row));
+      }
+    }
+    return out;
+  }
+
+  // The longest block of any group: what the log calls the attention block size.
+  std::optional<std::uint64_t> block_size() const override {
+    const VllmSpec* best = nullptr;
+    for (const VllmGroup& group : groups_.groups) {
+      if (group.members.empty()) continue;
+      const VllmSpec& spec = specs_[group.members.front()];
+      if (spec.block_size > 0 && (best == nullptr || spec.block_size > best->block_size)) best = &spec;
+    }
+    return best == nullptr ? std::nullopt : std::optional(best->block_size);
+  }
+
+  Capacity capacity(Bytes budget, const Load& load) const override {
+    Capacity out;
+    out.kv_cache_memory = budget;
+    if (widest_block_ == Bytes(0)) return out;
+    const std::uint64_t pool = budget.count() / widest_block_.count();
+    const std::uint64_t length = load.max_model_len.count();
+    out.num_blocks = pool;
+    const auto printed = static_cast<double>(pool) / static_cast<double>(blocks_of_concurrency(load));
+    if (rules_.tokens_from_concurrency) {
+      out.max_concurrency = printed;
+      out.tokens = static_cast<std::uint64_t>(printed * static_cast<double>(length));
+      return out;
+    }
+    const std::uint64_t shortest = shortest_block(length);
+    out.tokens = checked_mul(checked_mul(pool / groups_.groups.size(), shortest, "tokens"), context_ranks_, "tokens");
+    out.max_concurrency =
+        rules_.ceil_concurrency ? printed : static_cast<double>(*out.tokens) / static_cast<double>(length);
+    return out;
+  }
+
+ private:
+  struct Stage {
+    std::uint64_t first, last;  // layers [first, last)
+    StagePool pool;
+    TermSum need;
+  };
+
+  bool holds(const Stage& stage, const VllmSpec& spec) const {
+    return spec.layer >= stage.first && spec.layer < stage.last;
+  }
+
+  std::uint64_t blocks_of(const VllmGroup& group, const Load& load) const {
+    return charged_blocks(specs_[group.members.front()], charge_, load);
+  }
+
+  // Blocks of one sequence, over all groups.
+  std::uint64_t blocks(const Load& load) const {
+    std::uint64_t out = 0;
+    for (const VllmGroup& group : groups_.groups) out = checked_add(out, blocks_of(group, load), kBlocksOverflow);
+    return out;
+  }
+
+  // Until 0.25 the log divided the bytes of all groups by the first group's, which differs where pages do.
+  std::uint64_t blocks_of_concurrency(const Load& load) const {
+    if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) return blocks(load);
+    Bytes all;
+    Bytes first;
+    for (const VllmGroup& group : groups_.groups) {
+      Bytes page;
+      for (const std::size_t i : group.members) page += specs_[i].padded;
+      if (first == Bytes(0)) first = page;
+      all += page * blocks_of(group, load);
+    }
+    return ceil_div(all.count(), first.count());
+  }
+
+  std::uint64_t shortest_block(std::uint64_t length) const {
+    std::uint64_t out = ~std::uint64_t{0};
+    for (const VllmGroup& group : groups_.groups) {
+      const std::uint64_t tokens = specs_[group.members.front()].block_size;
+      out = std::min(out, tokens > 0 ? tokens : length);  // a state without prefix caching stands for the whole length
+    }
+    return out;
+  }
+
+  // The distinct specs of a group and how many layers have each, in order.
+  std::vector<std::pair<std::size_t, std::uint64_t>> sorts_of(const VllmGroup& group, std::uint64_t first,
+                                                              std::uint64_t last) const {
+    std::vector<std::pair<std::size_t, std::uint64_t>> out;
+    for (const std::size_t i : group.members) {
+      if (specs_[i].layer < first || specs_[i].layer >= last) continue;
+      const auto same = std::find_if(out.begin(), out.end(), [&](const auto& row) {
+        const VllmSpec& first_of = specs_[row.first];
+        return first_of.same_as(specs_[i]) && first_of.label == specs_[i].label && first_of.draft == specs_[i].draft;
+      });
+      if (same == out.end())
+        out.emplace_back(i, 1);
+      else
+        ++same->second;
+    }
+    return out;
+  }
+
+  // The way from need to reservation, one effect after the other; the last one is what remains: slots that no layer
+  // fills.
+  std::vector<GapLine> gap(const Stage& stage, const Load& load, const RankCache& rank) const {
+    std::int64_t form = -difference(rank.logical, Bytes(0));
+    std::int64_t drafts = 0, rounding = 0, reserve = 0, full_length = 0, states = 0, alignment = 0, unification = 0;
+    Bytes filled;
+    for (const VllmGroup& group : groups_.groups) {
+      for (const auto& [i, count] : sorts_of(group, stage.first, stage.last)) {
+        const VllmSpec& spec = specs_[i];
+        const std::uint64_t times = checked_mul(count, load.num_seqs, "layers of all sequences");
+        const Bytes need = filled_bytes(spec, charge_, load) * times;
+        (spec.draft ? drafts : form) += difference(need, Bytes(0));
+        const std::uint64_t charged = charged_blocks(spec, charge_, load);
+        const std::uint64_t held = filled_blocks(spec, charge_, load);
+        const Bytes padded = spec.padded * charged * times;
+        filled += padded;
+        if (spec.is_state()) {
+          states += difference(spec.page * charged * times, need);
+          alignment += difference(padded, spec.page * charged * times);
+          continue;
+        }
+        (spec.promoted ? full_length : rounding) += difference(spec.page * held * times, need);
+        reserve += difference(spec.page * charged * times, spec.page * held * times);
+        unification += difference(padded, spec.page * charged * times);
+      }
+    }
+    const std::int64_t padding = difference(rank.reserved, filled);
+    std::vector<GapLine> out;
+    const auto line = [&](std::string reason, std::int64_t bytes) {
+      if (bytes != 0) out.push_back({std::move(reason), bytes});
+    };
+    line("entries as vLLM stores them", form);
+    line("draft layers", drafts);
+    line("page rounding", rounding);
+    line("windows at full length", full_length);
+    line("window reserve", reserve);
+    line("more states of a sequence", states);
+    line("state page alignment", alignment);
+    line("page size unification", unification);
+    line(groups_.pool == Pool::kPacked ? "slots that a group leaves empty" : "padding layers", padding);
+    return out;
+  }
+
+  std::vector<LedgerLine> lines(const Stage& stage, const Load& load) const {
+    std::vector<LedgerLine> out;
+    for (const VllmGroup& group : groups_.groups) {
+      const std::uint64_t each = blocks_of(group, load);
+      const Bytes bytes = stage.pool.gate * each * load.num_seqs;
+      if (bytes == Bytes(0)) continue;
+      std::string what;
+      std::uint64_t tokens = 0;
+      for (const auto& [i, count] : sorts_of(group, stage.first, stage.last)) {
+        what += (what.empty() ? "" : " and ") + std::string(specs_[i].label) + ", " + std::to_string(count) +
+                (specs_[i].draft ? " draft layers" : " layers");
+        tokens = specs_[i].block_size;
+      }
+      if (what.empty()) what = "a group without layers on this stage";
+      std::string formula = std::to_string(load.num_seqs) + " sequences x " + std::to_string(each) + " blocks";
+      if (tokens > 0) formula += " of " + std::to_string(tokens) + " tokens";
+      formula += " x " + std::to_string(stage.pool.gate.count()) + " B a block";
+      out.push_back(
+          exact_line(Section::kKvCache, std::move(what), bytes, std::move(formula), "vLLM v1/core/kv_cache_utils.py"));
+    }
+    return out;
+  }
+
+  VllmRules rules_;
+  std::uint64_t tensor_parallel_, context_ranks_;
+  std::vector<VllmSpec> specs_;
+  ChargeRules charge_;
+  VllmGroups groups_;
+  std::vector<Stage> stages_;
+  Bytes widest_gate_, widest_block_;
+};
+
+bool vllm_keeps(Dtype type) {
+  switch (type) {
+    case Dtype::kFloat16:
+    case Dtype::kBfloat16:
+    case Dtype::kFp8E4m3:
+    case Dtype::kFp8E5m2:
+    case Dtype::kFp8PerTokenHead:
+    case Dtype::kFp8DsMla:
+    case Dtype::kInt8:
+    case Dtype::kInt4:
+    case Dtype::kNvfp4:
+    case Dtype::kTurboquantK8V4:
+    case Dtype::kTurboquant4bit:
+    case Dtype::kTurboquantK3V4:
+    case Dtype::kTurboquant3bit: return true;
+    default: return false;
+  }
+}
+
+// A checkpoint in float32 is served in bfloat16; a checkpoint that declares FP8 KV gets it under `auto`.
+CacheTypes resolve(const ModelShape& model, const Request& request) {
+  CacheTypes types = resolve_default_types(model, request);
+  if (!request.dtype && types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;
+  if (types.key != types.value)
+    fail("vLLM keeps K and V in one type, and " + std::string(name(types.key)) + " and " +
+             std::string(name(types.value)) + " were asked for",
+         "use --kv-cache-dtype");
+  if (!vllm_keeps(types.key))
+    fail("vLLM has no KV cache in " + std::string(name(types.key)),
+         "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
+  const bool packs = vllm_packs_fp8_latents(model.model_type);
+  const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
+  // DeepSeek-V4 keeps nothing else; `auto` stands for the option that it demands.
+  const bool only_packed = vllm_is_deepseek_v4(model.model_type) && !request.cache_type_k;
+  if (packs && (fp8 || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
+  if (types.key == Dtype::kFp8DsMla && !packs)
+    fail("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");
+  // The type that the config names for states, else the model's; Nemotron-H says float32 where its config is silent
+  // (NemotronHForCausalLMConfig).
+  if (!request.state_dtype && !model.declared_state_dtype)
+    types.state = model.model_type == "nemotron_h" ? Dtype::kFloat32 : types.model;
+  return types;
+}
+
+std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  if (vllm_lacks(input.model.model_type)) {
+    notes.push_back({NoteLevel::kWarning, "engine_lacks_model",
+                     "vLLM cannot run " + std::string(input.model.model_type) +
+                         ": the cache is planned logically, as the architecture needs it"});
+    return logical_engine().layout(input, notes);
+  }
+  const std::uint64_t ranks = input.request.tensor_parallel;
+  if (input.model.num_heads > 0 && input.model.num_heads % ranks != 0)
+    fail("--tensor-parallel-size " + std::to_string(ranks) + ": vLLM divides the " +
+             std::to_string(input.model.num_heads) + " attention heads evenly",
+         "use a size that divides them");
+  if (vllm_is_deepseek_v4(input.model.model_type) && !input.request.cache_type_k)
+    notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
+                     "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
+  return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);
+}
+
+double utilization(const Request& request) {
+  return vllm_rules(request).utilization;
+}
+
+}  // namespace
+
+Engine vllm_engine() {
+  Engine engine{"vllm",          "",           "paged blocks in groups of layers, with the hybrid manager",
+                vllm_versions(), 0.92,         resolve,
+                layout,          vllm_overhead};
+  engine.utilization_of = utilization;
+  return engine;
+}
+
+}  // namespace kvplan

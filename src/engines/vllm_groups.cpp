@@ -1,0 +1,205 @@
+#include "engines/vllm_groups.h"
+
+#include <algorithm>
+#include <map>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+using Members = std::vector<std::size_t>;
+
+// All layers need the same number of token slots (UniformTypeKVCacheSpecs.is_uniform_type).
+bool uniform(const std::vector<VllmSpec>& specs) {
+  const VllmSpec& first = specs.front();
+  return std::all_of(specs.begin(), specs.end(), [&](const VllmSpec& spec) {
+    if (spec.block_size != first.block_size) return false;
+    if (first.is_full_family()) return spec.is_full_family();
+    if (spec.type != first.type) return false;
+    return first.is_state() ? spec.padded == first.padded : spec.window == first.window;
+  });
+}
+
+// Every page becomes as large as the largest: smaller ones cover more tokens, or are padded.
+void unify_pages(std::vector<VllmSpec>& specs, const VllmRules& rules) {
+  Bytes largest;
+  for (const VllmSpec& spec : specs) largest = std::max(largest, spec.padded);
+  for (VllmSpec& spec : specs) {
+    if (spec.padded == largest) continue;
+    if (!spec.is_state() && largest.count() % spec.padded.count() == 0) {
+      const std::uint64_t ratio = largest.count() / spec.padded.count();
+      spec.block_size = checked_mul(spec.block_size, ratio, "the tokens of a block");
+      spec.page = spec.page * ratio;
+    } else if (!spec.is_state() && (!rules.pad_attention_pages || spec.type == SpecType::kMla)) {
+      fail("vLLM cannot give pages of " + std::to_string(spec.padded.count()) + " and " +
+               std::to_string(largest.count()) + " bytes one size: the larger is no multiple",
+           rules.pad_attention_pages ? "choose another KV type" : "plan for vllm@0.22 or newer, which pads them");
+    }
+    spec.padded = largest;
+  }
+}
+
+Members strided(const Members& members, std::size_t first, std::size_t step) {
+  Members out;
+  for (std::size_t i = first; i < members.size(); i += step) out.push_back(members[i]);
+  return out;
+}
+
+// Groups of equal length, out of buckets of equal specs; the shortest bucket gives the length unless the longest is
+// not much longer.
+VllmGroups paged(const std::vector<VllmSpec>& specs, const VllmRules& rules) {
+  std::vector<Members> buckets;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const auto same = std::find_if(buckets.begin(), buckets.end(),
+                                   [&](const Members& bucket) { return specs[bucket.front()].same_as(specs[i]); });
+    if (same == buckets.end())
+      buckets.push_back({i});
+    else
+      same->push_back(i);
+  }
+  std::size_t shortest = specs.size();
+  std::size_t longest = 0;
+  for (const Members& bucket : buckets) {
+    shortest = std::min(shortest, bucket.size());
+    longest = std::max(longest, bucket.size());
+  }
+  const bool close = static_cast<double>(longest) < static_cast<double>(shortest) * rules.group_ratio;
+  const std::size_t length = close ? longest : shortest;
+  VllmGroups out;
+  out.pool = Pool::kPaged;
+  for (const Members& bucket : buckets) {
+    const std::size_t count = ceil_div(bucket.size(), length);
+    out.padding_layers += count * length - bucket.size();
+    for (std::size_t i = 0; i < count; ++i) out.groups.push_back({strided(bucket, i, count)});
+  }
+  return out;
+}
+
+using PageCounts = std::map<Bytes, std::uint64_t>;
+
+PageCounts page_counts(const std::vector<VllmSpec>& specs, const Members& members, std::uint64_t first,
+                       std::uint64_t last) {
+  PageCounts out;
+  for (const std::size_t i : members)
+    if (specs[i].layer >= first && specs[i].layer < last) ++out[specs[i].padded];
+  return out;
+}
+
+std::uint64_t most(const PageCounts& counts) {
+  std::uint64_t out = 0;
+  for (const auto& [page, count] : counts) out = std::max(out, count);
+  return out;
+}
+
+// The length in [lowest, max of lengths] that pads them least; the longer of equals.
+std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths) {
+  const std::uint64_t highest = *std::max_element(lengths.begin(), lengths.end());
+  std::uint64_t best = lengths.front();
+  std::uint64_t best_padding = ~std::uint64_t{0};
+  for (std::uint64_t length = std::max<std::uint64_t>(1, lengths.front()); length <= highest; ++length) {
+    std::uint64_t padding = 0;
+    for (const std::uint64_t n : lengths) padding += (length - n % length) % length;
+    if (padding > best_padding) continue;
+    best_padding = padding;
+    best = length;
+  }
+  return best;
+}
+
+constexpr std::uint64_t kAllLayers = ~std::uint64_t{0};
+
+// DeepSeek-V4: the entries and index keys in one group, windows and states in others by block size and window, each
+// page as large as one of the first group's.
+VllmGroups packed(std::vector<VllmSpec>& specs) {
+  Members entries;
+  std::vector<Members> buckets;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].type != SpecType::kSlidingMla) {
+      entries.push_back(i);
+      continue;
+    }
+    const auto same = std::find_if(buckets.begin(), buckets.end(), [&](const Members& bucket) {
+      const VllmSpec& first = specs[bucket.front()];
+      return first.block_size == specs[i].block_size && first.window == specs[i].window;
+    });
+    if (same == buckets.end())
+      buckets.push_back({i});
+    else
+      same->push_back(i);
+  }
+  VllmGroups out;
+  out.pool = Pool::kPacked;
+  out.groups.push_back({entries});
+  const PageCounts sizes = page_counts(specs, entries, 0, kAllLayers);
+  std::vector<std::uint64_t> lengths{most(sizes)};
+  for (const Members& bucket : buckets) lengths.push_back(most(page_counts(specs, bucket, 0, kAllLayers)));
+  const std::uint64_t length = least_padding(lengths);
+  for (const Members& bucket : buckets) {
+    std::map<Bytes, Members> by_size;
+    for (const std::size_t i : bucket) {
+      const auto page = sizes.lower_bound(specs[i].padded);
+      if (page == sizes.end())
+        fail("vLLM cannot pack a window's page of " + std::to_string(specs[i].padded.count()) +
+                 " bytes: no page of the compressed entries is as large",
+             "choose another KV type");
+      specs[i].padded = page->first;
+      by_size[page->first].push_back(i);
+    }
+    std::uint64_t columns = 0;
+    for (const auto& [page, members] : by_size) columns = std::max<std::uint64_t>(columns, members.size());
+    const std::size_t count = ceil_div(columns, length);
+    for (std::size_t g = 0; g < count; ++g) {
+      VllmGroup group;
+      for (const auto& [page, members] : by_size) {
+        const Members part = strided(members, g, count);
+        group.members.insert(group.members.end(), part.begin(), part.end());
+      }
+      out.groups.push_back(std::move(group));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
+  VllmGroups out;
+  if (specs.empty()) return out;
+  if (uniform(specs)) {
+    out.pool = Pool::kUniform;
+    out.groups.emplace_back();
+    for (std::size_t i = 0; i < specs.size(); ++i) out.groups.front().members.push_back(i);
+    return out;
+  }
+  const bool sliding_latents =
+      std::any_of(specs.begin(), specs.end(), [](const VllmSpec& spec) { return spec.type == SpecType::kSlidingMla; });
+  if (sliding_latents) return packed(specs);
+  unify_pages(specs, rules);
+  return paged(specs, rules);
+}
+
+StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,
+                     std::uint64_t last_layer) {
+  StagePool out;
+  PageCounts slots;  // of a block
+  std::uint64_t longest = 0;
+  for (const VllmGroup& group : groups.groups) {
+    const PageCounts counts = page_counts(specs, group.members, first_layer, last_layer);
+    longest = std::max(longest, most(counts));
+    for (const auto& [page, count] : counts) slots[page] = std::max(slots[page], count);
+  }
+  for (const auto& [page, count] : slots) out.block += page * count;
+  out.gate = out.block;
+  if (groups.pool == Pool::kPacked) {
+    // The check before start-up counts a page of each size of the first group for every slot.
+    Bytes tuple;
+    for (const auto& [page, count] : page_counts(specs, groups.groups.front().members, first_layer, last_layer))
+      tuple += page;
+    out.gate = tuple * longest;
+  }
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,42 @@
+// Groups of layers that share a block table, and what a block of the pool costs (v1/core/kv_cache_utils.py).
+#ifndef KVPLAN_ENGINES_VLLM_GROUPS_H_
+#define KVPLAN_ENGINES_VLLM_GROUPS_H_
+
+#include <vector>
+
+#include "engines/vllm_specs.h"
+
+namespace kvplan {
+
+enum class Pool {
+  kNone,     // no layer caches
+  kUniform,  // one group; a block holds a page of every layer
+  kPaged,    // several groups; a block holds as many pages of one size as the longest group has layers
+  kPacked,   // DeepSeek-V4: several groups of several page sizes, packed into one block
+};
+
+struct VllmGroup {
+  std::vector<std::size_t> members;  // indices into the list of specs
+};
+
+struct VllmGroups {
+  Pool pool = Pool::kNone;
+  std::vector<VllmGroup> groups;
+  std::uint64_t padding_layers = 0;  // slots that no layer fills
+};
+
+// Groups `specs`; page sizes and block sizes of the specs are made equal where that is vLLM's rule.
+// Error(kBadInput) where vLLM cannot.
+VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules);
+
+// What one pipeline stage holds of the groups.
+struct StagePool {
+  Bytes block;  // bytes of a block of the pool
+  Bytes gate;   // bytes that a block of a request counts for in "KV cache needed"
+};
+StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,
+                     std::uint64_t last_layer);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_VLLM_GROUPS_H_

@@ -1,0 +1,108 @@
+#include "engines/vllm_rules.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kvplan {
+
+namespace {
+
+// Releases, as engine_version() spells them: the minor number.
+constexpr std::uint64_t kCeilConcurrency = 10;  // before: tokens / length
+constexpr std::uint64_t kHybridManager = 10;    // one block table for all layers before (V0, early V1)
+constexpr std::uint64_t kChunkedGroups = 13;    // #29627 flipped VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE
+constexpr std::uint64_t kGroupRatio = 18;       // 1.25 before, 1.5 since (drafters add a layer to one bucket)
+constexpr std::uint64_t kTokensFromConcurrency = 21;  // #40691, #43308
+constexpr std::uint64_t kGraphsInBudget = 21;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
+constexpr std::uint64_t kUtilization = 21;            // 0.90 before, 0.92 since
+constexpr std::uint64_t kWindowValueWidth = 22;       // SlidingWindowSpec.head_size_v
+constexpr std::uint64_t kPadAttentionPages = 22;      // AttentionSpec.indexes_kv_by_block_stride
+constexpr std::uint64_t kInFlight = 26;               // #47728: max_in_flight_tokens
+constexpr std::uint64_t kNewestSpecs = 27;  // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
+
+constexpr std::array kVersions{
+    EngineVersion{"0.6",
+                  "V0: one block table; figures of start-up logs of 0.4 to 0.8 (blocks, CPU blocks, concurrency)"},
+    EngineVersion{"0.11", "hybrid manager, states paged; a start-up log of Qwen3-Next with TP 2"},
+    EngineVersion{"0.16", "groups by the ratio 1.25 (0.15 to 0.17); source only"},
+    EngineVersion{"0.19", "old \"KV cache size\" line; logs of Qwen3.5, Gemma-4, DeepSeek-V3, EXAONE-4, Llama"},
+    EngineVersion{"0.21", "\"KV cache size\" is concurrency x length; CUDA graphs in the budget; a log of Qwen2.5-14B"},
+    EngineVersion{"0.22", "values of windows, padded pages, DeepSeek-V4; logs of GLM-5, Kimi-K3, DeepSeek-V4-Flash"},
+    EngineVersion{"0.26", "windows are charged two batches in flight; source and pull request 47728 only"},
+    EngineVersion{"0.30", "newest known; block size and \"KV cache needed\" lines of Qwen3.5, Qwen3.8, Kimi-Linear"},
+};
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return text.starts_with(p); });
+}
+
+constexpr std::uint64_t kLargeCard = std::uint64_t{70} << 30;
+
+// A card that EngineArgs counts as large: 70 GiB and no A100. Without a card the figures of a large one hold.
+bool large_card(const Request& request) {
+  if (!request.gpu_memory) return true;
+  if (request.gpu && request.gpu->find("a100") != std::string::npos) return false;
+  return request.gpu_memory->count() >= kLargeCard;
+}
+
+}  // namespace
+
+VllmRules vllm_rules(const Request& request) {
+  const std::uint64_t v = engine_version(engine_of(request), request);
+  VllmRules rules;
+  rules.version = v;
+  rules.hybrid_manager = v >= kHybridManager;
+  rules.ceil_concurrency = v >= kCeilConcurrency;
+  rules.chunked_groups = v >= kChunkedGroups;
+  rules.group_ratio = v >= kGroupRatio ? 1.5 : 1.25;
+  rules.tokens_from_concurrency = v >= kTokensFromConcurrency;
+  rules.graphs_in_budget = v >= kGraphsInBudget;
+  rules.utilization = v >= kUtilization ? 0.92 : 0.90;
+  rules.window_value_width = v >= kWindowValueWidth;
+  rules.pad_attention_pages = v >= kPadAttentionPages;
+  rules.in_flight_batches = v >= kInFlight;
+  rules.packed_sum_of_pages = v >= kInFlight;
+  rules.local_value_width = rules.all_mode_speculative = rules.align_by_default = v >= kNewestSpecs;
+  return rules;
+}
+
+bool vllm_uses_mla(std::string_view model_type) {
+  return starts_with_any(model_type,
+                         {"axk1", "deepseek_v", "deepseek_mtp", "deepseek_ref", "glm_moe_dsa", "glm4_moe_lite", "kimi_",
+                          "k3_dspark", "longcat_", "pangu_ultra_moe", "bailing_hybrid", "mistral", "openpangu"});
+}
+
+bool vllm_packs_fp8_latents(std::string_view model_type) {
+  return starts_with_any(model_type, {"deepseek_v32", "deepseek_v4", "deepseek_ref", "glm_moe_dsa"});
+}
+
+bool vllm_is_deepseek_v4(std::string_view model_type) {
+  return starts_with_any(model_type, {"deepseek_v4", "deepseek_ref"});
+}
+
+bool vllm_lacks(std::string_view model_type) {
+  return starts_with_any(
+      model_type, {"rwkv", "recurrent_gemma", "recurrentgemma", "griffin", "xlstm", "t5", "mt5", "umt5", "longt5",
+                   "switch_transformers", "pegasus", "marian", "m2m_100", "mbart"});
+}
+
+std::uint64_t vllm_batched_tokens(const Request& request) {
+  if (request.max_num_batched_tokens) return request.max_num_batched_tokens->count();
+  return large_card(request) ? 8192 : 2048;
+}
+
+std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
+  if (request.max_num_seqs) return *request.max_num_seqs;
+  return large_card(request) && rules.hybrid_manager ? 1024 : 256;
+}
+
+std::uint64_t vllm_speculative_tokens(const EngineInput& input) {
+  if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
+  return input.request.mtp && input.model.num_nextn_layers > 0 ? 1 : 0;
+}
+
+std::span<const EngineVersion> vllm_versions() {
+  return kVersions;
+}
+
+}  // namespace kvplan

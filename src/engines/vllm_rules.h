@@ -1,0 +1,54 @@
+// What changed in vLLM from release to release, and which models it treats in a way of their own. Every behaviour that
+// depends on a release or on a model_type is a row or a constant here.
+#ifndef KVPLAN_ENGINES_VLLM_RULES_H_
+#define KVPLAN_ENGINES_VLLM_RULES_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+enum class MambaMode { kNone, kAlign, kAll };
+
+// One release's behaviour. Numbers of releases stand in vllm_rules.cpp, with their reasons.
+struct VllmRules {
+  std::uint64_t version = 0;
+  bool hybrid_manager = true;           // layers of several types get groups of their own
+  bool chunked_groups = true;           // chunked local attention too
+  bool ceil_concurrency = true;         // concurrency counts whole blocks of a request
+  bool tokens_from_concurrency = true;  // "GPU KV cache size" is concurrency * length
+  bool window_value_width = true;       // sliding windows know that V may be narrower than K
+  bool local_value_width = true;        // chunked and cross attention too
+  bool pad_attention_pages = true;      // a page that does not divide the largest is padded
+  bool in_flight_batches = true;        // windows are charged every batch in flight
+  bool packed_sum_of_pages = true;      // packed groups: a request's blocks are the sum over groups
+  bool all_mode_speculative = true;     // --mamba-cache-mode all: speculative states too
+  bool align_by_default = true;         // prefix caching of states: align, not all
+  bool graphs_in_budget = true;         // CUDA graphs come out of the budget
+  double group_ratio = 1.5;             // groups as long as the longest bucket up to this ratio
+  double utilization = 0.92;            // --gpu-memory-utilization
+};
+VllmRules vllm_rules(const Request& request);
+
+// Models that vLLM serves with a latent cache (is_deepseek_mla in transformers_utils); the others expand it.
+bool vllm_uses_mla(std::string_view model_type);
+// Models whose fp8 cache is the packed fp8_ds_mla layout.
+bool vllm_packs_fp8_latents(std::string_view model_type);
+bool vllm_is_deepseek_v4(std::string_view model_type);
+// Model types that vLLM's registry lacks.
+bool vllm_lacks(std::string_view model_type);
+
+// Defaults of the scheduler (EngineArgs.get_batch_defaults): by the card's memory, where there is one.
+std::uint64_t vllm_batched_tokens(const Request& request);
+std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
+
+// The draft tokens of one step: what was asked for, or one where MTP layers are planned.
+std::uint64_t vllm_speculative_tokens(const EngineInput& input);
+
+std::span<const EngineVersion> vllm_versions();
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_VLLM_RULES_H_

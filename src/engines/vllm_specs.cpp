@@ -1,0 +1,480 @@
+#include "engines/vllm_specs.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engines/parallel.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+// Tokens of a kernel's block: FlashAttention, FlashInfer and Triton; FlashMLA; MiniMax-M3's sparse layers;
+// DeepSeek-V4's entries and, beside them, its window and the compressor's states.
+constexpr std::uint64_t kAttentionBlock = 16;
+constexpr std::uint64_t kLatentBlock = 64;
+constexpr std::uint64_t kSparseBlock = 128;
+constexpr std::uint64_t kPackedBlock = 256;
+constexpr std::uint64_t kPackedWindowBlock = 64;
+constexpr std::uint64_t kShortStateBlock = 4;  // windows of 8 tokens (ratio 4)
+constexpr std::uint64_t kLongStateBlock = 8;   // windows of 128 tokens (ratio 128)
+constexpr std::uint64_t kShortStateWindow = 8;
+constexpr std::uint64_t kPackedAlignment = 576;  // pages of fp8_ds_mla
+// Tokens of a chunk of the Mamba kernels: what Mamba-2 models name mostly, and vLLM's fallback.
+constexpr std::uint64_t kStateChunk = 256;
+constexpr std::uint64_t kStateChunkFallback = 2048;
+// TurboQuant keeps this many layers at either end of a dense model in the model's own type.
+constexpr std::uint64_t kBoundaryLayers = 2;
+
+constexpr std::string_view kWhat = "the bytes of a vLLM block";
+
+bool is_turboquant(Dtype type) {
+  return type == Dtype::kTurboquantK8V4 || type == Dtype::kTurboquant4bit || type == Dtype::kTurboquantK3V4 ||
+         type == Dtype::kTurboquant3bit;
+}
+
+bool any_term(const CacheTerms& terms, bool (*holds)(const Term&)) {
+  return std::any_of(terms.begin(), terms.end(), holds);
+}
+bool is_fixed(const Term& term) {
+  return term.growth == Growth::kSequence;
+}
+bool is_latent(const Term& term) {
+  return term.part == Part::kLatent;
+}
+bool is_value(const Term& term) {
+  return term.role == Role::kValue;
+}
+bool is_index(const Term& term) {
+  return term.role == Role::kIndex;
+}
+bool is_matrix_state(const Term& term) {
+  return is_fixed(term) && term.shape.columns == 0 && term.shape.vectors > 1;
+}
+bool is_windowed(const Term& term) {
+  return term.limit.kind != LimitKind::kNone;
+}
+// DeepSeek-V4: latents in a window, entries for several tokens, states that grow.
+bool is_packed(const Term& term) {
+  return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
+}
+
+std::string number(std::uint64_t n) {
+  return std::to_string(n);
+}
+
+class SpecMaker {
+ public:
+  SpecMaker(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
+      : input_(input), rules_(rules), notes_(notes), caches_(input.caches), ranks_(input.request.tensor_parallel) {}
+
+  SpecList make() {
+    append_draft_layers();
+    survey();
+    choose_mode();
+    choose_block();
+    for (const LayerCache& cache : caches_) add(cache);
+    align_states();
+    if (!manager_on()) promote_windows();
+    check_context_parallel();
+    out_.charge.in_flight_tokens = in_flight_tokens();
+    out_.charge.context_ranks = input_.request.decode_context_parallel;
+    return std::move(out_);
+  }
+
+ private:
+  // MTP layers are decoder layers of the main kind: full attention, with an indexer where the model has one;
+  // DeepSeek-V4's hold a window alone.
+  void append_draft_layers() {
+    if (!input_.request.mtp) return;
+    if (input_.model.num_nextn_layers == 0) {
+      notes_.push_back({NoteLevel::kWarning, "no_mtp_layers", "the config names no MTP layers: none are planned"});
+      return;
+    }
+    const bool indexed = std::any_of(caches_.begin(), caches_.end(),
+                                     [](const LayerCache& cache) { return any_term(cache.compact, is_index); });
+    const LayerCache* model = nullptr;
+    for (const LayerCache& cache : caches_) {
+      if (cache.compact.empty() || any_term(cache.compact, is_fixed)) continue;
+      const bool packed = any_term(cache.compact, is_packed);
+      if (!packed && (any_term(cache.compact, is_windowed) || any_term(cache.compact, is_index) != indexed)) continue;
+      model = &cache;
+    }
+    if (model == nullptr) return;
+    LayerCache draft = *model;
+    if (any_term(draft.compact, is_packed)) {
+      std::erase_if(draft.compact, [](const Term& term) { return !(is_windowed(term) && term.role == Role::kKey); });
+      draft.expanded = draft.compact;
+    }
+    for (std::uint64_t i = 0; i < input_.model.num_nextn_layers; ++i) {
+      draft.layer = checked_add(input_.model.num_layers, i, "the number of layers");
+      caches_.push_back(draft);
+    }
+  }
+
+  void survey() {
+    for (const LayerCache& cache : caches_) {
+      has_state_ = has_state_ || any_term(cache.compact, is_fixed);
+      packed_ = packed_ || any_term(cache.compact, is_packed);
+      latent_ = latent_ || (vllm_uses_mla(input_.model.model_type) && any_term(cache.compact, is_latent));
+      sparse_ = sparse_ || (any_term(cache.compact, is_index) && any_term(cache.compact, is_value));
+      matrix_state_ = matrix_state_ || any_term(cache.compact, is_matrix_state);
+    }
+  }
+
+  // States: one a sequence; with prefix caching, one for every block or two at block ends (config/vllm.py).
+  void choose_mode() {
+    const Request& request = input_.request;
+    ChargeRules& charge = out_.charge;
+    if (request.mamba_cache_mode) {
+      if (*request.mamba_cache_mode == "all")
+        charge.mamba_mode = MambaMode::kAll;
+      else if (*request.mamba_cache_mode == "align")
+        charge.mamba_mode = MambaMode::kAlign;
+      else if (*request.mamba_cache_mode != "none")
+        fail("--mamba-cache-mode: vLLM has no mode \"" + *request.mamba_cache_mode + "\"", "use none, align or all");
+    } else if (request.prefix_caching && has_state_) {
+      // Only the selective-scan models keep a state for every block; the delta-rule ones align.
+      const bool all = !rules_.align_by_default && has_selective_scan();
+      charge.mamba_mode = all ? MambaMode::kAll : MambaMode::kAlign;
+    }
+    const std::uint64_t drafts = vllm_speculative_tokens(input_);
+    charge.state_slots = checked_add(charge.mamba_mode == MambaMode::kAlign ? 2 : 1, drafts, "draft tokens");
+    charge.extra_slots = rules_.all_mode_speculative ? drafts : 0;
+  }
+
+  bool has_selective_scan() const {
+    return std::any_of(caches_.begin(), caches_.end(), [](const LayerCache& cache) {
+      return any_term(cache.compact, [](const Term& term) { return term.name == "ssm state"; });
+    });
+  }
+
+  void choose_block() {
+    kernel_ = packed_ ? kPackedBlock : sparse_ ? kSparseBlock : latent_ ? kLatentBlock : kAttentionBlock;
+    block_ = input_.request.block_size.value_or(kernel_);
+    if (block_ == 0 || block_ % kernel_ != 0 || (packed_ && block_ != kernel_))
+      fail("--block-size " + number(block_) + ": vLLM's attention kernel for this model has blocks of " +
+               number(kernel_) + " tokens",
+           packed_ ? "use " + number(kernel_) : "use a multiple of " + number(kernel_));
+    if (sparse_ && !input_.request.block_size)
+      notes_.push_back(
+          {NoteLevel::kInfo, "block_size",
+           "vLLM's automatic block size of 16 fails for this model: planned with --block-size " + number(kernel_)});
+  }
+
+  // A rank's units. States must be shared out evenly; keys and values repeat where there are fewer heads than ranks.
+  std::uint64_t units(const Term& term) const {
+    if (is_fixed(term) && term.shape.columns == 0 && term.shape.units % ranks_ != 0)
+      fail("--tensor-parallel-size " + number(ranks_) + ": vLLM divides the " + number(term.shape.units) +
+               " heads of \"" + std::string(term.name) + "\" evenly",
+           "use a size that divides them");
+    return local_units(term, ranks_);
+  }
+
+  Bytes bytes_of(const Term& term, const CacheTypes& types) const {
+    std::uint64_t columns = 0;
+    if (term.shape.columns > 0)
+      columns = checked_add(term.shape.columns - 1, matrix_state_ ? vllm_speculative_tokens(input_) : 0, kWhat);
+    return entry_bytes(term, types, units(term), columns);
+  }
+
+  CacheTypes types_of(std::uint64_t layer) const {
+    CacheTypes types = input_.types;
+    const std::uint64_t layers = input_.model.num_layers;
+    const bool boundary = layer < kBoundaryLayers || (layer < layers && layer + kBoundaryLayers >= layers);
+    if (is_turboquant(types.key) && !has_state_ && boundary)
+      types.key = types.value = types.model == Dtype::kFloat32 ? Dtype::kBfloat16 : types.model;
+    return types;
+  }
+
+  void push(VllmSpec spec) {
+    if (!spec.is_state()) {
+      if (spec.block_size % spec.stride != 0)
+        fail("vLLM keeps an entry for every " + number(spec.stride) + " tokens in blocks of " +
+                 number(spec.block_size) + " tokens, which they do not divide",
+             "choose another engine");
+      spec.page = spec.entry * (spec.block_size / spec.stride);
+    }
+    spec.padded = spec.page;
+    if (packed_ && input_.types.key == Dtype::kFp8DsMla)
+      spec.padded = Bytes(round_up(spec.page.count(), kPackedAlignment, kWhat));
+    out_.specs.push_back(spec);
+  }
+
+  VllmSpec blank(const LayerCache& cache, SpecType type) const {
+    VllmSpec spec;
+    spec.type = type;
+    spec.label = cache.kind;
+    spec.layer = cache.layer;
+    spec.draft = cache.layer >= input_.model.num_layers;
+    spec.block_size = block_;
+    return spec;
+  }
+
+  void add(const LayerCache& cache) {
+    if (cache.compact.empty()) return;
+    if (any_term(cache.compact, is_packed)) return add_packed(cache);
+    const bool expand = any_term(cache.compact, is_latent) && !vllm_uses_mla(input_.model.model_type);
+    const CacheTypes types = types_of(cache.layer);
+    VllmSpec state = blank(cache, SpecType::kState);
+    VllmSpec attention = blank(cache, any_term(cache.compact, is_latent) && !expand ? SpecType::kMla : SpecType::kFull);
+    Bytes key;
+    std::uint64_t key_width = 0;
+    bool has_state = false;
+    bool has_attention = false;
+    for (Term term : expand ? cache.expanded : cache.compact) {
+      if (is_fixed(term)) {
+        state.entry += bytes_of(term, types);
+        has_state = true;
+        continue;
+      }
+      if (is_index(term)) {
+        VllmSpec index = blank(cache, SpecType::kMla);
+        index.label = "index keys";
+        index.entry = bytes_of(term, types);
+        index.width = term.shape.width;
+        pending_.push_back(index);
+        continue;
+      }
+      has_attention = true;
+      if (term.growth == Growth::kSourceToken) attention.type = SpecType::kCross;
+      if (term.limit.kind == LimitKind::kWindow) attention.type = SpecType::kSliding;
+      if (term.limit.kind == LimitKind::kChunk) attention.type = SpecType::kChunked;
+      if (is_windowed(term) && term.limit.kind != LimitKind::kSink) attention.window = term.limit.tokens.count();
+      if (is_value(term)) {
+        // Latents that vLLM expands have values as wide as keys; older specs know one width.
+        const bool one_width =
+            expand || (attention.type == SpecType::kSliding && !rules_.window_value_width) ||
+            ((attention.type == SpecType::kChunked || attention.type == SpecType::kCross) && !rules_.local_value_width);
+        if (one_width) term.shape.width = key_width;
+        attention.value_width = term.shape.width;
+      } else {
+        key_width = term.shape.width;
+        attention.heads = units(term);
+        attention.width += term.shape.width;
+      }
+      attention.entry += bytes_of(term, types);
+    }
+    if (has_state) {
+      state.block_size = 0;
+      state.page = state.entry;
+      push(state);
+    }
+    if (has_attention) push(attention);
+    for (const VllmSpec& index : pending_) push(index);
+    pending_.clear();
+  }
+
+  // DeepSeek-V4: a window, entries for several tokens and their index keys, and the compressors' running sums
+  // (models/deepseek_v4).
+  void add_packed(const LayerCache& cache) {
+    VllmSpec window = blank(cache, SpecType::kSlidingMla);
+    VllmSpec compressed = blank(cache, SpecType::kMla);
+    std::vector<VllmSpec> others;
+    for (const Term& term : cache.compact) {
+      const Bytes entry = bytes_of(term, input_.types);
+      if (term.role == Role::kState) {
+        VllmSpec state = blank(cache, SpecType::kSlidingMla);
+        state.label = term.name;
+        state.window = term.limit.tokens.count();
+        state.block_size = state.window <= kShortStateWindow ? kShortStateBlock : kLongStateBlock;
+        state.entry = entry;
+        others.push_back(state);
+      } else if (is_windowed(term)) {
+        window.label = "window entries";
+        window.window = term.limit.tokens.count();
+        window.block_size = kPackedWindowBlock;
+        window.entry += entry;
+      } else if (is_index(term)) {
+        VllmSpec index = blank(cache, SpecType::kMla);
+        index.label = "index keys";
+        index.stride = term.stride;
+        index.entry = entry;
+        others.push_back(index);
+      } else {
+        compressed.label = "compressed entries";
+        compressed.stride = term.stride;
+        compressed.entry += entry;
+      }
+    }
+    if (compressed.entry > Bytes(0)) push(compressed);
+    if (window.entry > Bytes(0)) push(window);
+    for (const VllmSpec& spec : others) push(spec);
+  }
+
+  // Blocks of attention grow until they hold a state, and states are padded to them
+  // (Platform._align_hybrid_block_size; before it HybridAttentionMambaModelConfig).
+  void align_states() {
+    Bytes state;
+    const VllmSpec* attention = nullptr;
+    for (const VllmSpec& spec : out_.specs) {
+      if (spec.is_state())
+        state = std::max(state, spec.page);
+      else if (attention == nullptr && spec.type != SpecType::kCross && spec.stride == 1)
+        attention = &spec;
+    }
+    if (state == Bytes(0)) return;
+    const MambaMode mode = out_.charge.mamba_mode;
+    const std::uint64_t chunk = has_selective_scan() ? kStateChunk : kStateChunkFallback;
+    if (attention == nullptr) {
+      if (mode == MambaMode::kNone) return;
+      for (VllmSpec& spec : out_.specs) spec.block_size = chunk;
+      return;
+    }
+    const std::uint64_t token = attention->entry.count();
+    const std::uint64_t step = std::max(kernel_, block_);
+    std::uint64_t tokens = 0;
+    if (mode == MambaMode::kAll) {
+      const std::uint64_t unit = std::lcm(chunk, step);
+      tokens = round_up(ceil_div(state.count(), token), unit, kWhat);
+    } else {
+      tokens = step * ceil_div(state.count(), checked_mul(step, token, kWhat));
+    }
+    if (tokens > block_) {
+      block_ = tokens;
+      out_.aligned = true;
+    }
+    const Bytes page = Bytes(token) * block_;
+    for (VllmSpec& spec : out_.specs) {
+      if (spec.is_state()) {
+        spec.block_size = mode == MambaMode::kNone ? 0 : block_;
+        spec.padded = std::max(spec.page, page);
+      } else {
+        spec.block_size = block_;
+        spec.page = spec.padded = spec.entry * block_;
+      }
+    }
+  }
+
+  bool has(bool (VllmSpec::*holds)() const) const {
+    return std::any_of(out_.specs.begin(), out_.specs.end(), [&](const VllmSpec& spec) { return (spec.*holds)(); });
+  }
+
+  bool manager_on() const {
+    const bool chunked = std::any_of(out_.specs.begin(), out_.specs.end(),
+                                     [](const VllmSpec& spec) { return spec.type == SpecType::kChunked; });
+    if (chunked && (!rules_.chunked_groups || vllm_speculative_tokens(input_) > 0)) return false;
+    return input_.request.hybrid_manager && rules_.hybrid_manager;
+  }
+
+  // Without the hybrid manager all layers share one block table: windows are kept at full length
+  // (unify_hybrid_kv_cache_specs).
+  void promote_windows() {
+    if (has_state_) {
+      if (!input_.request.hybrid_manager && has(&VllmSpec::is_full_family))
+        fail("--disable-hybrid-kv-cache-manager: vLLM cannot keep states and attention in one block table",
+             "leave the option out");
+      return;
+    }
+    if (!has(&VllmSpec::is_full_family)) return;
+    for (VllmSpec& spec : out_.specs) {
+      if (!spec.is_sliding() && spec.type != SpecType::kChunked) continue;
+      spec.type = spec.type == SpecType::kSlidingMla ? SpecType::kMla : SpecType::kFull;
+      spec.promoted = true;
+      spec.block_size = block_;
+      spec.page = spec.padded = spec.entry * (spec.block_size / spec.stride);
+    }
+  }
+
+  void check_context_parallel() const {
+    const std::uint64_t ranks = input_.request.decode_context_parallel;
+    if (ranks <= 1) return;
+    if (ranks_ % ranks != 0)
+      fail("--decode-context-parallel-size " + number(ranks) +
+               ": vLLM shares tokens among ranks of tensor parallelism" + " and wants a size that divides " +
+               number(ranks_),
+           "choose -tp and -dcp so that they divide");
+    if (std::any_of(out_.specs.begin(), out_.specs.end(),
+                    [](const VllmSpec& s) { return s.is_sliding() || s.type == SpecType::kChunked; }))
+      fail("--decode-context-parallel-size: vLLM does not share the tokens of sliding windows", "leave it out");
+    for (const LayerCache& cache : caches_) {
+      for (const Term& term : cache.compact) {
+        if (term.growth != Growth::kToken || !is_value(term)) continue;
+        if (checked_mul(ranks, term.shape.units, "ranks") > ranks_)
+          fail("--decode-context-parallel-size " + number(ranks) +
+                   ": vLLM shares tokens among the ranks that repeat a" + " KV head, and " + number(ranks_) +
+                   " ranks hold " + number(term.shape.units) + " heads",
+               "use at most -tp over the number of KV heads");
+      }
+    }
+  }
+
+  // Tokens scheduled and not settled yet: a batch, or one for each concurrent step (async scheduling keeps two without
+  // pipeline stages).
+  std::uint64_t in_flight_tokens() const {
+    const std::uint64_t stages = input_.request.pipeline_parallel;
+    const std::uint64_t batches = !rules_.in_flight_batches ? 1 : stages <= 1 ? 2 : stages;
+    return checked_mul(vllm_batched_tokens(input_.request), batches, "the tokens in flight");
+  }
+
+  const EngineInput& input_;
+  const VllmRules& rules_;
+  std::vector<Note>& notes_;
+  std::vector<LayerCache> caches_;
+  std::uint64_t ranks_;
+  bool has_state_ = false, matrix_state_ = false, packed_ = false, latent_ = false, sparse_ = false;
+  std::uint64_t kernel_ = kAttentionBlock, block_ = kAttentionBlock;
+  std::vector<VllmSpec> pending_;
+  SpecList out_;
+};
+
+}  // namespace
+
+bool VllmSpec::same_as(const VllmSpec& other) const {
+  return type == other.type && block_size == other.block_size && window == other.window && stride == other.stride &&
+         entry == other.entry && heads == other.heads && width == other.width && value_width == other.value_width &&
+         padded == other.padded;
+}
+
+std::uint64_t filled_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {
+  const std::uint64_t tokens = load.max_model_len.count();
+  switch (spec.type) {
+    case SpecType::kFull:
+    case SpecType::kMla: return ceil_div(ceil_div(tokens, charge.context_ranks), spec.block_size);
+    case SpecType::kSliding:
+    case SpecType::kSlidingMla:
+    case SpecType::kChunked: return ceil_div(std::min(tokens, spec.window), spec.block_size);
+    case SpecType::kCross: return ceil_div(load.source_tokens.count(), spec.block_size);
+    case SpecType::kState: return 1;
+  }
+  return 0;
+}
+
+std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {
+  const std::uint64_t tokens = load.max_model_len.count();
+  switch (spec.type) {
+    case SpecType::kSliding:
+    case SpecType::kSlidingMla: {
+      // One more block: a window need not begin where a block does.
+      const std::uint64_t reach = checked_add(spec.window - 1, charge.in_flight_tokens, "a window and its batch");
+      return ceil_div(std::min(reach, tokens), spec.block_size) + 1;
+    }
+    case SpecType::kChunked: {
+      const std::uint64_t reach = checked_add(spec.window, charge.in_flight_tokens, "a chunk and its batch");
+      return ceil_div(std::min(reach, tokens), spec.block_size);
+    }
+    case SpecType::kState:
+      if (charge.mamba_mode != MambaMode::kAll) return charge.state_slots;
+      return ceil_div(tokens, spec.block_size) + charge.extra_slots;
+    case SpecType::kFull:
+    case SpecType::kMla:
+    case SpecType::kCross: return filled_blocks(spec, charge, load);
+  }
+  return 0;
+}
+
+Bytes filled_bytes(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {
+  if (spec.is_state()) return spec.entry;
+  std::uint64_t tokens = load.max_model_len.count();
+  if (spec.type == SpecType::kCross) tokens = load.source_tokens.count();
+  if (spec.is_full_family()) tokens = ceil_div(tokens, charge.context_ranks);
+  if (spec.window > 0) tokens = std::min(tokens, spec.window);
+  return spec.entry * (tokens / spec.stride);
+}
+
+SpecList vllm_specs(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes) {
+  return SpecMaker(input, rules, notes).make();
+}
+
+}  // namespace kvplan

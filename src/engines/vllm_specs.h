@@ -1,0 +1,72 @@
+// A model's caches as vLLM's KVCacheSpecs: what one block of one layer holds, and how many blocks a request is charged.
+#ifndef KVPLAN_ENGINES_VLLM_SPECS_H_
+#define KVPLAN_ENGINES_VLLM_SPECS_H_
+
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/vllm_rules.h"
+
+namespace kvplan {
+
+// The classes of v1/kv_cache_interface.py that matter for memory.
+enum class SpecType {
+  kFull,        // FullAttentionSpec, TQFullAttentionSpec, SinkFullAttentionSpec
+  kMla,         // MLAAttentionSpec: latents, index keys, DeepSeek-V4's compressed entries
+  kSliding,     // SlidingWindowSpec
+  kSlidingMla,  // SlidingWindowMLASpec: DeepSeek-V4's windows and compressor states
+  kChunked,     // ChunkedLocalAttentionSpec
+  kCross,       // CrossAttentionSpec
+  kState,       // MambaSpec
+};
+
+struct VllmSpec {
+  SpecType type = SpecType::kFull;
+  std::string_view label;        // for reports
+  std::uint64_t layer = 0;       // decoder index; beyond the last for MTP layers
+  bool draft = false;            // an MTP layer
+  bool promoted = false;         // a window that is kept at full length
+  std::uint64_t block_size = 0;  // tokens; 0 for a state that no block of tokens belongs to
+  std::uint64_t window = 0;      // tokens of the window or chunk
+  std::uint64_t stride = 1;      // tokens of an entry
+  Bytes entry;                   // bytes of an entry (a token, or `stride` of them), or of a state
+  std::uint64_t heads = 0, width = 0, value_width = 0;  // what makes two attention specs differ in vLLM's eyes
+  Bytes page;                                           // bytes that a block needs
+  Bytes padded;                                         // bytes that a block takes
+
+  bool is_state() const { return type == SpecType::kState; }
+  bool is_full_family() const { return type == SpecType::kFull || type == SpecType::kMla; }
+  bool is_sliding() const { return type == SpecType::kSliding || type == SpecType::kSlidingMla; }
+  // Equal in vLLM's eyes: kept in one group.
+  bool same_as(const VllmSpec& other) const;
+};
+
+// How a request is charged: what max_memory_usage_bytes reads of the configuration.
+struct ChargeRules {
+  std::uint64_t in_flight_tokens = 8192;  // beside a window
+  std::uint64_t context_ranks = 1;        // decode context parallel: ranks that share a sequence's tokens
+  MambaMode mamba_mode = MambaMode::kNone;
+  std::uint64_t state_slots = 1;  // of one request; modes none and align
+  std::uint64_t extra_slots = 0;  // mode all: beside one for each block
+};
+
+// Blocks that vLLM charges one request of `load` for `spec` (max_memory_usage_bytes / page_size_bytes).
+std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load);
+// Blocks that the tokens fill, without the reserve for batches in flight.
+std::uint64_t filled_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load);
+// Bytes of the tokens, without rounding.
+Bytes filled_bytes(const VllmSpec& spec, const ChargeRules& charge, const Load& load);
+
+struct SpecList {
+  std::vector<VllmSpec> specs;  // in layer order
+  ChargeRules charge;
+  bool aligned = false;  // attention blocks were made as long as a state needs
+};
+
+// All specs of a rank of the model; Error(kBadInput) with vLLM's rule where it refuses. Adds notes.
+SpecList vllm_specs(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_VLLM_SPECS_H_
