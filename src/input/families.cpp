@@ -19,28 +19,29 @@ constexpr std::array kFamilies{
         "minimax_m2 nanochat diffllama qwen baichuan deepseek bailing_moe bailing_moe_v2 ministral3 xglm biogpt aquila "
         "gpt2 gptj codegen gpt_neox gpt_neox_japanese opt bloom ctrl xverse orion minicpm minicpmv klear telechat "
         "telechat2 telechat3 aria_text emu3_text_model fuyu chameleon openai-gpt gemma doge jetmoe cpmant csm moshi "
-        "kimi_vl_text grok-1 grok arctic skywork decilm smollm phi3small dream llada pangu paddleocr_vl_text "
+        "kimi_vl_text grok-1 grok arctic skywork decilm smollm phi3small llada pangu paddleocr_vl_text "
         "granite_speech gpt-sw3 mixformer-sequential qwen2_audio_text idefics cohere_compass_text "
         "qwen3_omni_moe_talker_text cosmos3_edge_text "
         "granite4_vision_text higgs_audio_v2 evolla csm_depth_decoder_model musicgen_decoder musicgen_melody_decoder "
         "imagegpt git clvp_decoder xlnet reformer blt_global_transformer kosmos_2_text_model kosmos_2_5_text_model "
-        "phixtral lille-130m codeshell "
+        "phixtral lille-130m codeshell molmo molmo2 "
         "deepseek_v1",
         read_plain},
     Family{"windowed",
-           "mistral mistral3_text ministral mixtral phi3 phimoe phi4_multimodal phi3_v starcoder2 gemma2 vaultgemma "
+           "mistral mistral3_text ministral mixtral phi3 phimoe phi4_multimodal phi4mm phi3_v starcoder2 gemma2 "
+           "vaultgemma "
            "gemma3_text t5gemma2_text cohere2 cohere2_moe olmo3 cwm exaone4 exaone_moe afmoe gpt_oss granite_swa "
            "granitemoe_swa "
            "laguna mellum modernbert-decoder gpt_neo smollm3 voxtral_realtime_text diffusion_gemma_text "
            "muse_glimmer_text muse_glimmer_assistant plamo3 kyutai_speech_to_text moshi_depth",
            read_windowed},
-    Family{
-        "qwen",
-        "mimo qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text qwen3 qwen3_moe "
-        "qwen3_vl_text "
-        "qwen3_vl_moe_text qwen3_omni_moe_text dots1 internvl_chat_text minicpmo qwen3_asr_text deepseek_ocr2_encoder "
-        "qwen2_5_omni_talker qwen3_omni_moe_talker_code_predictor",
-        read_qwen},
+    Family{"qwen",
+           "mimo qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text qwen3 qwen3_moe "
+           "qwen3_vl_text "
+           "qwen3_vl_moe_text qwen3_omni_moe_text dots1 internvl_chat_text minicpmo qwen3_asr_text "
+           "deepseek_ocr2_encoder dream llava_qwen "
+           "qwen2_5_omni_talker qwen3_omni_moe_talker_code_predictor",
+           read_qwen},
     Family{"llama4", "llama4_text llama4", read_llama4},
     Family{"gemma3n", "gemma3n_text", read_gemma3n},
     Family{"gemma4", "gemma4_text gemma4_unified_text", read_gemma4},
@@ -55,11 +56,11 @@ constexpr std::array kFamilies{
     Family{"cross_layer", "hunyuan hunyuan_large hunyuan_moe hunyuan_v1_dense hunyuan_v1_moe afm7 afm",
            read_cross_layer},
     Family{"phi4flash", "phi4flash sambay", read_phi4flash},
-    Family{
-        "mla",
-        "deepseek_v2 deepseek_v3 deepseek_vl_v2 deepseek_ocr2_text kimi_k2 kimi_k25 glm4_moe_lite minicpm3 youtu axk1 "
-        "mistral4 pangu_ultra_moe deepseek_mtp",
-        read_mla},
+    Family{"mla",
+           "deepseek_v2 deepseek_v3 deepseek_vl_v2 dots_vlm deepseek_ocr2_text kimi_k2 kimi_k25 glm4_moe_lite minicpm3 "
+           "youtu axk1 "
+           "mistral4 pangu_ultra_moe deepseek_mtp",
+           read_mla},
     Family{"sparse_mla", "deepseek_v32 glm_moe_dsa axk2", read_sparse_mla},
     Family{"longcat", "longcat_flash longcat_flash_ngram longcat_next", read_longcat},
     Family{"deepseek_v4", "deepseek_v4 deepseek_ref", read_deepseek_v4},

@@ -244,7 +244,7 @@ bool cache_like(std::string_view key) {
   static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
                                         std::string_view("time_step_rank"),     std::string_view("gated_norm_rank"),
                                         std::string_view("return_last_states"), std::string_view("lora_rank"),
-                                        std::string_view("keep_window_size")};
+                                        std::string_view("keep_window_size"),   std::string_view("max_window_layers")};
   if (std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end()) return false;
   const auto has = [&](std::string_view part) { return key.find(part) != std::string_view::npos; };
   // Outputs, types, projections and norms of queries, keys and values, rotary settings: none changes what is kept.

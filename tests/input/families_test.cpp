@@ -157,6 +157,8 @@ TEST_CASE("attention_type names a kind outright") {
       {R"("attention_type":"ssm","state_size":16)", "ssm", 0, 4 * 8192 * (3 + 16) * 2},
       {R"("attention_type":"ssm","d_state":16)", "ssm", 0, 4 * 8192 * (3 + 16) * 2},
       {R"("attention_type":"linear")", "linear", 0, 4 * 32 * 128 * 128 * 2},
+      {R"("ssm_cfg":{})", "ssm", 0, 4 * 8192 * (3 + 16) * 2},
+      {R"("ssm_cfg":{"layer":"Mamba2"})", "ssm", 0, 4 * ((8192 + 2 * 128) * 3 + 8192 * 128) * 2},
       {R"("layer_types":["ssm","full_attention","mla","sliding_window"],"state_size":16,"kv_lora_rank":512,"sliding_window":512)",
        "hybrid", (2 * 4096 + 576 + 2 * 4096) * 2, 8192 * (3 + 16) * 2},
   };

@@ -95,7 +95,7 @@ PatternRule rule_of(const Config& text) {
 // T5, BART, Whisper and kin: each decoder layer keeps its own tokens, and the encoder's output once more.
 void read_encoder_decoder(Reader& reader) {
   const Config& text = reader.text;
-  const std::uint64_t layers = decoder_layers(reader);
+  const std::uint64_t layers = check_layers(decoder_layers(reader), "decoder_layers");
   const Heads heads = decoder_heads(text);
   const Heads cross =
       read_heads(text, {"cross_num_attention_heads", "cross_num_key_value_heads", "cross_head_dim", ""}, heads);

@@ -133,6 +133,27 @@ Layer layer_of(const Reader& reader, std::uint64_t index, std::string_view word,
   }
 }
 
+// The first Mamba configs: no model_type, and ssm_cfg {"layer": "Mamba2", "d_state": 128}, mostly empty.
+Ssm read_ssm_cfg(const Config& text, const Config& settings) {
+  text.touch("ssm_cfg");
+  Ssm ssm;
+  const std::uint64_t width = text.count("hidden_size");
+  const bool second = settings.find_string("layer").value_or("Mamba1") == "Mamba2";
+  ssm.version = second ? Ssm::Version::kMamba2 : Ssm::Version::kMamba1;
+  ssm.d_state = settings.count_or("d_state", second ? 128 : 16);
+  ssm.conv_kernel = settings.find_count("d_conv") ? settings.count("d_conv") : 4;
+  ssm.d_inner = scaled_width(settings.find_real("expand").value_or(2.0), width, "ssm_cfg.expand");
+  ssm.dt_rank = second ? 0 : ceil_div(width, 16);
+  if (second) {
+    ssm.head_dim = settings.count_or("headdim", 64);
+    ssm.n_groups = settings.count_or("ngroups", 1);
+    if (ssm.head_dim == 0 || ssm.d_inner % ssm.head_dim != 0)
+      fail("\"ssm_cfg.headdim\" does not divide the inner width", "correct the config");
+    ssm.num_heads = ssm.d_inner / ssm.head_dim;
+  }
+  return ssm;
+}
+
 // What every layer is where neither a pattern nor attention_type says it.
 PatternRule rule_of_fields(const Config& text) {
   using Default = PatternRule::Default;
@@ -176,6 +197,13 @@ void read_kinds(Reader& reader) {
     reader.warn("unknown_attention_type",
                 "attention_type \"" + one_line(named, 40) + "\" names no kind that is known; the other fields decide");
   const std::uint64_t layers = reader.num_layers();
+
+  const auto settings = text.child("ssm_cfg");
+  if (settings && text.list_size("attn_layer_idx").value_or(0) == 0) {
+    const Ssm ssm = read_ssm_cfg(text, *settings);
+    for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{ssm}});
+    return;
+  }
 
   const auto words = text.strings("layer_types");
   const bool patterned = words || kind == nullptr || kind->kind == "hybrid";

@@ -99,6 +99,7 @@ void read_longcat(Reader& reader) {
                                        : reader.text.count("num_hidden_layers");
   for (const std::string_view key : {"num_hidden_layers", "mla_scale_q_lora", "mla_scale_kv_lora"})
     reader.text.touch(key);
+  check_layers(attentions, "num_layers");
   for (std::uint64_t i = 0; i < attentions; ++i) reader.model.layers.push_back({{Mla{latent}}});
 }
 

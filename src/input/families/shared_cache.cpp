@@ -53,7 +53,7 @@ void read_phi4flash(Reader& reader) {
 
 namespace {
 void push_passes(Reader& reader, const Heads& heads, std::uint64_t caches) {
-  if (caches > 10000) fail("a looped model with " + std::to_string(caches) + " caches", "correct the config");
+  check_layers(caches, "num_hidden_layers");
   for (std::uint64_t i = 0; i < caches; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
 }
 }  // namespace
@@ -68,8 +68,8 @@ void read_looped(Reader& reader) {
   if (type == "iquestloopcoder") {
     // The second loop mixes in a window over the first loop's keys.
     const Tokens window(reader.text.count_or("loop_window_size", 64));
-    const std::uint64_t loops = reader.text.count_or("loop_num", 2);
-    if (loops > 64) fail("\"loop_num\" is " + std::to_string(loops), "correct the config");
+    const std::uint64_t loops = check_layers(reader.text.count_or("loop_num", 2), "loop_num");
+    check_layers(checked_mul(loops, layers, "the caches of a looped model"), "loop_num");
     for (std::uint64_t loop = 0; loop < loops; ++loop)
       for (std::uint64_t i = 0; i < layers; ++i)
         reader.model.layers.push_back(
