@@ -35,13 +35,17 @@ bool within(const CacheLayout& layout, Bytes budget, const Load& load) {
 
 std::uint64_t longest_sequence(const CacheLayout& layout, Bytes budget, const Load& load) {
   return largest([&](std::uint64_t tokens) {
-    return within(layout, budget, {Tokens(tokens), load.num_seqs, load.source_tokens});
+    Load longer = load;
+    longer.max_model_len = Tokens(tokens);
+    return within(layout, budget, longer);
   });
 }
 
 std::uint64_t most_sequences(const CacheLayout& layout, Bytes budget, const Load& load) {
   return largest([&](std::uint64_t seqs) {
-    return within(layout, budget, {load.max_model_len, seqs, load.source_tokens});
+    Load more = load;
+    more.num_seqs = seqs;
+    return within(layout, budget, more);
   });
 }
 

@@ -55,6 +55,11 @@ struct Load {
   Tokens max_model_len;
   std::uint64_t num_seqs = 1;
   Tokens source_tokens;
+  bool pooled = false;  // max_model_len is a pool that all sequences share
+  // Of one sequence: an equal share of the pool.
+  Tokens tokens_of_sequence() const {
+    return pooled && num_seqs > 0 ? Tokens(max_model_len.count() / num_seqs) : max_model_len;
+  }
 };
 
 // One GPU's share of the cache.
@@ -83,6 +88,8 @@ class CacheLayout {
   // What `budget` bytes a GPU hold, as the engine's own log prints it. max_model_len and max_num_seqs are left to
   // find_capacity (capacity.h) unless the engine has a rule of its own.
   virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
+  // What of the cache lies in host memory, beside the GPUs' shares; adds up to its size.
+  virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
 };
 
 // Activations and runtime of one GPU, as lines with a range.
@@ -116,6 +123,9 @@ struct Engine {
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
   // Where releases differ in it; memory_utilization otherwise.
   double (*utilization_of)(const Request& request) = nullptr;
+  // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified
+  // makes. Null: --ctx-size is another name of --max-model-len, and there are no pools.
+  Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
 };
 
 // The table of engines: help, look-up and dispatch read it.
@@ -133,6 +143,7 @@ CacheTypes resolve_default_types(const ModelShape& model, const Request& request
 // Rows of the table, one for each engine file.
 Engine logical_engine();
 Engine vllm_engine();
+Engine llama_cpp_engine();
 
 }  // namespace kvplan
 

@@ -35,7 +35,7 @@ Bytes TermSum::bytes(const Load& load) const {
   for (const Bucket& bucket : buckets_) {
     std::uint64_t entries = 1;
     if (bucket.growth != Growth::kSequence) {
-      entries = bucket.growth == Growth::kToken ? load.max_model_len.count() : load.source_tokens.count();
+      entries = bucket.growth == Growth::kToken ? load.tokens_of_sequence().count() : load.source_tokens.count();
       if (bucket.limit > 0) entries = std::min(entries, bucket.limit);
       entries /= bucket.stride;
     }

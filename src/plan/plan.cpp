@@ -238,10 +238,12 @@ EngineInput engine_input(const ModelSpec& model, const Request& request) {
 Load load_of(const ModelSpec& model, const Request& request) {
   Load load;
   load.num_seqs = ceil_div(request.num_seqs, request.data_parallel);
+  const auto slot_tokens = engine_of(request).slot_tokens;
+  load.pooled = request.kv_unified && slot_tokens != nullptr;
   if (request.max_model_len)
     load.max_model_len = *request.max_model_len;
   else if (request.ctx_size)
-    load.max_model_len = *request.ctx_size;
+    load.max_model_len = slot_tokens == nullptr ? *request.ctx_size : slot_tokens(*request.ctx_size, request);
   else
     load.max_model_len = model.max_model_len > Tokens(0) ? model.max_model_len : Tokens(kDefaultContext);
   load.source_tokens = request.encoder_len.value_or(model.source_tokens);

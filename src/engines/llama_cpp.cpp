@@ -1,0 +1,175 @@
+// llama.cpp: one buffer of cells for each kind of cache, sized when the context is made.
+//
+// A context of n_ctx tokens is shared out before anything is stored. Without --kv-unified each of the n_parallel
+// sequences has a stream of its own, with it all of them share one:
+//
+//   n_ctx_seq = pad256(n_ctx / sequences), streams = sequences      each on its own
+//   n_ctx_seq = pad256(n_ctx),             streams = 1              --kv-unified (llama-server without -np)
+//   bytes     = sum over layers of cells * streams * (row(type_k, K elements) + row(type_v, V elements))
+//   n_ubatch  = min(n_ubatch, n_batch, n_ctx)                       before any padding
+//
+// Cells of a layer are n_ctx_seq, and for the layers of a window w in the architectures that have a second cache
+// (iSWA) pad256(min(n_ctx_seq, w * (unified ? sequences : 1) + n_ubatch)): a micro-batch is written before the window
+// moves. --swa-full gives them n_ctx_seq. Architectures that run as "llama", "qwen2", "qwen3", "phi3" and their like
+// keep every token, whatever window their config names. Other rules:
+//
+//   - a row of a quantized type is ggml's: blocks of 32 over all heads of the layer. Keys and values have types of
+//     their own; MLA and DeepSeek-V4 want them equal. A quantized V needs flash attention.
+//   - MLA keeps the latent with its rope part as K, and no V. Index keys (DSA) are a cache of K rows of one head, at
+//   the
+//     K type and not in FP8.
+//   - without flash attention V is transposed, and each layer's V is as wide as the widest layer's.
+//   - recurrent state (R: conv columns k - 1, S) is float32, one row for each sequence, whatever the context; a draft
+//     that can be rejected (MTP) needs as many rows more as it has tokens, where the architecture can roll back.
+//   - DeepSeek-V4: the windows, entries for 4 and for 128 tokens, index keys, and float32 compressor state, all of
+//     them for each sequence apart, --kv-unified or not.
+//   - encoder-decoder models: the cross attention's keys and values are worked out anew for each batch.
+//   - a layer's cache lies where the layer lies: the last -ngl of (layers + 1 for the output) go to the GPUs, in order,
+//   as
+//     even as they divide; the others' stays in host memory, all of it with --no-kv-offload.
+//   - CUDA pads the last row of a quantized tensor whose rows are no multiple of 512 elements.
+//
+// Source: llama.cpp v0.5.0 (September 2026): src/llama-context.cpp, llama-kv-cache.cpp, -iswa, -dsa, -dsv4,
+//   llama-memory-recurrent.cpp, llama-hparams.cpp, llama-model.cpp (create_memory, load_tensors), common/arg.cpp.
+// Checked against: bench/llama-live (KV and RS lines of that build for synthetic models), over 1,000 contexts of 34
+//   architectures, logs of issues from 2024 to 2026. Builds before b6980 (November 2025) pad by 32 without flash
+//   attention.
+#include "engines/llama_cpp_cache.h"
+#include "engines/llama_cpp_compute.h"
+#include "engines/llama_cpp_models.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kTypeNames = "float32, float16, bfloat16, q8_0, q5_1, q5_0, q4_1, q4_0 or iq4_nl";
+constexpr std::uint64_t kMaxSequences = 256;
+
+bool stores(Dtype type) {
+  switch (type) {
+    case Dtype::kFloat32:
+    case Dtype::kFloat16:
+    case Dtype::kBfloat16:
+    case Dtype::kQ8_0:
+    case Dtype::kQ5_1:
+    case Dtype::kQ5_0:
+    case Dtype::kQ4_1:
+    case Dtype::kQ4_0:
+    case Dtype::kIq4Nl: return true;
+    default: return false;
+  }
+}
+
+bool quantized(Dtype type) {
+  return info(type).key.block > 1;
+}
+
+// float16 whatever the checkpoint's type, also where it declares FP8 for its cache.
+CacheTypes resolve(const ModelShape& model, const Request& request) {
+  CacheTypes types = resolve_default_types(model, request);
+  types.key = request.cache_type_k.value_or(Dtype::kFloat16);
+  types.value = request.cache_type_v.value_or(Dtype::kFloat16);
+  for (const Dtype type : {types.key, types.value})
+    if (!stores(type))
+      fail("llama.cpp has no cache of type " + std::string(name(type)), "use " + std::string(kTypeNames));
+  return types;
+}
+
+void check_parallel(const Request& request, const ModelShape& model) {
+  if (request.tensor_parallel > 1)
+    fail("llama.cpp splits a model over GPUs by layers, not by heads", "use -pp or --gpu-count in place of -tp");
+  if (request.decode_context_parallel > 1) fail("llama.cpp has no decode context parallelism", "leave out -dcp");
+  if (request.pipeline_parallel > model.num_layers)
+    fail("-pp " + std::to_string(request.pipeline_parallel) + " is more than the " + std::to_string(model.num_layers) +
+             " layers",
+         "use fewer GPUs");
+  if (request.num_seqs > kMaxSequences)
+    fail("llama.cpp holds at most 256 sequences, not " + std::to_string(request.num_seqs), "use a smaller --num-seqs");
+  if (request.batch == 0 && request.ubatch == 0) fail("--batch and --ubatch-size are both 0", "name one of them");
+}
+
+// ggml packs blocks of 32 elements, and flash attention reads whole heads.
+void check_blocks(const EngineInput& input, bool flash_attention) {
+  for (const LayerCache& cache : input.caches) {
+    std::uint64_t key = 0;
+    std::uint64_t value = 0;
+    for (const Term& term : cache.compact) {
+      if (term.growth != Growth::kToken || term.role == Role::kState || term.stride > 1) continue;
+      const std::uint64_t width = flash_attention ? term.shape.width : term.elements().count();
+      if (term.role == Role::kKey) key += width;
+      if (term.role == Role::kValue) value += width;
+    }
+    const auto check = [](Dtype type, std::uint64_t width, std::string_view what) {
+      if (quantized(type) && width % info(type).key.block != 0)
+        fail("a cache of type " + std::string(name(type)) + " needs heads of a multiple of " +
+                 std::to_string(info(type).key.block) + " elements, and these " + std::string(what) + " have " +
+                 std::to_string(width),
+             "use float16");
+    };
+    check(input.types.key, key, "keys");
+    check(input.types.value, value, "values");
+  }
+}
+
+void check_types(const EngineInput& input) {
+  bool k_only = false;
+  bool has_values = false;
+  for (const LayerCache& cache : input.caches) {
+    if (llama_cpp_expands_latents(input.model)) continue;
+    for (const Term& term : cache.compact) {
+      k_only = k_only || term.part == Part::kLatent;
+      has_values = has_values || (term.role == Role::kValue && term.growth == Growth::kToken);
+    }
+  }
+  if (k_only && input.types.key != input.types.value)
+    fail("llama.cpp keeps the latent of MLA as K and reads V from it: the types " + std::string(name(input.types.key)) +
+             " and " + std::string(name(input.types.value)) + " differ",
+         "give --cache-type-k and --cache-type-v the same type");
+  if (quantized(input.types.value) && input.request.flash_attention == FlashAttention::kOff)
+    fail("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
+  check_blocks(input, llama_flash_attention(input));
+}
+
+std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  check_parallel(input.request, input.model);
+  check_types(input);
+  if (!llama_cpp_runs(input.model)) {
+    notes.push_back({NoteLevel::kWarning, "engine_cannot_run",
+                     "llama.cpp v0.5.0 has no converter for " + std::string(input.model.architecture) +
+                         ": planned without an engine's rules"});
+    return logical_engine().layout(input, notes);
+  }
+  return std::make_unique<LlamaCppLayout>(input);
+}
+
+// --ctx-size is n_ctx, all slots together: what one slot, or the pool of all, then has.
+Tokens slot_tokens(Tokens ctx_size, const Request& request) {
+  if (request.kv_unified || request.num_seqs <= 1) return ctx_size;
+  constexpr std::uint64_t kPad = 256;
+  const std::uint64_t padded = round_up(ctx_size.count(), kPad, "a number of tokens");
+  return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.num_seqs), kPad, "a number of tokens"));
+}
+
+constexpr EngineVersion kVersions[] = {
+    {"b6900", "builds before b6980 (November 2025): cells padded by 32 where --flash-attn is off"},
+    {"0.5", "v0.5.0 (September 2026): source, and runs of over 1,000 contexts"},
+};
+
+}  // namespace
+
+Engine llama_cpp_engine() {
+  Engine engine{"llama.cpp",
+                "llamacpp llama-cpp llama_cpp",
+                "llama.cpp: GGUF on GPUs and CPUs",
+                kVersions,
+                1.0,
+                resolve,
+                layout,
+                llama_cpp_overhead};
+  engine.kv_choices = "float16 q8_0 q4_0";
+  engine.slot_tokens = slot_tokens;
+  return engine;
+}
+
+}  // namespace kvplan

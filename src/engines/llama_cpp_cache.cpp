@@ -1,0 +1,384 @@
+#include "engines/llama_cpp_cache.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+#include "engines/capacity.h"
+#include "engines/llama_cpp_models.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kDefaultBatch = 2048;
+constexpr std::uint64_t kDefaultMicroBatch = 512;
+constexpr std::uint64_t kDefaultDraft = 3;      // tokens of a draft where --num-speculative-tokens names none
+constexpr std::uint64_t kFirstFixedPad = 6980;  // the build that pads by 256 with and without flash attention
+constexpr std::uint64_t kCudaRow = 512;         // elements that CUDA's matrix kernels read at once
+constexpr std::uint64_t kAlignment = 128;       // bytes between the tensors of a buffer
+constexpr std::uint64_t kMostCells = std::uint64_t{1} << 40;
+constexpr std::string_view kWhat = "the cells of a cache";
+
+constexpr std::string_view kStates = "float32 states";
+constexpr std::string_view kIndexType = "index keys at the K type";
+constexpr std::string_view kExpandedReason = "keys and values in place of the latent";
+constexpr std::string_view kCross = "cross attention is not cached";
+constexpr std::string_view kFullWindows = "windows kept in full";
+constexpr std::string_view kReserve = "window reserve of a micro-batch";
+constexpr std::string_view kStreams = "a whole stream for each sequence";
+constexpr std::string_view kFullStates = "states of short sequences kept in full";
+constexpr std::string_view kPadding = "cell padding";
+constexpr std::string_view kWidest = "V padded to the widest layer";
+constexpr std::string_view kRollback = "rows to roll back drafts";
+constexpr std::string_view kMtp = "MTP layers";
+constexpr std::string_view kRows = "quantized rows padded for CUDA";
+constexpr std::string_view kTypes = "types of the cache";
+
+// In the order in which they are told.
+constexpr std::array kReasons{kExpandedReason, kStates,     kIndexType, kTypes,  kCross,    kFullWindows, kReserve,
+                              kStreams,        kFullStates, kPadding,   kWidest, kRollback, kMtp,         kRows};
+
+bool quantized(Dtype type) {
+  return info(type).key.block > 1;
+}
+
+std::int64_t signed_bytes(Bytes bytes) {
+  return static_cast<std::int64_t>(bytes.count());
+}
+
+// Width of a head of keys and of values as the kernels see them. A latent is key and value at once.
+struct HeadSizes {
+  std::uint64_t key = 0, value = 0, units = 0;
+};
+
+HeadSizes head_sizes(const CacheTerms& terms) {
+  HeadSizes out;
+  std::uint64_t latent = 0;
+  std::uint64_t latent_rope = 0;
+  for (const Term& term : terms) {
+    if (term.growth != Growth::kToken || term.stride > 1) continue;
+    if (term.role == Role::kKey) {
+      out.key += term.shape.width;
+      out.units = term.shape.units;
+      if (term.part == Part::kLatent) latent = term.shape.width;
+      if (term.part == Part::kRope) latent_rope = term.shape.width;
+    } else if (term.role == Role::kValue) {
+      out.value = term.shape.width;
+    }
+  }
+  // DeepSeek-V4's entries are value as a whole, an MLA latent without its rope part.
+  if (out.value == 0) out.value = latent % 64 == 0 && latent % 512 != 0 ? latent + latent_rope : latent;
+  return out;
+}
+
+bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
+  constexpr std::array<std::uint64_t, 8> kSame{40, 64, 72, 80, 96, 112, 128, 256};
+  const std::uint64_t share = head.units == 0 ? 1 : std::max<std::uint64_t>(1, num_heads / head.units);
+  if (head.key == head.value && std::find(kSame.begin(), kSame.end(), head.key) != kSame.end()) return true;
+  if (head.key == 192 && head.value == 128) return share % 8 == 0;
+  if (head.key == 320 && head.value == 256) return share % 32 == 0;
+  return (head.key == 512 || head.key == 576) && head.value == 512 && share >= 2;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> llama_build(const Request& request) {
+  const std::string& text = request.engine_version;
+  if (text.size() < 2 || text.front() != 'b') return std::nullopt;
+  std::uint64_t build = 0;
+  std::from_chars(text.data() + 1, text.data() + text.size(), build);
+  return build;
+}
+
+bool llama_flash_attention(const EngineInput& input) {
+  const FlashAttention asked = input.request.flash_attention;
+  if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
+  if (asked == FlashAttention::kOn || quantized(input.types.value)) return true;
+  for (const LayerCache& cache : input.caches) {
+    const HeadSizes head = head_sizes(llama_cpp_expands_latents(input.model) ? cache.expanded : cache.compact);
+    if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
+  }
+  return true;
+}
+
+LlamaContext llama_context(const EngineInput& input, const Load& load) {
+  const Request& request = input.request;
+  LlamaContext out;
+  out.num_seqs = load.num_seqs;
+  out.unified = load.pooled || load.num_seqs == 1;
+  out.unpadded = load.max_model_len.count();
+  const auto build = llama_build(request);
+  if (build && *build < kFirstFixedPad && request.flash_attention == FlashAttention::kOff) out.pad = 32;
+  out.n_ctx_seq = round_up(out.unpadded, out.pad, kWhat);
+  out.streams = out.unified ? 1 : load.num_seqs;
+  // n_batch is held against what was asked for, before anything is padded.
+  const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kWhat);
+  const std::uint64_t n_batch = std::min(request.batch.value_or(kDefaultBatch), asked);
+  const std::uint64_t n_ubatch = request.ubatch.value_or(kDefaultMicroBatch);
+  out.n_ubatch = n_ubatch == 0 ? n_batch : std::min(n_batch, n_ubatch);
+  return out;
+}
+
+LlamaPlacement::LlamaPlacement(const EngineInput& input, std::uint64_t num_layers)
+    : gpus(input.request.pipeline_parallel) {
+  const std::uint64_t units = checked_add(num_layers, 1, "a number of layers");
+  units_on_gpu = std::min(input.request.gpu_layers.value_or(units), units);
+  first_on_gpu = units - units_on_gpu;
+}
+
+LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
+    : input_(input),
+      flash_attention_(llama_flash_attention(input)),
+      keeps_windows_(llama_cpp_keeps_windows(input.model) && !input.request.swa_full),
+      rollback_rows_(0),
+      placement_(input, input.model.num_layers + input.model.num_nextn_layers) {
+  const Request& request = input_.request;
+  if (request.mtp && llama_cpp_rolls_back(input_.model))
+    rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;
+  devices_.resize(placement_.gpus + 1);
+  const bool expands = llama_cpp_expands_latents(input_.model);
+  const LayerCache* last_attention = nullptr;
+  std::map<std::string, CacheGroup> groups;
+  for (const LayerCache& cache : input_.caches) {
+    for (const Term& term : cache.compact) {
+      if (term.growth == Growth::kToken && term.stride > 1) compressed_ = true;
+      if (term.role == Role::kValue && !flash_attention_)
+        widest_value_ = std::max(widest_value_, term.elements().count());
+    }
+  }
+  for (const LayerCache& cache : input_.caches) {
+    if (cache.compact.empty()) continue;
+    CacheGroup& group = groups[std::string(cache.kind)];
+    group.kind = cache.kind;
+    ++group.layers;
+    if (expands && cache.compact != cache.expanded) {
+      add_layer(cache, cache.compact, kExpandedReason, false);
+      add_layer(cache, cache.expanded, kExpandedReason, false);
+    } else {
+      add_layer(cache, cache.compact, {}, false);
+    }
+    if (cache.compact.front().growth == Growth::kToken) last_attention = &cache;
+  }
+  if (request.mtp && last_attention != nullptr) {
+    for (std::uint64_t i = 0; i < input_.model.num_nextn_layers; ++i) {
+      LayerCache cache = *last_attention;
+      cache.layer = input_.model.num_layers + i;
+      cache.kind = kMtp;
+      std::erase_if(cache.compact, [](const Term& term) { return term.role == Role::kIndex || term.stride > 1; });
+      add_layer(cache, cache.compact, {}, true);
+    }
+  }
+  for (auto& [kind, group] : groups) groups_.push_back(std::move(group));
+}
+
+void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra) {
+  const Request& request = input_.request;
+  const bool replaced = !reason.empty() && &terms == &cache.compact;
+  for (const Term& term : terms) {
+    Tensor tensor;
+    tensor.kind = cache.kind;
+    tensor.extra = extra;
+    tensor.logical = term;
+    const bool on_host = request.no_kv_offload || placement_.on_host(cache.layer);
+    tensor.device = on_host ? placement_.gpus : placement_.gpu_of(cache.layer);
+    if (reason.empty() || replaced) tensor.logical_cell = entry_bytes(term, input_.types);
+    tensor.stored_reason = reason.empty() ? kTypes : reason;
+    tensor.stored = !replaced && term.growth != Growth::kSourceToken;
+    if (term.growth == Growth::kSourceToken) tensor.stored_reason = kCross;
+
+    Term kept = term;
+    if (term.role == Role::kState) {
+      tensor.cells = Cells::kSequence;
+      tensor.rows = term.growth == Growth::kSequence ? 1 : term.limit.total().count() / term.stride;
+      tensor.rollback = rollback_rows_;
+      tensor.stored_reason = kStates;
+      kept.storage = Storage::kFloat32;
+    } else {
+      if (term.role == Role::kIndex) {
+        tensor.stored_reason = kIndexType;
+        kept.role = Role::kKey;
+      }
+      kept.storage = Storage::kKv;
+      tensor.own_streams = compressed_;
+      if (term.stride > 1) {
+        tensor.cells = Cells::kCompressed;
+        tensor.stride = term.stride;
+      } else if (keeps_windows_ && (term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kChunk)) {
+        tensor.cells = Cells::kWindow;
+        tensor.window = term.limit.tokens.count();
+      }
+    }
+    tensor.cell = entry_bytes(kept, input_.types);
+    const std::uint64_t elements = kept.elements().count();
+    const Dtype type = term_dtype(kept, input_.types);
+    if (kept.role == Role::kValue && widest_value_ > elements) {
+      Term widest = kept;
+      widest.shape = {.units = 1, .vectors = 1, .width = widest_value_, .columns = 0};
+      tensor.widest = entry_bytes(widest, input_.types) - tensor.cell;
+    }
+    if (tensor.stored && quantized(type) && !on_host && elements % kCudaRow != 0) {
+      Term rest = kept;
+      rest.shape = {.units = 1, .vectors = 1, .width = kCudaRow - elements % kCudaRow, .columns = 0};
+      tensor.row_padding = Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kWhat));
+    }
+    add_tensor(std::move(tensor));
+  }
+}
+
+void LlamaCppLayout::add_tensor(Tensor tensor) {
+  if (tensor.stored) {
+    Device& device = devices_[tensor.device];
+    device.row_padding += tensor.row_padding;
+    const Bytes cell = tensor.cells == Cells::kSequence ? tensor.cell * tensor.rows * (1 + tensor.rollback)
+                                                        : tensor.cell + tensor.widest;
+    const auto same = std::find_if(device.buffers.begin(), device.buffers.end(), [&](const Buffer& b) {
+      return b.cells == tensor.cells && b.window == tensor.window && b.stride == tensor.stride &&
+             b.own_streams == tensor.own_streams;
+    });
+    if (same == device.buffers.end())
+      device.buffers.push_back({tensor.cells, tensor.window, tensor.stride, tensor.own_streams, cell});
+    else
+      same->cell += cell;
+  }
+  tensors_.push_back(std::move(tensor));
+}
+
+// Cells of one stream, padded; rows of one sequence for states.
+std::uint64_t LlamaCppLayout::cells_of(Cells rule, std::uint64_t window, std::uint64_t stride,
+                                       const LlamaContext& context) const {
+  switch (rule) {
+    case Cells::kFull: return context.n_ctx_seq;
+    case Cells::kWindow: {
+      const bool shared = context.unified && !compressed_;
+      const std::uint64_t reserve =
+          checked_add(checked_mul(window, shared ? context.num_seqs : 1, kWhat), context.n_ubatch, kWhat);
+      return round_up(std::min(context.n_ctx_seq, reserve), context.pad, kWhat);
+    }
+    case Cells::kCompressed: return round_up(ceil_div(context.n_ctx_seq, stride), context.pad, kWhat);
+    case Cells::kSequence: return 1;
+  }
+  return 0;
+}
+
+Bytes LlamaCppLayout::device_bytes(const Device& device, const LlamaContext& context) const {
+  Bytes out = device.row_padding;
+  for (const Buffer& buffer : device.buffers) {
+    const bool each = buffer.own_streams || buffer.cells == Cells::kSequence;
+    out += buffer.cell * cells_of(buffer.cells, buffer.window, buffer.stride, context) *
+           (each ? context.num_seqs : context.streams);
+  }
+  return out;
+}
+
+Bytes LlamaCppLayout::reserved(const Load& load) const {
+  const LlamaContext context = llama_context(input_, load);
+  Bytes fullest;
+  for (std::size_t i = 0; i < placement_.gpus; ++i) fullest = std::max(fullest, device_bytes(devices_[i], context));
+  return fullest;
+}
+
+// Tensor by tensor, from what the architecture needs to what is allocated, each step booked under its reason.
+RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) const {
+  const LlamaContext context = llama_context(input_, load);
+  LlamaContext raw = context;  // the same without padding
+  raw.pad = 1;
+  raw.n_ctx_seq = context.unpadded;
+  std::map<std::string_view, std::int64_t> gap;
+  std::map<std::string, std::pair<Bytes, std::string>> lines;
+  RankCache out;
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.device != device) continue;
+    const std::uint64_t entries = tensor.logical.entries(load.tokens_of_sequence(), load.source_tokens);
+    const Bytes needed = tensor.extra ? Bytes(0) : tensor.logical_cell * entries * load.num_seqs;
+    out.logical += needed;
+    if (!tensor.stored) {
+      gap[tensor.stored_reason] -= signed_bytes(needed);
+      continue;
+    }
+    Bytes total;
+    std::string formula;
+    if (tensor.cells == Cells::kSequence) {
+      const Bytes typed = tensor.cell * entries * load.num_seqs;
+      const Bytes full = tensor.cell * tensor.rows * load.num_seqs;
+      total = full * (1 + tensor.rollback);
+      if (!tensor.extra) {
+        gap[tensor.stored_reason] += signed_bytes(typed) - signed_bytes(needed);
+        gap[kFullStates] += signed_bytes(full) - signed_bytes(typed);
+        gap[kRollback] += signed_bytes(total) - signed_bytes(full);
+      }
+      formula = std::to_string(load.num_seqs) + " sequences";
+      if (tensor.rollback > 0) formula += " x (1 + " + std::to_string(tensor.rollback) + " rows to roll back)";
+    } else {
+      const std::uint64_t streams = tensor.own_streams ? context.num_seqs : context.streams;
+      const std::uint64_t cells = cells_of(tensor.cells, tensor.window, tensor.stride, context);
+      const Bytes typed = tensor.cell * entries * load.num_seqs;
+      const Bytes unpadded = tensor.cell * cells_of(tensor.cells, tensor.window, tensor.stride, raw) * streams;
+      const Bytes padded = tensor.cell * cells * streams;
+      const Bytes wide = tensor.widest * cells * streams;
+      total = padded + wide + tensor.row_padding;
+      if (!tensor.extra) {
+        gap[tensor.stored_reason] += signed_bytes(typed) - signed_bytes(needed);
+        const std::string_view why = tensor.cells == Cells::kWindow                  ? kReserve
+                                     : tensor.logical.limit.kind != LimitKind::kNone ? kFullWindows
+                                     : tensor.own_streams && context.unified         ? kStreams
+                                                                                     : kPadding;
+        gap[why] += signed_bytes(unpadded) - signed_bytes(typed);
+        gap[kPadding] += signed_bytes(padded) - signed_bytes(unpadded);
+        gap[kWidest] += signed_bytes(wide);
+        gap[kRows] += signed_bytes(tensor.row_padding);
+      }
+      formula = std::to_string(streams) + " streams x " + std::to_string(cells) + " cells";
+    }
+    if (tensor.extra) gap[kMtp] += signed_bytes(total);
+    out.reserved += total;
+    // One line for the buffers that llama.cpp prints apart.
+    const std::string what = tensor.extra                       ? std::string(kMtp)
+                             : tensor.cells == Cells::kSequence ? "recurrent state (R and S)"
+                             : tensor.cells == Cells::kWindow   ? "KV of windows"
+                             : tensor.cells == Cells::kCompressed
+                                 ? "KV, one cell for " + std::to_string(tensor.stride) + " tokens"
+                             : tensor.logical.role == Role::kIndex ? "index keys"
+                                                                   : "KV";
+    auto& line = lines[what];
+    line.first += total;
+    line.second = formula;
+  }
+  for (const std::string_view reason : kReasons)
+    if (const auto it = gap.find(reason); it != gap.end() && it->second != 0)
+      out.gap.push_back({std::string(reason), it->second});
+  for (auto& [what, line] : lines)
+    out.lines.push_back(exact_line(Section::kKvCache, what, line.first, line.second, "llama.cpp KV buffer size"));
+  return out;
+}
+
+std::vector<RankCache> LlamaCppLayout::explain(const Load& load) const {
+  std::vector<RankCache> out;
+  for (std::size_t i = 0; i < placement_.gpus; ++i) out.push_back(explain_device(i, load));
+  return out;
+}
+
+std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
+  return explain_device(placement_.gpus, load).lines;
+}
+
+Capacity LlamaCppLayout::capacity(Bytes budget, const Load& load) const {
+  constexpr std::uint64_t kMaxSequences = 256;
+  Capacity out;
+  out.kv_cache_memory = budget;
+  out.max_model_len = longest_sequence(*this, budget, load);
+  out.max_num_seqs = std::min(kMaxSequences, most_sequences(*this, budget, load));
+  const LlamaContext context = llama_context(input_, load);
+  if (out.max_model_len > 0 && out.max_model_len < kMostCells) {
+    out.tokens = checked_mul(out.max_model_len, context.streams, kWhat);
+    const std::uint64_t length = std::max<std::uint64_t>(1, load.max_model_len.count());
+    out.max_concurrency = static_cast<double>(*out.tokens) / static_cast<double>(length);
+  } else {
+    out.max_concurrency = static_cast<double>(out.max_num_seqs);
+  }
+  return out;
+}
+
+}  // namespace kvplan

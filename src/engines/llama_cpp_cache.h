@@ -1,0 +1,104 @@
+// The cache of a model in llama.cpp: buffers of cells on each device. The rules stand in llama_cpp.cpp.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_
+
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/term_sum.h"
+
+namespace kvplan {
+
+// How llama_context sizes itself for a load.
+struct LlamaContext {
+  std::uint64_t num_seqs = 1;
+  std::uint64_t n_ctx_seq = 0;  // cells of a stream, padded
+  std::uint64_t unpadded = 0;   // what was asked for
+  std::uint64_t streams = 1;
+  std::uint64_t n_ubatch = 512;
+  std::uint64_t pad = 256;
+  bool unified = false;
+};
+LlamaContext llama_context(const EngineInput& input, const Load& load);
+
+// Flash attention after "auto" is resolved, as CUDA has kernels for the head sizes.
+bool llama_flash_attention(const EngineInput& input);
+// A build like "b6900"; nothing where the version names none.
+std::optional<std::uint64_t> llama_build(const Request& request);
+
+// Where the layers live: units are the layers and, last, the output.
+struct LlamaPlacement {
+  std::uint64_t gpus = 1;
+  std::uint64_t first_on_gpu = 0;  // layers before it stay in host memory
+  std::uint64_t units_on_gpu = 0;
+
+  LlamaPlacement(const EngineInput& input, std::uint64_t num_layers);
+  bool on_host(std::uint64_t unit) const { return unit < first_on_gpu; }
+  std::uint64_t gpu_of(std::uint64_t unit) const { return (unit - first_on_gpu) * gpus / units_on_gpu; }
+};
+
+class LlamaCppLayout : public CacheLayout {
+ public:
+  explicit LlamaCppLayout(const EngineInput& input);
+
+  Bytes reserved(const Load& load) const override;
+  std::vector<RankCache> explain(const Load& load) const override;
+  std::vector<CacheGroup> groups() const override { return groups_; }
+  Capacity capacity(Bytes budget, const Load& load) const override;
+  std::vector<LedgerLine> host(const Load& load) const override;
+
+ private:
+  // What the cells of a buffer follow.
+  enum class Cells { kFull, kWindow, kCompressed, kSequence };
+
+  // One tensor of a layer: a term as llama.cpp stores it.
+  struct Tensor {
+    std::size_t device = 0;  // host memory is the last one
+    Cells cells = Cells::kFull;
+    std::uint64_t window = 0, stride = 1;
+    bool own_streams = false;        // one stream for each sequence whatever --kv-unified says
+    std::uint64_t rows = 1;          // kSequence: entries of a sequence
+    std::uint64_t rollback = 0;      // kSequence: more copies of them
+    Bytes cell;                      // of one cell
+    Bytes widest;                    // what padding V to the widest layer adds to a cell
+    Bytes row_padding;               // of the tensor, once
+    Term logical;                    // the term it stands for
+    Bytes logical_cell;              // at the model's own types
+    std::string_view stored_reason;  // why cell differs from logical_cell
+    bool stored = true;              // false: llama.cpp keeps nothing of the term
+    bool extra = false;              // no part of the logical plan
+    std::string_view kind;
+  };
+  // Tensors of one rule on one device.
+  struct Buffer {
+    Cells cells;
+    std::uint64_t window, stride;
+    bool own_streams;
+    Bytes cell;
+  };
+  struct Device {
+    std::vector<Buffer> buffers;
+    Bytes row_padding;
+  };
+
+  void add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra);
+  void add_tensor(Tensor tensor);
+  std::uint64_t cells_of(Cells rule, std::uint64_t window, std::uint64_t stride, const LlamaContext& context) const;
+  Bytes device_bytes(const Device& device, const LlamaContext& context) const;
+  RankCache explain_device(std::size_t device, const Load& load) const;
+
+  EngineInput input_;
+  bool flash_attention_;
+  bool keeps_windows_;
+  std::uint64_t rollback_rows_;
+  LlamaPlacement placement_;
+  std::uint64_t widest_value_ = 0;  // elements of the widest V; 0 where V is not padded
+  bool compressed_ = false;         // DeepSeek-V4's caches
+  std::vector<Tensor> tensors_;
+  std::vector<Device> devices_;
+  std::vector<CacheGroup> groups_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_

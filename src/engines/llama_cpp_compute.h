@@ -1,0 +1,15 @@
+// What llama.cpp takes on a GPU beside weights and cache: the compute buffer and the driver's context.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_H_
+
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_H_

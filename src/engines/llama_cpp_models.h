@@ -1,0 +1,24 @@
+// What llama.cpp knows of each architecture: tables of names, compared case folded with "-" and "." as "_", so that a
+// config's model_type and a GGUF's general.architecture find the same row.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_MODELS_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_MODELS_H_
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// llama.cpp has a converter for the class that a config names, or an architecture of the name that a GGUF gives. True
+// where nothing is named.
+bool llama_cpp_runs(const ModelShape& model);
+// Windows and chunks get caches of their own size. Elsewhere llama.cpp reads the window and keeps everything.
+bool llama_cpp_keeps_windows(const ModelShape& model);
+// Latent attention is stored as full keys and values.
+bool llama_cpp_expands_latents(const ModelShape& model);
+// Recurrent states have rows to roll back rejected drafts into.
+bool llama_cpp_rolls_back(const ModelShape& model);
+// Flash attention is refused for the architecture.
+bool llama_cpp_forbids_flash_attention(const ModelShape& model);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_MODELS_H_
