@@ -12,8 +12,12 @@ constexpr std::string_view kCorrect = "correct the metadata, or download the fil
 
 std::string json(const std::vector<std::uint64_t>& values) {
   std::string out = "[";
-  for (const std::uint64_t value : values) out += (out.size() > 1 ? "," : "") + std::to_string(value);
-  return out + "]";
+  for (const std::uint64_t value : values) {
+    if (out.size() > 1) out += ',';
+    out += std::to_string(value);
+  }
+  out += ']';
+  return out;
 }
 
 }  // namespace
