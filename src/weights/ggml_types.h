@@ -1,0 +1,37 @@
+// The storage types of tensors in a GGUF file: how many elements a block has, and how many bytes it takes.
+#ifndef KVPLAN_WEIGHTS_GGML_TYPES_H_
+#define KVPLAN_WEIGHTS_GGML_TYPES_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+struct GgmlType {
+  std::uint32_t id = 0;  // as tensor infos carry it
+  std::string_view name;
+  std::uint32_t block = 1;      // elements of a block; the first dimension is a whole number of blocks
+  std::uint32_t bytes = 1;      // bytes of a block
+  std::uint32_t row_bytes = 0;  // bytes beside the blocks of each row (ik_llama.cpp's row scales)
+  bool removed = false;         // llama.cpp no longer reads it; old files still have it
+  bool interleaved = false;     // a layout of several rows together (ik_llama.cpp's _R4 and _R8); the size is the same
+};
+
+// llama.cpp's and ik_llama.cpp's own types; interleaved ones are found by id only.
+std::span<const GgmlType> ggml_types();
+std::optional<GgmlType> find_ggml_type(std::uint32_t id);
+// By name, case folded: "q4_k", "Q4_K", "f16".
+std::optional<GgmlType> find_ggml_type(std::string_view name);
+
+// Bytes of a tensor, dims[0] the fastest dimension. Throws Error(kBadInput) where dims[0] is no whole number of
+// blocks, or the size does not fit 64 bits.
+Bytes tensor_bytes(const GgmlType& type, std::span<const std::uint64_t> dims);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_WEIGHTS_GGML_TYPES_H_
