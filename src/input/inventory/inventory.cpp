@@ -46,12 +46,6 @@ void write_ends(Inventory& inventory) {
   if (traits.has_position_table && inventory.reader.model.max_model_len > Tokens(0))
     out.table(Component::kEmbedding, "model.embed_positions",
               checked_add(inventory.reader.model.max_model_len.count(), traits.position_offset, "the positions"), h);
-  if (inventory.is("mpt") && !text.flag("alibi", false)) {
-    const auto attention = text.child("attn_config");
-    if (text.flag("learned_pos_emb", true) && !(attention && attention->flag("alibi", false)) &&
-        inventory.reader.model.max_model_len > Tokens(0))
-      out.table(Component::kEmbedding, "model.wpe", inventory.reader.model.max_model_len.count(), h);
-  }
   if (inventory.is("bloom")) out.norms("model.word_embeddings_layernorm", h, 1, true);
   out.outside(Place::kLast);
   if (traits.has_final_norm && traits.norm_style != NormStyle::kNoWeight)
