@@ -47,6 +47,7 @@ Piece piece_of(const TensorGroup& group, const WeightShare& share) {
     piece.copies = ceil_div(group.copies, share.expert_parallel);
     return piece;
   }
+  if (group.is_expert && share.expert_tensor_parallel > 0) ranks = share.expert_tensor_parallel;
   // Fewer heads than ranks: each head is kept several times.
   if (group.units > 0) ranks = std::min(ranks, group.units);
   if (ranks <= 1) return piece;
@@ -290,7 +291,6 @@ void use_stored(const ModelSpec& model, const WeightRequest& request, const std:
     report.total += share;
   }
   report.low = report.high = report.total;
-  report.type = "as stored";
 }
 
 }  // namespace
@@ -306,14 +306,19 @@ Parameters count_parameters(const ModelSpec& model) {
     total += group.stored();
     active += group.active();
   }
-  for (const UnknownTensors& part : model.unknown_tensors) {
-    total += part.estimate;
-    active += part.estimate;
+  // A tower that the config does not determine is left out; a gap in the decoder leaves no total at all.
+  out.is_known = !model.tensors.empty();
+  for (const UnknownTensors& part : model.unknown_tensors)
+    if (!is_tower(part.component)) out.is_known = false;
+  if (model.tensors.empty() && !model.stored.empty()) {
+    for (const StoredTensors& part : model.stored)
+      if (part.component != Component::kMtp) total += part.elements;
+    active = total;
+    out.is_known = true;
   }
   out.total = total.count();
   out.active = active.count();
   out.mtp = mtp.count();
-  out.is_known = !model.tensors.empty() && model.unknown_tensors.empty();
   return out;
 }
 

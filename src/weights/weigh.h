@@ -25,6 +25,7 @@ Parameters count_parameters(const ModelSpec& model);
 struct WeightShare {
   std::uint64_t tensor_parallel = 1;
   std::uint64_t expert_parallel = 1;  // ranks that deal out whole experts; 1: tensor parallelism cuts each expert
+  std::uint64_t expert_tensor_parallel = 0;  // ranks that cut each expert; 0: as the rest
   std::uint64_t first_layer = 0;
   std::optional<std::uint64_t> layers;  // of the pipeline's stage; absent: all
   bool first_stage = true;              // holds the embedding
