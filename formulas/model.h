@@ -10,7 +10,9 @@
 #include "formulas/kinds.h"
 #include "kvplan/note.h"
 #include "kvplan/quantity.h"
+#include "kvplan/quantization.h"
 #include "kvplan/storage.h"
+#include "kvplan/tensors.h"
 
 namespace kvplan {
 
@@ -48,6 +50,12 @@ struct ModelSpec {
 
   std::vector<Layer> layers;
   std::vector<SideModel> sides;
+
+  std::vector<TensorGroup> tensors;             // empty where the config does not say enough
+  std::vector<UnknownTensors> unknown_tensors;  // what it leaves open
+  std::vector<StoredTensors> stored;            // from the checkpoint's own headers, where they are at hand
+  QuantDeclaration quantization;
+
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;
 };

@@ -297,6 +297,19 @@ std::optional<std::vector<std::uint64_t>> Config::counts(std::string_view key) c
   return out;
 }
 
+std::optional<std::vector<double>> Config::reals(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit || hit->node == nullptr || !as_json(hit->node).is_array()) return std::nullopt;
+  const Json& list = as_json(hit->node);
+  record(hit->key, text_of(list), hit->origin);
+  std::vector<double> out;
+  for (const Json& item : list) {
+    if (!item.is_number()) wrong(hit->key, "a list that holds " + text_of(item), "a list of numbers");
+    out.push_back(item.get<double>());
+  }
+  return out;
+}
+
 std::optional<std::vector<Config>> Config::objects(std::string_view key) const {
   if (!is_list(key)) return std::nullopt;
   const Json& list = as_json(node_)[std::string(key)];

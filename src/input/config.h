@@ -54,6 +54,7 @@ class Config {
   // Lists. Error where an element has the wrong type; nullopt where the key is absent, null or no list.
   std::optional<std::vector<std::string>> strings(std::string_view key) const;
   std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;  // booleans count as 0 and 1
+  std::optional<std::vector<double>> reals(std::string_view key) const;
   std::optional<std::vector<Config>> objects(std::string_view key) const;        // null elements become empty objects
   std::optional<std::size_t> list_size(std::string_view key) const;
   // One element of a nested list, as a list: attention_types is [[["global", "local"], 12]].

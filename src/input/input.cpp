@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "input/checkpoint.h"
 #include "input/file.h"
 #include "input/gguf_model.h"
 #include "kvplan/error.h"
@@ -35,7 +36,12 @@ std::string quant_config_beside(const std::string& directory) {
 
 ModelSpec load_directory(const std::string& directory, const ReadOptions& options) {
   const std::string config = directory + "/config.json";
-  if (exists(config)) return read_config(read_file(config), quant_config_beside(directory), directory, options);
+  if (exists(config)) {
+    ModelSpec model = read_config(read_file(config), quant_config_beside(directory), directory, options);
+    read_stored(directory, model);
+    return model;
+  }
+  refuse_layout(directory);
   const std::vector<std::string> ggufs = entries(directory, ".gguf");
   if (ggufs.empty()) fail("the directory holds no config.json and no *.gguf", "give a model's directory");
   return load_gguf(ggufs.front(), options);
@@ -61,7 +67,8 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
   std::vector<std::string> out;
   is_fleet = arguments.size() > 1;
   for (const std::string& argument : arguments) {
-    if (!is_directory(argument) || exists(argument + "/config.json") || !entries(argument, ".gguf").empty()) {
+    if (!is_directory(argument) || exists(argument + "/config.json") || is_other_layout(argument) ||
+        !entries(argument, ".gguf").empty()) {
       out.push_back(argument);
       continue;
     }

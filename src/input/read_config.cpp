@@ -7,6 +7,8 @@
 #include "input/config.h"
 #include "input/families.h"
 #include "input/input.h"
+#include "input/inventory/inventory.h"
+#include "input/quantization.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -393,6 +395,8 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     model.notes.push_back(
         {NoteLevel::kWarning, "unread_keys", "keys that may speak of a cache were not read: " + joined(unread)});
   }
+  model.quantization = read_quantization(root, text, hf_quant_config);
+  build_inventory(reader);
   model.facts = root.facts();
   return model;
 }

@@ -7,6 +7,7 @@
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 #include "plan/gpus.h"
+#include "plan/rank_weights.h"
 
 namespace kvplan {
 
@@ -49,15 +50,21 @@ void add_line(GpuMemory& gpu, LedgerLine line) {
 }
 
 // The ledger: the cache of each rank, and what the engine takes beside it.
-void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks, Plan& plan) {
+void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
+                 const RankWeights& weights, Plan& plan) {
   const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
   for (std::uint64_t copy = 0; copy < plan.request.data_parallel; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       GpuMemory gpu;
       gpu.gpu = plan.memory.size();
       gpu.kv_cache = Bytes(0);
+      const std::size_t stage = per_stage == 0 ? 0 : r / per_stage;
+      if (weights.is_known && stage < weights.lines.size()) {
+        gpu.weights = Bytes(0);
+        for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line);
+      }
       for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line);
-      const OverheadInput overhead{&input, plan.load, per_stage == 0 ? 0 : r / per_stage,
+      const OverheadInput overhead{&input, plan.load, stage,
                                    gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
       for (LedgerLine& line : engine.overhead(overhead)) add_line(gpu, std::move(line));
       plan.memory.push_back(std::move(gpu));
@@ -190,7 +197,9 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   const auto layout = engine.layout(input, plan.notes);
   const std::vector<RankCache> ranks = layout->explain(plan.load);
   fill_cache(input, *layout, ranks, plan);
-  fill_memory(input, engine, ranks, plan);
+  const RankWeights weights = rank_weights(model, request, plan.notes);
+  plan.weights_dtype = weights.type;
+  fill_memory(input, engine, ranks, weights, plan);
   fill_capacity(engine, *layout, plan);
   judge(engine, plan);
 

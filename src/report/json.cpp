@@ -3,6 +3,7 @@
 
 #include "kvplan/version.h"
 #include "report/report.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -93,6 +94,14 @@ Json layer_row(const LayerGroup& group, const CacheTypes& types) {
           {"token_limit", limit},          {"terms", std::move(terms)}};
 }
 
+Json parameters_json(const ModelSpec& model) {
+  const Parameters parameters = count_parameters(model);
+  if (!parameters.is_known) return nullptr;
+  return {{"total", parameters.total},
+          {"active", parameters.active},
+          {"mtp", parameters.mtp > 0 ? Json(parameters.mtp) : Json(nullptr)}};
+}
+
 Json model_json(const ModelSpec& model, const Plan& plan) {
   Json config = Json::array();
   for (const ConfigFact& fact : model.facts)
@@ -112,7 +121,7 @@ Json model_json(const ModelSpec& model, const Plan& plan) {
           {"dtype", name(model.dtype)},
           {"num_layers", model.layers.size()},
           {"max_model_len", model.max_model_len > Tokens(0) ? Json(model.max_model_len.count()) : Json(nullptr)},
-          {"parameters", nullptr},
+          {"parameters", parameters_json(model)},
           {"config", std::move(config)},
           {"layers", std::move(layers)},
           {"sides", std::move(sides)}};

@@ -1,0 +1,35 @@
+// The safetensors readers: any bytes become tensors within the file, or an Error; nothing else.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "input/checkpoint.h"
+#include "input/safetensors.h"
+#include "kvplan/error.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::uint64_t sum = 0;
+  const auto visit = [&](const kvplan::SafeTensor& tensor) {
+    kvplan::component_of(tensor.name, 32);
+    if (tensor.bytes > size * 16) __builtin_trap();
+    sum += tensor.bytes;
+  };
+  try {
+    // The file is at most sixteen times what is at hand: data as a hole.
+    kvplan::parse_safetensors(bytes, static_cast<std::uint64_t>(size) * 16, visit);
+    if (sum > static_cast<std::uint64_t>(size) * 16) __builtin_trap();
+  } catch (const kvplan::Error&) {
+  }
+  try {
+    kvplan::parse_safetensors_header(text, 1U << 20, [](const kvplan::SafeTensor&) {});
+  } catch (const kvplan::Error&) {
+  }
+  try {
+    kvplan::parse_safetensors_index(text);
+  } catch (const kvplan::Error&) {
+  }
+  return 0;
+}

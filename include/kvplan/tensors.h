@@ -1,0 +1,103 @@
+// The waist of the weights: a model as a short list of groups of like tensors. Parameters, active parameters, bytes
+// and the share of a rank all come from this one list; a weight type turns it into bytes, and nothing else multiplies
+// parameters.
+#ifndef KVPLAN_TENSORS_H_
+#define KVPLAN_TENSORS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+enum class Component : std::uint8_t {
+  kEmbedding,
+  kAttention,
+  kMlp,
+  kExperts,
+  kSharedExperts,
+  kRouter,
+  kStateMixer,  // Mamba, delta net, KDA, convolutions, RWKV
+  kNorms,
+  kLmHead,
+  kEncoder,  // of an encoder-decoder
+  kVision,
+  kAudio,
+  kProjector,
+  kMtp,
+  kOther,
+};
+std::string_view name(Component component);
+
+enum class TensorRole : std::uint8_t {
+  kLinear,     // the matrix of a linear layer: what quantization packs
+  kEmbedding,  // a table that is looked up
+  kHead,       // the output projection
+  kConv,       // a convolution's kernel
+  kPlain,      // norms, biases, gates, decay rates: never packed
+};
+
+// How tensor parallelism cuts a tensor of rows (outputs) x columns (inputs).
+enum class Split : std::uint8_t {
+  kNone,     // every rank holds all of it
+  kRows,     // by output
+  kColumns,  // by input
+  kVocab,    // by output, the vocabulary padded to 64 first
+};
+
+// Layers first, first + step, ... of `count` in all. No layer for what stands outside of them.
+struct LayerRun {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint64_t step = 1;
+  friend bool operator==(const LayerRun&, const LayerRun&) = default;
+};
+
+// Where a tensor stands in a pipeline.
+enum class Place : std::uint8_t { kLayers, kFirst, kLast };
+
+struct TensorGroup {
+  Component component = Component::kOther;
+  TensorRole role = TensorRole::kLinear;
+  std::string module;  // as checkpoints spell it, "*" for the layer: "model.layers.*.self_attn.q_proj"
+  std::vector<LayerRun> layers;
+  Place place = Place::kLayers;
+  std::uint64_t copies = 1;  // of one layer: experts
+  std::uint64_t used = 1;    // of them, those that one token passes through
+  std::uint64_t rows = 0;    // outputs; all elements of a vector
+  std::uint64_t columns = 1;
+  Split split = Split::kNone;
+  std::uint64_t units = 0;  // heads that a cut must leave whole; fewer units than ranks repeat. 0: no such bound
+  bool is_expert = false;   // expert parallelism deals whole copies
+  bool is_float32 = false;  // stays float32 whatever the model's type (a router's correction bias)
+  bool is_tied = false;     // the head that is the embedding: no parameters of its own, but bytes of its own where the
+                            // last stage of a pipeline is not the first
+
+  std::uint64_t num_layers() const;        // 1 for what stands outside of the layers
+  Elements elements_of_one() const;        // rows * columns
+  Elements stored() const;                 // of all layers and copies; 0 for a tied head
+  Elements active() const;                 // the same over `used` copies
+};
+
+// A part that the config does not determine.
+struct UnknownTensors {
+  Component component = Component::kOther;
+  std::string what;  // "vision tower (siglip2_navit)"
+  Elements low, estimate, high;
+};
+
+// Bytes that a checkpoint's own headers name: they stand in for what the groups predict.
+struct StoredTensors {
+  Component component = Component::kOther;
+  std::string type;  // as the header spells it: "BF16", "q4_K"
+  std::uint64_t tensors = 0;
+  Elements elements;
+  Bytes bytes;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TENSORS_H_

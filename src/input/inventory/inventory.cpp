@@ -1,0 +1,152 @@
+#include "input/inventory/inventory.h"
+
+#include <algorithm>
+
+#include "input/words.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+bool Inventory::is(std::string_view types) const {
+  return has_word(types, text.class_name());
+}
+
+namespace {
+
+bool head_is_tied(const Inventory& inventory) {
+  const Config bare = inventory.text.with_class("");
+  for (const std::string_view key : {"tie_word_embeddings", "tie_embeddings", "share_input_output_layers"}) {
+    if (const auto own = bare.find_bool(key)) return *own;
+    if (const auto own = inventory.reader.root.with_class("").find_bool(key)) return *own;
+  }
+  // Falcon's files hold their head whatever the class says.
+  if (inventory.is("falcon refinedweb refinedwebmodel")) return false;
+  if (const auto usual = inventory.text.find_bool("tie_word_embeddings")) return *usual;
+  return inventory.traits.ties_by_default;
+}
+
+void write_ends(Inventory& inventory) {
+  Builder& out = inventory.out;
+  const Traits& traits = inventory.traits;
+  const Config& text = inventory.text;
+  const std::uint64_t h = inventory.hidden;
+  // OPT's small members look words up in a narrower table and project.
+  const std::uint64_t narrow = inventory.is("opt") ? text.count_or("word_embed_proj_dim", h) : h;
+  out.outside(Place::kFirst);
+  if (inventory.vocab > 0) {
+    out.table(Component::kEmbedding, "model.embed_tokens", inventory.vocab, narrow, Split::kVocab);
+  } else {
+    inventory.reader.model.unknown_tensors.push_back({Component::kEmbedding, "the vocabulary's size", Elements(0),
+                                                      Elements(128000) * h, Elements(512000) * h});
+  }
+  if (narrow != h) {
+    out.linear(Component::kEmbedding, "model.project_in", h, narrow);
+    out.linear(Component::kEmbedding, "model.project_out", narrow, h);
+  }
+  if (traits.has_position_table && inventory.reader.model.max_model_len > Tokens(0))
+    out.table(Component::kEmbedding, "model.embed_positions",
+              checked_add(inventory.reader.model.max_model_len.count(), traits.position_offset, "the positions"), h);
+  if (inventory.is("bloom")) out.norms("model.word_embeddings_layernorm", h, 1, true);
+  out.outside(Place::kLast);
+  if (traits.has_final_norm && traits.norm_style != NormStyle::kNoWeight)
+    out.norms("model.norm", h, 1, traits.norm_style == NormStyle::kLayerNorm);
+  if (inventory.vocab > 0) {
+    TensorGroup& head = out.table(Component::kLmHead, "lm_head", inventory.vocab, narrow, Split::kVocab);
+    head.role = TensorRole::kHead;
+    head.is_tied = head_is_tied(inventory);
+    if (inventory.on(traits.head_bias)) out.plain(Component::kLmHead, "lm_head.bias", inventory.vocab, Split::kVocab);
+  }
+}
+
+std::uint64_t norms_of(const Inventory& inventory, const Layer& layer, const Ffn& ffn) {
+  const Traits& traits = inventory.traits;
+  const bool mixes = !std::holds_alternative<None>(layer.mixers.front());
+  const bool has_ffn = ffn.dense > 0 || ffn.experts > 0;
+  if (traits.norms <= 1) return traits.norms;
+  std::uint64_t norms = (mixes ? traits.norms / 2 : 0) + (has_ffn ? traits.norms / 2 : 0);
+  if (inventory.is("falcon refinedweb refinedwebmodel")) {
+    const bool newer = inventory.text.flag("new_decoder_architecture", false);
+    const bool parallel = inventory.text.flag("parallel_attn", true);
+    const auto named = inventory.text.find_count("num_ln_in_parallel_attn");
+    norms = newer ? named.value_or(2) : parallel ? 1 : 2;
+  }
+  if (inventory.is("stablelm stablelm_epoch") && inventory.text.flag("use_parallel_residual", false)) norms = 1;
+  if (inventory.is("hyperclovax") && inventory.text.flag("use_post_norm", false)) norms *= 2;
+  return norms;
+}
+
+std::string layer_prefix(const Inventory& inventory) {
+  if (inventory.is("nemotron_h nemotron_h_puzzle mamba mamba2 falcon_mamba")) return "backbone.layers.*.";
+  return "model.layers.*.";
+}
+
+// Layers whose tensors are alike, as indices into the list of layers.
+struct Alike {
+  std::uint64_t first = 0;
+  std::vector<std::uint64_t> indices;
+};
+
+bool same_tensors(const Layer& a, const Layer& b) {
+  if (a == b) return true;
+  if (a.mixers.size() != b.mixers.size()) return false;
+  // Layers that read different caches still have the same projections.
+  for (std::size_t i = 0; i < a.mixers.size(); ++i) {
+    const auto* left = std::get_if<Shared>(&a.mixers[i]);
+    const auto* right = std::get_if<Shared>(&b.mixers[i]);
+    if (left != nullptr && right != nullptr ? !(left->heads == right->heads) : a.mixers[i] != b.mixers[i]) return false;
+  }
+  return true;
+}
+
+std::vector<Alike> alike_layers(const ModelSpec& model, const std::vector<Ffn>& ffns, std::uint64_t count) {
+  std::vector<Alike> out;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto same = [&](const Alike& group) {
+      return ffns[group.first] == ffns[i] && same_tensors(model.layers[group.first], model.layers[i]);
+    };
+    const auto found = std::find_if(out.begin(), out.end(), same);
+    if (found == out.end())
+      out.push_back({i, {i}});
+    else
+      found->indices.push_back(i);
+  }
+  return out;
+}
+
+// Looped models run the same weights several times.
+std::uint64_t layers_with_weights(const Inventory& inventory) {
+  const std::uint64_t all = inventory.reader.model.layers.size();
+  if (!inventory.is("hrm_text iquestloopcoder ouro")) return all;
+  if (inventory.is("hrm_text"))
+    return std::min(all, 2 * inventory.text.count_or("num_layers_per_stack", inventory.text.count_or("num_hidden_layers", all) / 2));
+  return std::min(all, inventory.text.count_or("num_hidden_layers", all));
+}
+
+}  // namespace
+
+void build_inventory(Reader& reader) {
+  ModelSpec& model = reader.model;
+  Inventory inventory{reader, reader.text, traits_of(reader.text.class_name()), Builder(model), model.hidden_size,
+                      model.vocab_size};
+  if (inventory.hidden == 0) {
+    reader.warn("unknown_weights", "the config names no hidden_size: the weights are not known");
+    return;
+  }
+  const std::uint64_t layers = layers_with_weights(inventory);
+  const std::vector<Ffn> ffns = read_ffns(inventory, layers);
+  for (const Alike& group : alike_layers(model, ffns, layers)) {
+    const Layer& layer = model.layers[group.first];
+    const Ffn& ffn = ffns[group.first];
+    inventory.out.in_layers(runs_of(group.indices), layer_prefix(inventory));
+    for (const Mixer& mixer : layer.mixers) write_mixer(inventory, mixer);
+    write_ffn(inventory, ffn);
+    inventory.out.norms("input_layernorm", inventory.hidden, norms_of(inventory, layer, ffn),
+                        inventory.traits.norm_style == NormStyle::kLayerNorm);
+  }
+  write_ends(inventory);
+  write_extras(inventory);
+  write_mtp(inventory, ffns);
+  write_towers(inventory);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,24 @@
+// The weights of each pipeline stage's ranks, as lines of the ledger.
+#ifndef KVPLAN_PLAN_RANK_WEIGHTS_H_
+#define KVPLAN_PLAN_RANK_WEIGHTS_H_
+
+#include <string>
+#include <vector>
+
+#include "formulas/model.h"
+#include "kvplan/plan.h"
+#include "kvplan/request.h"
+
+namespace kvplan {
+
+struct RankWeights {
+  std::string type;                            // "bfloat16", "gptq-int4"
+  std::vector<std::vector<LedgerLine>> lines;  // of one rank of each stage; empty where nothing is known
+  bool is_known = true;
+};
+
+RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_RANK_WEIGHTS_H_

@@ -1,0 +1,52 @@
+// llama.cpp's mixtures: which ggml type each tensor of a file of a given sort has. "Q4_K_M" is no type but a rule over
+// the tensors' names, layers and shapes, so a file's bits per weight depend on the model (4.8 to 6.4 for Q4_K_M).
+//
+// Source: llama.cpp, src/llama-quant.cpp (type selection without an importance matrix, and the fallback of rows that
+// are no whole number of blocks).
+#ifndef KVPLAN_WEIGHTS_GGUF_MIXTURE_H_
+#define KVPLAN_WEIGHTS_GGUF_MIXTURE_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "formulas/model.h"
+
+namespace kvplan {
+
+// "q8_0", "q4_k_m", ... in llama.cpp's order.
+std::span<const std::string_view> gguf_mixture_names();
+bool is_gguf_mixture(std::string_view name);
+
+class GgufMixture {
+ public:
+  // `name` as in the list, case folded. Looks at the model's experts, heads and layers once.
+  GgufMixture(std::string_view name, const ModelSpec& model);
+
+  // Bytes of `copies` matrices of rows x columns in one layer. Layer 0 for what stands outside.
+  Bytes bytes(const TensorGroup& group, std::uint64_t layer, std::uint64_t rows, std::uint64_t columns) const;
+
+ private:
+  enum class Category : std::uint8_t { kOther, kEmbedding, kOutput, kQuery, kKey, kValue, kQkv, kKvB, kAttnOut, kUp, kGate, kDown };
+  static Category category(const TensorGroup& group);
+  std::string_view type_of(Category category, std::uint64_t layer, bool is_expert) const;
+  Bytes bytes_as(std::string_view type, bool is_output, std::uint64_t rows, std::uint64_t columns) const;
+  // How many layers before this one have a value projection.
+  std::uint64_t value_index(std::uint64_t layer) const;
+
+  std::string_view ftype_;
+  std::string_view base_;
+  std::uint64_t num_layers_ = 0;
+  std::uint64_t num_experts_ = 0;
+  std::uint64_t gqa_ = 1;
+  std::uint64_t nope_ = 0, value_width_ = 0;  // of latent attention
+  bool tied_ = false;
+  bool is_falcon_ = false;
+  bool is_70b_ = false;
+  std::vector<std::uint64_t> value_layers_;  // layers with a value projection, ascending
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_WEIGHTS_GGUF_MIXTURE_H_

@@ -1,0 +1,55 @@
+// Which modules a checkpoint's skip list or layer map names. Lists come as exact names, ends of names, globs and "re:"
+// expressions, often one entry for each of a hundred layers: look-ups must not cost layers x entries.
+#ifndef KVPLAN_WEIGHTS_RULES_H_
+#define KVPLAN_WEIGHTS_RULES_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kvplan/quantization.h"
+
+namespace kvplan {
+
+class RuleBook {
+ public:
+  explicit RuleBook(const std::vector<SchemeRule>& rules);
+  ~RuleBook();
+  RuleBook(const RuleBook&) = delete;
+  RuleBook& operator=(const RuleBook&) = delete;
+
+  bool empty() const { return size_ == 0; }
+  // The first rule that names `module`, null where none does.
+  const SchemeRule* find(std::string_view module) const;
+  // Rules that were no name, glob or expression that can be read.
+  std::size_t unread() const { return unread_; }
+
+ private:
+  struct Regex;
+  struct Index {
+    const SchemeRule* rule;
+    std::size_t order;
+  };
+  using Names = std::unordered_map<std::string_view, Index>;
+
+  std::vector<std::string> texts_;  // stripped patterns; the maps look into them
+  Names exact_;
+  Names prefixes_;
+  std::vector<std::size_t> prefix_lengths_;
+  std::vector<std::pair<std::string_view, Index>> globs_;
+  std::vector<std::pair<std::unique_ptr<Regex>, Index>> expressions_;
+  std::size_t size_ = 0;
+  std::size_t unread_ = 0;
+};
+
+// * and ? as the shell has them.
+bool glob_matches(std::string_view pattern, std::string_view text);
+// Without the wrappers that checkpoints put before the same module ("model.", "language_model.", "backbone.").
+std::string_view bare_module(std::string_view module);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_WEIGHTS_RULES_H_

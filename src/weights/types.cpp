@@ -1,0 +1,185 @@
+#include "weights/types.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+
+#include "kvplan/error.h"
+#include "weights/gguf_mixture.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kFp8Quality = "under 0.5 %";
+constexpr std::string_view kInt8Quality = "under 0.5 %";
+constexpr std::string_view kInt4Quality = "1 to 3 %";
+
+// Source: the packers' own storage: AutoGPTQ, AutoAWQ, bitsandbytes, HQQ, compressed-tensors, modelopt, gpt-oss's
+// checkpoints, mlx.core.quantize, exllamav2/3.
+// clang-format off
+constexpr std::array kTypes{
+    WeightType{.name = "bfloat16", .aliases = "bf16", .scope = Scope::kEverything, .what = "bfloat16"},
+    WeightType{.name = "float16", .aliases = "fp16 f16 half", .scope = Scope::kEverything, .what = "float16"},
+    WeightType{.name = "float32", .aliases = "fp32 f32 float", .scope = Scope::kEverything, .millibits = 32000, .what = "float32"},
+    WeightType{.name = "fp8", .aliases = "fp8_e4m3 fp8-tensor fp8_per_tensor e4m3", .millibits = 8000, .tensor_bits = 64,
+               .quality = kFp8Quality, .what = "FP8, one scale a matrix"},
+    WeightType{.name = "fp8-channel", .aliases = "fp8_per_channel fp8-dynamic fbgemm_fp8", .millibits = 8000, .row_bits = 16,
+               .quality = kFp8Quality, .what = "FP8, a scale for each output"},
+    WeightType{.name = "fp8-block", .aliases = "fp8_block fp8-block128", .millibits = 8000, .block = 128, .block_bits = 32,
+               .quality = kFp8Quality, .what = "FP8, a float32 scale for each 128 x 128"},
+    WeightType{.name = "mxfp8", .aliases = "", .millibits = 8000, .group = 32, .group_bits = 8, .quality = kFp8Quality,
+               .what = "FP8, a power of two for each 32"},
+    WeightType{.name = "int8", .aliases = "w8a8 w8a16 w8", .millibits = 8000, .row_bits = 16, .quality = kInt8Quality,
+               .what = "INT8, a scale for each output"},
+    WeightType{.name = "bnb-int8", .aliases = "bitsandbytes-int8 llm.int8 llm_int8 eetq", .millibits = 8000, .row_bits = 32,
+               .quality = kInt8Quality, .what = "bitsandbytes INT8"},
+    WeightType{.name = "gptq-int8", .aliases = "gptq-8bit gptq8", .millibits = 8000, .group = 128, .group_bits = 16, .zero_bits = 8,
+               .column_bits = 32, .quality = kInt8Quality, .what = "GPTQ, 8 bit"},
+    WeightType{.name = "int4", .aliases = "w4a16 w4", .millibits = 4000, .group = 128, .group_bits = 16, .quality = kInt4Quality,
+               .what = "INT4, a scale for each 128"},
+    WeightType{.name = "gptq-int4", .aliases = "gptq gptq-4bit gptq4 gptq_marlin", .millibits = 4000, .group = 128, .group_bits = 16,
+               .zero_bits = 4, .column_bits = 32, .quality = kInt4Quality, .what = "GPTQ, 4 bit, groups of 128"},
+    WeightType{.name = "gptq-int3", .aliases = "gptq-3bit", .millibits = 3000, .group = 128, .group_bits = 16, .zero_bits = 3,
+               .column_bits = 32, .what = "GPTQ, 3 bit"},
+    WeightType{.name = "gptq-int2", .aliases = "gptq-2bit", .millibits = 2000, .group = 128, .group_bits = 16, .zero_bits = 2,
+               .column_bits = 32, .what = "GPTQ, 2 bit"},
+    WeightType{.name = "awq-int4", .aliases = "awq awq-4bit awq4 awq_marlin", .millibits = 4000, .group = 128, .group_bits = 16,
+               .zero_bits = 4, .quality = kInt4Quality, .what = "AWQ, 4 bit, groups of 128"},
+    WeightType{.name = "bnb-nf4", .aliases = "nf4 bitsandbytes bnb bnb-4bit fp4 bnb-fp4", .millibits = 4000, .flat = 64,
+               .flat_bits = 8, .flat_scale_group = 256, .quality = kInt4Quality, .what = "bitsandbytes NF4, double quantization"},
+    WeightType{.name = "bnb-nf4-single", .aliases = "nf4-single", .millibits = 4000, .flat = 64, .flat_bits = 32,
+               .quality = kInt4Quality, .what = "bitsandbytes NF4, float32 scales"},
+    WeightType{.name = "hqq-int4", .aliases = "hqq hqq-4bit", .millibits = 4000, .group = 64, .group_bits = 16, .zero_bits = 16,
+               .quality = kInt4Quality, .what = "HQQ, 4 bit, groups of 64"},
+    WeightType{.name = "nvfp4", .aliases = "modelopt-fp4 modelopt_fp4", .millibits = 4000, .group = 16, .group_bits = 8,
+               .tensor_bits = 64, .quality = kInt4Quality, .what = "FP4, an FP8 scale for each 16"},
+    WeightType{.name = "mxfp4", .aliases = "mxfp4-experts", .scope = Scope::kExperts, .millibits = 4000, .group = 32, .group_bits = 8,
+               .quality = kInt4Quality, .what = "FP4, a power of two for each 32; the experts alone where there are some"},
+    WeightType{.name = "quanto-int8", .aliases = "quanto", .millibits = 8000, .row_bits = 16, .quality = kInt8Quality, .what = "quanto, 8 bit"},
+    WeightType{.name = "quanto-int4", .aliases = "", .millibits = 4000, .group = 128, .group_bits = 16, .zero_bits = 16,
+               .quality = kInt4Quality, .what = "quanto, 4 bit"},
+    WeightType{.name = "aqlm-2bit", .aliases = "aqlm", .millibits = 2000, .row_bits = 16, .tensor_bits = 8388608, .what = "AQLM, one codebook of 16 bits for 8 weights"},
+    WeightType{.name = "bitnet-2bit", .aliases = "bitnet", .millibits = 2000, .tensor_bits = 16, .what = "four ternary weights in a byte"},
+    WeightType{.name = "mlx-2bit", .aliases = "mlx2", .scope = Scope::kTables, .millibits = 2000, .group = 64, .group_bits = 16, .zero_bits = 16, .what = "MLX, 2 bit"},
+    WeightType{.name = "mlx-3bit", .aliases = "mlx3", .scope = Scope::kTables, .millibits = 3000, .group = 64, .group_bits = 16, .zero_bits = 16, .what = "MLX, 3 bit"},
+    WeightType{.name = "mlx-4bit", .aliases = "mlx mlx4 mlx-int4", .scope = Scope::kTables, .millibits = 4000, .group = 64, .group_bits = 16,
+               .zero_bits = 16, .quality = kInt4Quality, .what = "MLX, 4 bit, groups of 64; embedding and head too"},
+    WeightType{.name = "mlx-5bit", .aliases = "mlx5", .scope = Scope::kTables, .millibits = 5000, .group = 64, .group_bits = 16, .zero_bits = 16, .what = "MLX, 5 bit"},
+    WeightType{.name = "mlx-6bit", .aliases = "mlx6", .scope = Scope::kTables, .millibits = 6000, .group = 64, .group_bits = 16, .zero_bits = 16, .what = "MLX, 6 bit"},
+    WeightType{.name = "mlx-8bit", .aliases = "mlx8 mlx-int8", .scope = Scope::kTables, .millibits = 8000, .group = 64, .group_bits = 16,
+               .zero_bits = 16, .quality = kInt8Quality, .what = "MLX, 8 bit, groups of 64; embedding and head too"},
+};
+// clang-format on
+
+bool same_folded(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    const auto fold = [](char c) {
+      return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    };
+    return fold(x) == fold(y);
+  });
+}
+
+constexpr std::string_view kWhat = "the bytes of a matrix";
+
+// ceil(count * bits / 8)
+std::uint64_t bytes_of_bits(std::uint64_t count, std::uint64_t bits) {
+  return ceil_div(checked_mul(count, bits, kWhat), 8);
+}
+
+}  // namespace
+
+std::span<const WeightType> weight_types() {
+  return kTypes;
+}
+
+const WeightType* find_weight_type(std::string_view name) {
+  for (const WeightType& type : kTypes) {
+    if (same_folded(type.name, name)) return &type;
+    for (std::string_view rest = type.aliases; !rest.empty();) {
+      const auto space = rest.find(' ');
+      if (same_folded(rest.substr(0, space), name)) return &type;
+      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+    }
+  }
+  return nullptr;
+}
+
+std::optional<WeightType> fractional_type(std::string_view name) {
+  for (const std::string_view family : {"exl2", "exl3"}) {
+    if (name.size() <= family.size() || !same_folded(name.substr(0, family.size()), family)) continue;
+    std::string number(name.substr(family.size() + (name[family.size()] == '-' || name[family.size()] == '_' ? 1 : 0)));
+    if (number.ends_with("bpw")) number.resize(number.size() - 3);
+    if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789.") != std::string::npos) return std::nullopt;
+    const double bits = std::strtod(number.c_str(), nullptr);
+    if (!(bits >= 1 && bits <= 16)) return std::nullopt;
+    WeightType type;
+    type.name = family;
+    type.millibits = static_cast<std::uint32_t>(bits * 1000 + 0.5);
+    type.what = "ExLlama, bits a weight on average";
+    return type;
+  }
+  return std::nullopt;
+}
+
+WeightType resolve(const WeightScheme& scheme) {
+  WeightType type;
+  if (const WeightType* row = find_weight_type(scheme.type)) {
+    type = *row;
+  } else {
+    type.what = "as the checkpoint declares";
+    type.name = scheme.type;
+  }
+  if (scheme.millibits > 0) {
+    // A zero point is as wide as the weights where it is packed like them.
+    if (type.zero_bits > 0 && type.zero_bits * 1000 == type.millibits)
+      type.zero_bits = static_cast<std::uint32_t>(ceil_div(scheme.millibits, 1000));
+    type.millibits = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.millibits, 64000));
+  }
+  if (scheme.group_size > 0) {
+    type.group = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.group_size, 1U << 30));
+    if (type.group_bits == 0) type.group_bits = 16;
+  }
+  if (scheme.block_rows > 0 && type.block > 0) type.block = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.block_rows, 1U << 20));
+  if (!scheme.has_zero_points) type.zero_bits = 0;
+  if (!scheme.double_quantized && type.flat_scale_group > 0) {
+    type.flat_bits = 32;
+    type.flat_scale_group = 0;
+  }
+  return type;
+}
+
+Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t columns) {
+  const std::uint64_t elements = checked_mul(rows, columns, kWhat);
+  std::uint64_t bytes = type.millibits % 8000 == 0 ? checked_mul(elements, type.millibits / 8000, kWhat)
+                                                   : ceil_div(checked_mul(elements, type.millibits, kWhat), 8000);
+  const auto add = [&](std::uint64_t more) { bytes = checked_add(bytes, more, kWhat); };
+  if (type.group > 0) {
+    const std::uint64_t groups = checked_mul(rows, ceil_div(columns, type.group), kWhat);
+    add(bytes_of_bits(groups, type.group_bits));
+    add(bytes_of_bits(groups, type.zero_bits));
+  }
+  if (type.flat > 0) {
+    const std::uint64_t scales = ceil_div(elements, type.flat);
+    add(bytes_of_bits(scales, type.flat_bits));
+    if (type.flat_scale_group > 0) add(bytes_of_bits(ceil_div(scales, type.flat_scale_group), 32));
+  }
+  if (type.block > 0)
+    add(bytes_of_bits(checked_mul(ceil_div(rows, type.block), ceil_div(columns, type.block), kWhat), type.block_bits));
+  add(bytes_of_bits(rows, type.row_bits));
+  add(bytes_of_bits(columns, type.column_bits));
+  add(bytes_of_bits(1, type.tensor_bits));
+  return Bytes(bytes);
+}
+
+std::string known_weight_types() {
+  std::string out;
+  for (const WeightType& type : kTypes) out += std::string(out.empty() ? "" : ", ") + std::string(type.name);
+  out += ", exl2-4.25, exl3-3.0";
+  for (const std::string_view name : gguf_mixture_names()) out += ", " + std::string(name);
+  return out;
+}
+
+}  // namespace kvplan

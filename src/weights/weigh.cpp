@@ -1,0 +1,394 @@
+#include "weights/weigh.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "kvplan/error.h"
+#include "weights/gguf_mixture.h"
+#include "weights/rules.h"
+#include "weights/types.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kVocabPadding = 64;  // vLLM and SGLang pad before they cut
+
+bool is_tower(Component component) {
+  return component == Component::kVision || component == Component::kAudio || component == Component::kProjector;
+}
+
+bool counts(const TensorGroup& group, const WeightRequest& request) {
+  if (group.component == Component::kMtp) return request.with_mtp;
+  return request.with_towers || !is_tower(group.component);
+}
+
+WeightType plain_type(Dtype dtype) {
+  WeightType type;
+  type.name = name(dtype);
+  type.scope = Scope::kEverything;
+  const std::uint64_t bytes = plain_bytes(dtype);
+  type.millibits = static_cast<std::uint32_t>(8000 * (bytes == 0 ? 2 : bytes));
+  return type;
+}
+
+// A rank's part of one matrix of the group.
+struct Piece {
+  std::uint64_t rows = 0, columns = 0, copies = 0;
+};
+
+Piece piece_of(const TensorGroup& group, const WeightShare& share) {
+  Piece piece{group.rows, group.columns, group.copies};
+  std::uint64_t ranks = share.tensor_parallel;
+  if (group.is_expert && share.expert_parallel > 1) {
+    piece.copies = ceil_div(group.copies, share.expert_parallel);
+    return piece;
+  }
+  if (group.is_expert && share.expert_tensor_parallel > 0) ranks = share.expert_tensor_parallel;
+  // Fewer heads than ranks: each head is kept several times.
+  if (group.units > 0) ranks = std::min(ranks, group.units);
+  if (ranks <= 1) return piece;
+  switch (group.split) {
+    case Split::kNone: break;
+    case Split::kRows: piece.rows = ceil_div(group.rows, ranks); break;
+    case Split::kColumns: piece.columns = ceil_div(group.columns, ranks); break;
+    case Split::kVocab:
+      piece.rows = ceil_div(round_up(group.rows, kVocabPadding, "the padded vocabulary"), ranks);
+      break;
+  }
+  return piece;
+}
+
+// The layers of a run that a stage holds.
+struct Held {
+  const TensorGroup& group;
+  const WeightShare& share;
+
+  bool holds(std::uint64_t layer) const {
+    return !share.layers || (layer >= share.first_layer && layer - share.first_layer < *share.layers);
+  }
+  std::uint64_t count() const {
+    if (group.place == Place::kFirst) return share.first_stage ? 1 : 0;
+    if (group.place == Place::kLast) {
+      // A tied head is the embedding itself, where both are on one rank.
+      if (group.is_tied) return share.last_stage && !share.first_stage ? 1 : 0;
+      return share.last_stage ? 1 : 0;
+    }
+    if (!share.layers) return group.num_layers();
+    std::uint64_t out = 0;
+    each([&](std::uint64_t) { ++out; });
+    return out;
+  }
+  template <class Visit>
+  void each(Visit&& visit) const {
+    if (group.place != Place::kLayers) {
+      if (count() > 0) visit(std::uint64_t{0});
+      return;
+    }
+    for (const LayerRun& run : group.layers)
+      for (std::uint64_t i = 0; i < run.count; ++i)
+        if (const std::uint64_t layer = run.first + i * run.step; holds(layer)) visit(layer);
+  }
+};
+
+std::string with_layer(const std::string& module, std::uint64_t layer) {
+  std::string out;
+  out.reserve(module.size() + 8);
+  bool first = true;
+  for (const char c : module) {
+    if (c != '*') {
+      out += c;
+    } else {
+      out += first ? std::to_string(layer) : "0";
+      first = false;
+    }
+  }
+  return out;
+}
+
+// How the tensors of one plan are stored.
+class Storer {
+ public:
+  Storer(const ModelSpec& model, const WeightRequest& request)
+      : model_(model), plain_(plain_type(request.dtype.value_or(model.dtype))) {
+    for (const TensorGroup& group : model.tensors) has_experts_ = has_experts_ || group.is_expert;
+    if (request.type) {
+      what_if(*request.type);
+    } else if (is_declared(model.quantization)) {
+      declared_ = true;
+      name_ = declared_weight_type(model);
+      rules_ = std::make_unique<RuleBook>(model.quantization.rules);
+      head_ = model.quantization.head_scheme ? std::optional(resolve(*model.quantization.head_scheme)) : std::nullopt;
+      if (model.quantization.scheme) type_ = resolve(*model.quantization.scheme);
+      if (model.quantization.expert_scheme) expert_type_ = resolve(*model.quantization.expert_scheme);
+    } else {
+      name_ = std::string(plain_.name);
+      type_ = plain_;
+    }
+  }
+
+  const std::string& name() const { return name_; }
+
+  // Bytes of the group's share, all its layers and copies.
+  Bytes bytes(const TensorGroup& group, const WeightShare& share) const {
+    const Held held{group, share};
+    const Piece piece = piece_of(group, share);
+    Bytes sum;
+    if (mixture_) {
+      held.each([&](std::uint64_t layer) { sum += mixture_->bytes(group, layer, piece.rows, piece.columns) * piece.copies; });
+      return sum;
+    }
+    const auto priced = [&](const WeightType* type) { return one(group, type, piece); };
+    if (declared_ && !rules_->empty() && group.role != TensorRole::kPlain && group.role != TensorRole::kConv) {
+      const bool names_head = group.role == TensorRole::kHead;
+      held.each([&](std::uint64_t layer) {
+        const SchemeRule* rule = rules_->find(with_layer(group.module, layer));
+        if (rule == nullptr) {
+          sum += priced(usual(group));
+        } else if (!rule->scheme) {
+          sum += priced(names_head && head_ ? &*head_ : nullptr);
+        } else {
+          const WeightType own = resolve(*rule->scheme);
+          sum += priced(&own);
+        }
+      });
+      return sum;
+    }
+    return priced(usual(group)) * held.count();
+  }
+
+ private:
+  void what_if(const std::string& asked) {
+    if (is_gguf_mixture(asked)) {
+      mixture_ = std::make_unique<GgufMixture>(asked, model_);
+      name_ = asked;
+      std::transform(name_.begin(), name_.end(), name_.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      return;
+    }
+    if (const WeightType* row = find_weight_type(asked)) {
+      type_ = *row;
+      name_ = row->name;
+      if (row->scope == Scope::kEverything) plain_ = *row;
+      if (row->scope == Scope::kTables) tables_ = true;
+      if (row->scope == Scope::kExperts) experts_only_ = has_experts_;
+      return;
+    }
+    if (auto fraction = fractional_type(asked)) {
+      type_ = *fraction;
+      name_ = asked;
+      head_ = *fraction;
+      head_->millibits = 6000;
+      return;
+    }
+    check_weight_type(asked);
+  }
+
+  // The type of a group that no rule names; null: it stays plain.
+  const WeightType* usual(const TensorGroup& group) const {
+    if (type_ && type_->scope == Scope::kEverything) return nullptr;
+    switch (group.role) {
+      case TensorRole::kPlain:
+      case TensorRole::kConv: return nullptr;
+      case TensorRole::kEmbedding: return tables() && group.module == "model.embed_tokens" && type_ ? &*type_ : nullptr;
+      case TensorRole::kHead: return head_ ? &*head_ : tables() && type_ ? &*type_ : nullptr;
+      case TensorRole::kLinear: break;
+    }
+    if (is_tower(group.component)) return nullptr;
+    if (group.component == Component::kRouter && !tables()) return nullptr;
+    if (group.component == Component::kEmbedding) return nullptr;
+    if (group.is_expert && expert_type_) return &*expert_type_;
+    if (experts_only() && !group.is_expert) return nullptr;
+    return type_ ? &*type_ : nullptr;
+  }
+  bool tables() const { return tables_ || (declared_ && model_.quantization.has_embedding); }
+  bool experts_only() const { return experts_only_ || (declared_ && model_.quantization.experts_only && has_experts_); }
+
+  Bytes one(const TensorGroup& group, const WeightType* type, const Piece& piece) const {
+    if (type == nullptr) {
+      const std::uint64_t element = group.is_float32 ? 4 : plain_.millibits / 8000;
+      return Bytes(piece.rows) * piece.columns * element * piece.copies;
+    }
+    if (declared_ && type->group > 0 && group.columns % type->group != 0 && group.columns >= type->group && !is_tower(group.component))
+      fail("a group of " + std::to_string(type->group) + " weights does not divide the " + std::to_string(group.columns) +
+               " inputs of " + group.module,
+           "correct group_size in the quantization config");
+    return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
+  }
+
+  const ModelSpec& model_;
+  WeightType plain_;
+  std::string name_;
+  std::optional<WeightType> type_, expert_type_, head_;
+  std::unique_ptr<GgufMixture> mixture_;
+  std::unique_ptr<RuleBook> rules_;
+  bool declared_ = false;
+  bool tables_ = false;
+  bool experts_only_ = false;
+  bool has_experts_ = false;
+};
+
+std::string percent(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.2f %%", 100 * ratio);
+  return text;
+}
+
+struct Sum {
+  Bytes bytes, low, high;
+  Elements elements;
+};
+
+void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<Component, Sum>& sums, WeightReport& report) {
+  const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
+  for (const UnknownTensors& part : model.unknown_tensors) {
+    if (is_tower(part.component) && !request.with_towers) continue;
+    Sum& sum = sums[part.component];
+    sum.bytes += Bytes(part.estimate.count()) * element;
+    sum.low += Bytes(part.low.count()) * element;
+    sum.high += Bytes(part.high.count()) * element;
+    report.notes.push_back({NoteLevel::kWarning, "estimated_weights", "the config does not determine " + part.what + ": its weights are an estimate"});
+  }
+}
+
+// The checkpoint's headers know better than any formula. A rank's share is the predicted one.
+void use_stored(const ModelSpec& model, const WeightRequest& request, const std::map<Component, Sum>& predicted,
+                const std::map<Component, Sum>& whole, WeightReport& report) {
+  std::map<Component, Bytes> stored;
+  std::map<Component, std::string> types;
+  Bytes all;
+  for (const StoredTensors& part : model.stored) {
+    if (part.component == Component::kMtp && !request.with_mtp) continue;
+    if (is_tower(part.component) && !request.with_towers) continue;
+    stored[part.component] += part.bytes;
+    all += part.bytes;
+    std::string& text = types[part.component];
+    text += (text.empty() ? "" : " + ") + part.type + " " + std::to_string(part.bytes.count());
+  }
+  Bytes guess;
+  for (const auto& [component, sum] : whole) guess += sum.bytes;
+  if (guess > Bytes(0) && all > Bytes(0)) {
+    const double off = static_cast<double>(guess.count()) / static_cast<double>(all.count()) - 1;
+    report.notes.push_back({NoteLevel::kInfo, "weights_from_headers",
+                            "the weights are those of the checkpoint's headers; the config alone would have said " +
+                                std::to_string(guess.count()) + " bytes (" + percent(off) + ")"});
+  }
+  report.lines.clear();
+  report.total = report.low = report.high = Bytes(0);
+  for (const auto& [component, bytes] : stored) {
+    const auto mine = predicted.find(component);
+    const auto full = whole.find(component);
+    Bytes share = bytes;
+    if (full != whole.end() && full->second.bytes > Bytes(0)) {
+      const std::uint64_t part = mine == predicted.end() ? 0 : mine->second.bytes.count();
+      if (part != full->second.bytes.count())
+        share = Bytes(static_cast<std::uint64_t>(static_cast<long double>(bytes.count()) * static_cast<long double>(part) /
+                                                 static_cast<long double>(full->second.bytes.count()) + 0.5L));
+    }
+    report.lines.push_back({component, std::string(name(component)), share, share, share, types[component], "headers of the checkpoint"});
+    report.total += share;
+  }
+  report.low = report.high = report.total;
+}
+
+}  // namespace
+
+Parameters count_parameters(const ModelSpec& model) {
+  Parameters out;
+  Elements total, active, mtp;
+  for (const TensorGroup& group : model.tensors) {
+    if (group.component == Component::kMtp) {
+      mtp += group.stored();
+      continue;
+    }
+    total += group.stored();
+    active += group.active();
+  }
+  // A tower that the config does not determine is left out; a gap in the decoder leaves no total at all.
+  out.is_known = !model.tensors.empty();
+  for (const UnknownTensors& part : model.unknown_tensors)
+    if (!is_tower(part.component)) out.is_known = false;
+  if (model.tensors.empty() && !model.stored.empty()) {
+    for (const StoredTensors& part : model.stored)
+      if (part.component != Component::kMtp) total += part.elements;
+    active = total;
+    out.is_known = true;
+  }
+  out.total = total.count();
+  out.active = active.count();
+  out.mtp = mtp.count();
+  return out;
+}
+
+void check_weight_type(std::string_view name) {
+  if (find_weight_type(name) == nullptr && !fractional_type(name) && !is_gguf_mixture(name))
+    fail("--weights: \"" + one_line(name, 40) + "\" is no weight type", "known: " + known_weight_types());
+}
+
+std::string declared_weight_type(const ModelSpec& model) {
+  const QuantDeclaration& declared = model.quantization;
+  if (!is_declared(declared)) return std::string(name(model.dtype));
+  if (declared.scheme) return declared.scheme->type;
+  if (declared.expert_scheme) return declared.expert_scheme->type;
+  return declared.dialect;
+}
+
+WeightReport weigh(const ModelSpec& model, const WeightRequest& request) {
+  WeightReport report;
+  const Storer storer(model, request);
+  report.type = storer.name();
+  if (model.tensors.empty() && model.stored.empty()) {
+    report.is_known = false;
+    return report;
+  }
+  std::map<Component, Sum> sums;
+  for (const TensorGroup& group : model.tensors) {
+    if (!counts(group, request)) continue;
+    const Bytes bytes = storer.bytes(group, request.share);
+    if (bytes == Bytes(0)) continue;
+    Sum& sum = sums[group.component];
+    sum.bytes += bytes;
+    sum.low += bytes;
+    sum.high += bytes;
+    const Piece piece = piece_of(group, request.share);
+    sum.elements += Elements(piece.rows) * piece.columns * piece.copies * Held{group, request.share}.count();
+  }
+  add_unknown(model, request, sums, report);
+  if (!model.stored.empty() && !request.type) {
+    std::map<Component, Sum> whole;
+    WeightRequest all = request;
+    all.share = {};
+    for (const TensorGroup& group : model.tensors)
+      if (counts(group, request)) whole[group.component].bytes += storer.bytes(group, all.share);
+    use_stored(model, request, sums, whole, report);
+    return report;
+  }
+  // A dialect that nobody knows may pack its weights to two bits, or not at all.
+  const bool vague = !request.type && is_declared(model.quantization) && !model.quantization.is_known;
+  if (vague)
+    report.notes.push_back({NoteLevel::kWarning, "unknown_quantization",
+                            "the quantization \"" + one_line(model.quantization.dialect, 40) +
+                                "\" is not known: the weights are an estimate, between 2 and 16 bits each"});
+  for (auto& [component, sum] : sums) {
+    if (vague && component != Component::kEmbedding && component != Component::kLmHead && component != Component::kNorms &&
+        component != Component::kRouter) {
+      sum.low = Bytes(sum.elements.count() / 4);
+      sum.high = std::max(sum.bytes, Bytes(sum.elements.count()) * 2);
+    }
+    std::string formula = std::to_string(sum.elements.count()) + " elements";
+    if (sum.elements > Elements(0)) {
+      char bits[48];
+      std::snprintf(bits, sizeof bits, " * %.4g bits", 8 * static_cast<double>(sum.bytes.count()) / static_cast<double>(sum.elements.count()));
+      formula += bits;
+    }
+    report.lines.push_back({component, std::string(name(component)), sum.bytes, sum.low, sum.high, formula, report.type});
+    report.total += sum.bytes;
+    report.low += sum.low;
+    report.high += sum.high;
+  }
+  return report;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,69 @@
+// Parameters and bytes of a model's tensors, of the whole model or of one rank of a layout.
+#ifndef KVPLAN_WEIGHTS_WEIGH_H_
+#define KVPLAN_WEIGHTS_WEIGH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formulas/model.h"
+#include "kvplan/note.h"
+
+namespace kvplan {
+
+struct Parameters {
+  std::uint64_t total = 0;   // unique parameters of the main model; MTP layers are no part of it
+  std::uint64_t active = 0;  // what one token passes through, embedding and head included
+  std::uint64_t mtp = 0;
+  bool is_known = false;  // false: some part is an estimate or missing
+};
+Parameters count_parameters(const ModelSpec& model);
+
+// Where a rank stands.
+struct WeightShare {
+  std::uint64_t tensor_parallel = 1;
+  std::uint64_t expert_parallel = 1;  // ranks that deal out whole experts; 1: tensor parallelism cuts each expert
+  std::uint64_t expert_tensor_parallel = 0;  // ranks that cut each expert; 0: as the rest
+  std::uint64_t first_layer = 0;
+  std::optional<std::uint64_t> layers;  // of the pipeline's stage; absent: all
+  bool first_stage = true;              // holds the embedding
+  bool last_stage = true;               // holds the head
+};
+
+struct WeightRequest {
+  std::optional<std::string> type;  // --weights; absent: as the checkpoint declares
+  std::optional<Dtype> dtype;       // --dtype: of what is not quantized
+  WeightShare share;
+  bool with_mtp = false;
+  bool with_towers = true;  // vision and audio, their projectors
+};
+
+struct WeightLine {
+  Component component = Component::kOther;
+  std::string what;
+  Bytes bytes, low, high;
+  std::string formula;
+  std::string source;
+};
+
+struct WeightReport {
+  bool is_known = true;  // false: nothing can be said of the weights
+  std::string type;      // as reports name it: "bfloat16", "gptq-int4", "q4_k_m", "as stored"
+  std::vector<WeightLine> lines;
+  Bytes total, low, high;
+  std::vector<Note> notes;
+};
+
+// Bytes of one rank. Throws Error(kBadInput) for an unknown type (and lists the known ones).
+WeightReport weigh(const ModelSpec& model, const WeightRequest& request);
+
+// Checks a --weights name without a model. Throws Error(kBadInput).
+void check_weight_type(std::string_view name);
+// The type that a checkpoint declares, as reports name it.
+std::string declared_weight_type(const ModelSpec& model);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_WEIGHTS_WEIGH_H_
