@@ -121,6 +121,8 @@ struct Engine {
   // What users of the engine choose from, widest first: the columns and rows of `compare`, and what `fit` tries.
   std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
+  // The embedding's table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
+  bool embedding_on_host = false;
   // Where releases differ in it; memory_utilization otherwise.
   double (*utilization_of)(const Request& request) = nullptr;
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified

@@ -5,6 +5,7 @@
 
 #include "input/gguf_archs.h"
 #include "input/gguf_reader.h"
+#include "input/gguf_tensors.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -110,6 +111,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   read_layer_count(reader);
   read_sizes(reader);
   arch->read(reader, *arch);
+  read_gguf_tensors(reader);
   if (unknown) {
     std::string message = "the architecture " + model.architecture +
                           " is not known: planned from its plain fields as " + model_attention(model);

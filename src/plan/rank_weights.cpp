@@ -17,6 +17,7 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
   const std::uint64_t flat = checked_mul(request.tensor_parallel, request.data_parallel, "the number of ranks");
   share.expert_tensor_parallel = request.engine == "vllm" ? flat : request.tensor_parallel;
   if (request.expert_parallel) share.expert_parallel = request.engine == "sglang" ? request.tensor_parallel : flat;
+  share.embedding_on_host = engine_of(request).embedding_on_host;
   const std::uint64_t stages = request.pipeline_parallel;
   std::vector<std::uint64_t> sizes{model.layers.size()};
   if (stages > 1)

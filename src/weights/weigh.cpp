@@ -71,10 +71,10 @@ struct Held {
     return !share.layers || (layer >= share.first_layer && layer - share.first_layer < *share.layers);
   }
   std::uint64_t count() const {
-    if (group.place == Place::kFirst) return share.first_stage ? 1 : 0;
+    if (group.place == Place::kFirst) return share.first_stage && !share.embedding_on_host ? 1 : 0;
     if (group.place == Place::kLast) {
       // A tied head is the embedding itself, where both are on one rank.
-      if (group.is_tied) return share.last_stage && !share.first_stage ? 1 : 0;
+      if (group.is_tied) return share.last_stage && (!share.first_stage || share.embedding_on_host) ? 1 : 0;
       return share.last_stage ? 1 : 0;
     }
     if (!share.layers) return group.num_layers();
@@ -117,6 +117,10 @@ class Storer {
     for (const TensorGroup& group : model.tensors) has_experts_ = has_experts_ || group.is_expert;
     if (request.type) {
       what_if(*request.type);
+    } else if (!model.stored_weights.empty()) {
+      name_ = model.stored_weights;
+      as_stored_ = true;
+      type_ = plain_;
     } else if (is_declared(model.quantization)) {
       declared_ = true;
       name_ = declared_weight_type(model);
@@ -137,6 +141,15 @@ class Storer {
     const Held held{group, share};
     const Piece piece = piece_of(group, share);
     Bytes sum;
+    if (as_stored_ && group.stored_bytes > Bytes(0)) {
+      // A cut takes its share of the blocks.
+      const auto cut = static_cast<long double>(piece.rows) * static_cast<long double>(piece.columns) /
+                       (static_cast<long double>(group.rows) * static_cast<long double>(group.columns));
+      const bool whole = piece.rows == group.rows && piece.columns == group.columns;
+      const Bytes mine = whole ? group.stored_bytes
+                               : Bytes(static_cast<std::uint64_t>(cut * static_cast<long double>(group.stored_bytes.count()) + 0.5L));
+      return mine * piece.copies * held.count();
+    }
     if (mixture_) {
       held.each([&](std::uint64_t layer) { sum += mixture_->bytes(group, layer, piece.rows, piece.columns) * piece.copies; });
       return sum;
@@ -225,6 +238,7 @@ class Storer {
   std::unique_ptr<GgufMixture> mixture_;
   std::unique_ptr<RuleBook> rules_;
   bool declared_ = false;
+  bool as_stored_ = false;
   bool tables_ = false;
   bool experts_only_ = false;
   bool has_experts_ = false;
