@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cli/options.h"
+#include "input/file.h"
 #include "kvplan/error.h"
 #include "report/report.h"
 
@@ -164,6 +165,27 @@ int run_diff(const Invocation& call) {
   return static_cast<int>(grew_beyond(diff, call.fail_over) ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
+int run_check_log(const Invocation& call) {
+  if (call.models.size() != 2) {
+    Error error(Exit::kBadInput, "check-log takes a MODEL and a LOG",
+                "give a config.json or a *.gguf, and a start-up log");
+    error.set_source("command line");
+    throw error;
+  }
+  constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20;
+  const ModelSpec model = load_model(call.models[0], call.read);
+  const std::string& path = call.models[1];
+  try {
+    const LogReading reading = read_log(path == "-" ? read_stdin(kMaxLogBytes) : read_file(path, kMaxLogBytes));
+    const LogCheck check = check_log(model, call.request, reading);
+    emit(call, call.format == "json" ? check_log_json(check) : check_log_text(check, report_options(call)));
+    return static_cast<int>(check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
+  } catch (Error& error) {
+    error.set_source(path);
+    throw;
+  }
+}
+
 int run_formulas(const Invocation& call) {
   emit(call, call.format == "markdown" ? kinds_markdown() : kinds_text());
   return 0;
@@ -189,6 +211,7 @@ constexpr std::array kCommands{
     Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare},
     Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit},
     Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff},
+    Command{"check-log", "MODEL LOG", "a start-up log against the plan, line by line", run_check_log},
     Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain},
     Command{"formulas", "", "the kinds of attention", run_formulas},
     Command{"engines", "", "the engines, and what each part rests on", run_engines},

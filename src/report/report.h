@@ -10,6 +10,7 @@
 
 #include "formulas/model.h"
 #include "kvplan/error.h"
+#include "measure/check_log.h"
 #include "plan/answers.h"
 #include "plan/diff.h"
 #include "plan/plan.h"
@@ -78,6 +79,9 @@ std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportO
 std::string diff_text(const PlanDiff& diff, const ReportOptions& options);
 std::string diff_json(const PlanDiff& diff);
 std::string diff_markdown(const PlanDiff& diff);
+
+std::string check_log_text(const LogCheck& check, const ReportOptions& options);
+std::string check_log_json(const LogCheck& check);
 
 // The built-in tables: kinds (also as Markdown, for formulas/README.md), types, engines, cards.
 std::string kinds_text();

@@ -1,0 +1,202 @@
+#include "measure/check_log.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr double kGiB = 1073741824.0;
+constexpr double kMiB = 1048576.0;
+
+// "0.8.3", "0.6.4.post1", "0.9.1.dev287+g89b1388d8" -> "0.8": what the table of engines knows.
+std::string release_of(std::string_view version) {
+  std::string out;
+  int dots = 0;
+  for (const char c : version) {
+    if (c == '.' && ++dots == 2) break;
+    if ((c < '0' || c > '9') && c != '.') break;
+    out += c;
+  }
+  while (!out.empty() && out.back() == '.') out.pop_back();
+  return out;
+}
+
+// The figure of `what` that the plan rests on: the smallest over ranks (engines take the minimum).
+std::optional<double> smallest(const LogReading& reading, std::string_view what) {
+  std::optional<double> out;
+  for (const Observation& seen : reading.observations)
+    if (seen.what == what && (!out || seen.value < *out)) out = seen.value;
+  return out;
+}
+
+bool is_host(std::string_view device) {
+  return device.starts_with("CPU") || device.find("Host") != std::string_view::npos || device.starts_with("AMX") ||
+         device.starts_with("BLAS");
+}
+
+double sum_of(const GpuMemory& gpu, Section part, std::string_view word, bool holds) {
+  double out = 0;
+  for (const LedgerLine& line : gpu.lines)
+    if (line.part == part && (line.what.find(word) != std::string::npos) == holds)
+      out += static_cast<double>(line.bytes.count());
+  return out;
+}
+
+struct Prediction {
+  double bytes_or_count = 0;
+  bool exact = false;
+  std::string reason;
+};
+
+// What the plan says of a line; nothing where it says nothing.
+class Predictor {
+ public:
+  Predictor(const Plan& plan, const Plan& with_card) : plan_(plan), card_(with_card), gpu_(plan.memory.front()) {}
+
+  std::optional<Prediction> of(const Observation& seen) const {
+    const std::string_view what = seen.what;
+    const auto bytes = [](double value, bool exact, std::string reason = "") {
+      return Prediction{value, exact, std::move(reason)};
+    };
+    if (what == "weights" && gpu_.weights && seen.device.empty())
+      return bytes(static_cast<double>(gpu_.weights->count()), false, "as loaded: engines repack some types");
+    if (what == "activation" && gpu_.activation)
+      return bytes(static_cast<double>(gpu_.activation->count()), false, "the peak of the profiling run: an estimate");
+    if (what == "compute_buffer" && gpu_.activation && !is_host(seen.device))
+      return bytes(static_cast<double>(gpu_.activation->count()), false, "an estimate");
+    if (what == "non_torch")
+      return bytes(sum_of(gpu_, Section::kRuntime, "graph", false), false, "context and libraries: an estimate");
+    if (what == "cuda_graphs" || what == "cuda_graphs_estimated")
+      return bytes(sum_of(gpu_, Section::kRuntime, "graph", true), false, "by captured sizes: an estimate");
+    if (what == "kv_budget" && card_.capacity && !card_.request.kv_cache_memory_bytes)
+      return bytes(static_cast<double>(card_.capacity->kv_cache_memory.count()), false,
+                   "what utilization leaves after the estimates above");
+    if (what == "num_blocks" && plan_.capacity && plan_.capacity->num_blocks)
+      return Prediction{static_cast<double>(*plan_.capacity->num_blocks), true, "of the printed KV budget"};
+    if (what == "kv_tokens" && plan_.capacity && plan_.capacity->tokens)
+      return Prediction{static_cast<double>(*plan_.capacity->tokens), true, "of the printed KV budget"};
+    if (what == "max_concurrency" && plan_.capacity)
+      return Prediction{plan_.capacity->max_concurrency, true, "at the printed length"};
+    if (what == "block_size" && plan_.kv_cache.block_size)
+      return Prediction{static_cast<double>(*plan_.kv_cache.block_size), true, ""};
+    if (what == "max_model_len")
+      return Prediction{static_cast<double>(plan_.load.max_model_len.count()), true, "read from the log"};
+    if (what == "kv_total") return bytes(sum_of(gpu_, Section::kKvCache, "state", false), true);
+    if (what == "state_buffer") return bytes(sum_of(gpu_, Section::kKvCache, "state", true), true);
+    return std::nullopt;
+  }
+
+ private:
+  const Plan& plan_;
+  const Plan& card_;
+  const GpuMemory& gpu_;
+};
+
+double in_unit(double value, LogUnit unit) {
+  if (unit == LogUnit::kGiB) return value / kGiB;
+  if (unit == LogUnit::kMiB) return value / kMiB;
+  return value;
+}
+
+// Half of the last digit that the line prints, as a share of it.
+double rounding(const Observation& seen) {
+  if (seen.value == 0) return 1;
+  const double step =
+      seen.unit == LogUnit::kGiB || seen.unit == LogUnit::kMiB || seen.unit == LogUnit::kTimes ? 0.01 : 1;
+  return step / std::fabs(seen.value);
+}
+
+void add_remarks(const LogReading& reading, LogCheck& out) {
+  std::map<std::string_view, std::set<double>> values;
+  for (const Observation& seen : reading.observations)
+    if (seen.device.empty()) values[seen.what].insert(seen.value);
+  const auto several = [&](std::string_view what) { return values.count(what) > 0 && values[what].size() > 1; };
+  if (several("num_blocks") || several("kv_tokens"))
+    out.remarks.push_back("ranks (or two runs in one log) print different capacities: the smallest is what serves");
+  if (out.options.engine == "vllm" && values.count("kv_tokens") > 0 && out.plan.kv_cache.groups.size() > 1)
+    out.remarks.push_back(
+        "\"GPU KV cache size\" of a model with several kinds of layers is no capacity before vLLM 0.21: it is blocks / "
+        "groups * block size; from 0.21 on it is concurrency * length");
+}
+
+}  // namespace
+
+double LogLine::difference() const {
+  if (!predicted || seen.value == 0) return 0;
+  return *predicted / seen.value - 1;
+}
+
+Request request_of_log(const LogReading& reading, const Request& base) {
+  Request out = base;
+  const LogOptions& options = reading.options;
+  if (out.engine == "logical") {
+    if (options.engine.empty()) fail("no line of the log tells which engine wrote it", "name it with --engine");
+    const std::string release = release_of(options.version);
+    find_engine(options.engine, out);
+    if (options.engine == "vllm" && !release.empty()) out.engine_version = release;
+  }
+  if (!out.layout_given && options.tensor_parallel && *options.tensor_parallel <= 4096) {
+    out.tensor_parallel = *options.tensor_parallel;
+    out.layout_given = true;
+  }
+  if (!out.max_model_len && !out.ctx_size && options.max_model_len) out.max_model_len = Tokens(*options.max_model_len);
+  if (base.num_seqs == 1 && options.num_seqs) out.num_seqs = *options.num_seqs;
+  if (!out.batch && options.n_batch) out.batch = options.n_batch;
+  if (!out.ubatch && options.n_ubatch) out.ubatch = options.n_ubatch;
+  if (!out.memory_utilization && options.memory_utilization) out.memory_utilization = options.memory_utilization;
+  if (!out.cache_type_k && !options.cache_type_k.empty()) out.cache_type_k = find_dtype(options.cache_type_k);
+  if (!out.cache_type_v && !options.cache_type_v.empty()) out.cache_type_v = find_dtype(options.cache_type_v);
+  if (!out.cache_type_k && !options.kv_cache_dtype.empty() && options.kv_cache_dtype != "auto")
+    out.cache_type_k = out.cache_type_v = find_dtype(options.kv_cache_dtype);
+  if (!out.dtype && !options.dtype.empty())
+    if (const auto type = find_dtype(options.dtype); type && plain_bytes(*type) >= 2) out.dtype = type;
+  if (options.enforce_eager.value_or(false)) out.enforce_eager = true;
+  if (options.flash_attention && out.flash_attention == FlashAttention::kAuto)
+    out.flash_attention = *options.flash_attention ? FlashAttention::kOn : FlashAttention::kOff;
+  return out;
+}
+
+LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading) {
+  if (reading.observations.empty())
+    fail("no line of the log is one that kvplan knows",
+         "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
+  const Request request = request_of_log(reading, base);
+  LogCheck out{reading.options, {}, {}, 0, {}};
+  // One plan with the card, for what utilization leaves; one with the printed budget, for what it holds.
+  Request with_card = request;
+  if (!with_card.gpu && !with_card.gpu_memory)
+    if (const auto memory = smallest(reading, "gpu_memory"); memory && *memory > 0 && *memory < 1e6)
+      with_card.gpu_memory = Bytes(static_cast<std::uint64_t>(*memory * kGiB));
+  const Plan card = make_plan(model, with_card);
+  Request with_budget = request;
+  if (!with_budget.kv_cache_memory_bytes)
+    if (const auto budget = smallest(reading, "kv_budget"); budget && *budget > 0 && *budget < 1e6)
+      with_budget.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(*budget * kGiB));
+  out.plan = with_budget.kv_cache_memory_bytes ? make_plan(model, with_budget) : card;
+
+  const Predictor predictor(out.plan, card);
+  // A budget printed with two decimals leaves that much play in what it holds.
+  double budget_play = 0;
+  if (const auto budget = smallest(reading, "kv_budget"); budget && *budget > 0) budget_play = 0.005 / *budget;
+  for (const Observation& seen : reading.observations) {
+    LogLine line{seen, std::nullopt, false, ""};
+    if (const auto prediction = predictor.of(seen)) {
+      line.predicted = in_unit(prediction->bytes_or_count, seen.unit);
+      line.exact = prediction->exact;
+      line.reason = prediction->reason;
+      const double play = 0.01 + rounding(seen) + budget_play;
+      if (line.exact && std::fabs(line.difference()) > play) ++out.disagreements;
+    }
+    out.lines.push_back(std::move(line));
+  }
+  add_remarks(reading, out);
+  return out;
+}
+
+}  // namespace kvplan
