@@ -57,7 +57,7 @@ std::vector<std::string_view> nearest_names(std::string_view wanted, std::span<c
     std::size_t far = distance(text, spelling);
     const bool begins =
         text.size() >= 2 && spelling.size() >= 2 && (spelling.starts_with(text) || text.starts_with(spelling));
-    if (begins) far = std::min<std::size_t>(far, 1);
+    if (begins) far = 0;
     scored.push_back({far, candidate.name});
   }
   std::stable_sort(scored.begin(), scored.end(),
