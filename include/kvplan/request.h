@@ -59,6 +59,7 @@ struct Request {
   // The card and the budget.
   std::optional<std::string> gpu;              // name in the catalogue
   std::optional<Bytes> gpu_memory;             // of one card
+  std::string gpu_note;                        // --gpu auto: what was found, for the reader
   std::uint64_t gpu_count = 1;                 // cards at hand
   std::optional<double> memory_utilization;    // share of the card the engine may use
   std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU

@@ -202,7 +202,21 @@ int run_engines(const Invocation& call) {
 }
 
 int run_gpus(const Invocation& call) {
-  emit(call, gpus_text());
+  std::vector<Gpu> cards(gpus().begin(), gpus().end());
+  if (!call.models.empty()) {
+    cards.clear();
+    for (const std::string& name : call.models) {
+      try {
+        cards.push_back(parse_gpu(name, "gpus"));
+      } catch (Error& error) {
+        error.set_source("command line");
+        throw;
+      }
+    }
+  }
+  if (call.format != "json" && call.format != "table")
+    require_form(static_cast<void (*)()>(nullptr), call.format, call.command);
+  emit(call, call.format == "json" ? gpus_json(cards) : gpus_text(cards));
   return 0;
 }
 
@@ -215,7 +229,7 @@ constexpr std::array kCommands{
     Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain},
     Command{"formulas", "", "the kinds of attention", run_formulas},
     Command{"engines", "", "the engines, and what each part rests on", run_engines},
-    Command{"gpus", "", "the catalogue of cards", run_gpus},
+    Command{"gpus", "[NAME...]", "the catalogue of cards", run_gpus},
     Command{"dtypes", "", "the KV types and their true bytes", run_dtypes},
 };
 

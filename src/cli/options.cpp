@@ -8,8 +8,10 @@
 
 #include "cli/sizes.h"
 #include "engines/engine.h"
+#include "input/gpu_file.h"
 #include "kvplan/error.h"
 #include "kvplan/version.h"
+#include "measure/detect.h"
 #include "plan/gpus.h"
 #include "report/report.h"
 
@@ -90,8 +92,16 @@ constexpr std::array kOptions{
     Option{"--enable-expert-parallel", "", kLayout, "experts whole on ranks",
            [](Invocation& c, string_view, string_view) { c.request.expert_parallel = true; }},
 
-    Option{"--gpu", "NAME", kCard, "a card of the catalogue: h100-80gb, rtx-4090 ... (kvplan gpus)",
-           [](Invocation& c, string_view v, string_view) { c.request.gpu = std::string(parse_gpu(v).name); }},
+    // Before --gpu, which looks its name up: options apply in the order of this table.
+    Option{"--gpu-file", "FILE", kCard, "cards of your own, before the catalogue (the form of kvplan gpus --json)",
+           [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
+    Option{"--gpu", "NAME", kCard, "a card: h100-80gb, rtx-4090 ... (kvplan gpus), or auto for those of this machine",
+           [](Invocation& c, string_view v, string_view) {
+             if (is_auto(v))
+               use_cards(detect_cards(), c.request);
+             else
+               c.request.gpu = std::string(parse_gpu(v).name);
+           }},
     Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
            [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
     Option{"--gpu-count", "N", kCard, "cards; without -tp and -pp the best layout is chosen",

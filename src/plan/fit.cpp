@@ -185,11 +185,11 @@ void add_layouts(const ModelSpec& model, const Request& request, Answers& out) {
 void add_cards(const ModelSpec& model, const Request& request, Answers& out) {
   std::vector<const Gpu*> cards;
   for (const Gpu& gpu : gpus()) cards.push_back(&gpu);
-  std::stable_sort(cards.begin(), cards.end(),
-                   [](const Gpu* a, const Gpu* b) { return a->memory_mib < b->memory_mib; });
+  std::stable_sort(cards.begin(), cards.end(), [](const Gpu* a, const Gpu* b) { return a->budget() < b->budget(); });
   constexpr std::size_t kShown = 5;
   for (const std::uint64_t count : {1U, 2U, 4U, 8U, 16U}) {
     for (const Gpu* gpu : cards) {
+      if (count > 1 && gpu->unified) continue;  // a whole machine each
       Request on = request;
       on.gpu = std::string(gpu->name);
       on.gpu_count = count;

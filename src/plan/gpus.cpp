@@ -1,64 +1,136 @@
 #include "plan/gpus.h"
 
-#include <array>
+#include <algorithm>
 #include <cctype>
-#include <string>
 
 #include "kvplan/error.h"
+#include "kvplan/suggest.h"
 
 namespace kvplan {
 
 namespace {
 
-// memory_mib: nvidia-smi's "Memory total" where `reported`.
-constexpr std::array kGpus{
-    Gpu{"rtx-3090", "3090", 24576, true, 936, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"rtx-4090", "4090", 24564, true, 1008, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"rtx-5090", "5090", 32607, true, 1792, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"l4", "l4-24gb", 23034, true, 300, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"l40s", "l40s-48gb", 46068, true, 864, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"a100-40gb", "a100-40g", 40960, true, 1555, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"a100-80gb", "a100 a100-80g", 81920, true, 2039, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"h100-80gb", "h100 h100-sxm", 81559, true, 3350, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"h200-141gb", "h200", 143771, true, 4800, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"b200-180gb", "b200", 183359, true, 8000, "NVIDIA data sheet; nvidia-smi"},
-    Gpu{"mi300x-192gb", "mi300x", 196592, true, 5300, "AMD data sheet; rocm-smi"},
-};
+bool counts(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
 
-std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+// `text` folded equals `folded`, without a copy: a plan looks its card up several times.
+bool folds_to(std::string_view text, std::string_view folded) {
+  std::size_t at = 0;
+  for (const char c : text) {
+    if (!counts(c)) continue;
+    if (at == folded.size() || lower(c) != folded[at]) return false;
+    ++at;
+  }
+  return at == folded.size();
+}
+
+bool answers_to(const Gpu& gpu, std::string_view folded) {
+  if (folds_to(gpu.name, folded)) return true;
+  for (std::string_view rest = gpu.aliases; !rest.empty();) {
+    const auto space = rest.find(' ');
+    if (folds_to(rest.substr(0, space), folded)) return true;
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return false;
+}
+
+// Drivers say "NVIDIA GeForce RTX 4060 Laptop GPU" of a rtx-4060-laptop: without one such word, or "" where none is
+// left.
+std::string_view without_maker(std::string_view folded) {
+  for (const std::string_view word : {"nvidia", "geforce", "amd", "radeon", "instinct", "intel", "apple", "tesla"})
+    if (folded.starts_with(word)) return folded.substr(word.size());
+  if (folded.ends_with("gpu")) return folded.substr(0, folded.size() - 3);
+  return {};
+}
+
+// The cards as they are now. The rows of the user's own point into `own`.
+struct OwnGpu {
+  GpuRecord record;
+  std::string aliases;
+};
+struct Catalogue {
+  std::vector<OwnGpu> own;
+  std::vector<Gpu> rows;
+};
+Catalogue& catalogue() {
+  static Catalogue all;
+  return all;
 }
 
 }  // namespace
 
+std::string folded_name(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (counts(c)) out += lower(c);
+  return out;
+}
+
+std::vector<std::string_view> alias_words(std::string_view aliases) {
+  std::vector<std::string_view> out;
+  for (std::string_view rest = aliases; !rest.empty();) {
+    const auto space = rest.find(' ');
+    out.push_back(rest.substr(0, space));
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return out;
+}
+
 std::span<const Gpu> gpus() {
-  return kGpus;
+  const Catalogue& all = catalogue();
+  return all.rows.empty() ? built_in_gpus() : std::span<const Gpu>(all.rows);
+}
+
+void set_own_gpus(const std::vector<GpuRecord>& cards) {
+  Catalogue& all = catalogue();
+  all.rows.clear();
+  all.own.clear();
+  for (const GpuRecord& card : cards) {
+    std::string aliases;
+    for (const std::string& alias : card.aliases) aliases += (aliases.empty() ? "" : " ") + alias;
+    all.own.push_back({card, std::move(aliases)});
+  }
+  if (all.own.empty()) return;
+  for (const auto& [card, aliases] : all.own)
+    all.rows.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
+                        card.memory >> 20, card.usable >> 20, card.reported, card.unified, card.bandwidth_gb_s,
+                        card.source.empty() ? "own file" : std::string_view(card.source)});
+  for (const Gpu& gpu : built_in_gpus()) {
+    const std::string name = folded_name(gpu.name);
+    const bool replaced =
+        std::any_of(all.own.begin(), all.own.end(), [&](const OwnGpu& own) { return folds_to(own.record.name, name); });
+    if (!replaced) all.rows.push_back(gpu);
+  }
 }
 
 const Gpu* find_gpu(std::string_view text) {
-  const std::string wanted = folded(text);
-  if (wanted.empty()) return nullptr;
-  for (const Gpu& gpu : kGpus) {
-    if (folded(gpu.name) == wanted) return &gpu;
-    for (std::string_view rest = gpu.aliases; !rest.empty();) {
-      const auto space = rest.find(' ');
-      if (folded(rest.substr(0, space)) == wanted) return &gpu;
-      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-    }
-  }
+  const std::string folded = folded_name(text);
+  for (std::string_view wanted = folded; !wanted.empty(); wanted = without_maker(wanted))
+    for (const Gpu& gpu : gpus())
+      if (answers_to(gpu, wanted)) return &gpu;
   return nullptr;
 }
 
-const Gpu& parse_gpu(std::string_view text) {
+const Gpu& parse_gpu(std::string_view text, std::string_view option) {
+  // A request holds a card's own name: found without folding.
+  for (const Gpu& gpu : gpus())
+    if (gpu.name == text) return gpu;
   if (const Gpu* gpu = find_gpu(text)) return *gpu;
-  std::string known;
-  for (const Gpu& gpu : kGpus) known += (known.empty() ? "" : ", ") + std::string(gpu.name);
-  fail("--gpu: there is no card \"" + std::string(text) + "\" in the catalogue",
-       "use --gpu-memory SIZE, or one of " + known);
+  std::vector<Candidate> known;
+  for (const Gpu& gpu : gpus()) {
+    known.push_back({gpu.name, gpu.name});
+    for (const std::string_view alias : alias_words(gpu.aliases)) known.push_back({alias, gpu.name});
+  }
+  std::string nearest;
+  for (const std::string_view name : nearest_names(text, known))
+    nearest += (nearest.empty() ? "" : ", ") + std::string(name);
+  fail(std::string(option) + ": there is no card \"" + one_line(text, 60) + "\" in the catalogue; nearest: " + nearest,
+       "use one of these, --gpu-memory SIZE, or see kvplan gpus");
 }
 
 }  // namespace kvplan

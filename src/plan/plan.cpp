@@ -30,7 +30,7 @@ std::int64_t difference(Bytes a, Bytes b) {
 
 std::optional<Bytes> card_memory(const Request& request) {
   if (request.gpu_memory) return request.gpu_memory;
-  if (request.gpu) return Bytes(parse_gpu(*request.gpu).memory_mib << 20);
+  if (request.gpu) return parse_gpu(*request.gpu).budget();
   return std::nullopt;
 }
 
@@ -203,6 +203,7 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   fill_capacity(engine, *layout, plan);
   judge(engine, plan);
 
+  if (!request.gpu_note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.gpu_note});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",
                           std::to_string(plan.load.max_model_len.count()) +

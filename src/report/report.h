@@ -13,6 +13,7 @@
 #include "measure/check_log.h"
 #include "plan/answers.h"
 #include "plan/diff.h"
+#include "plan/gpus.h"
 #include "plan/plan.h"
 
 namespace kvplan {
@@ -88,7 +89,8 @@ std::string kinds_text();
 std::string kinds_markdown();
 std::string dtypes_text();
 std::string engines_text();
-std::string gpus_text();
+std::string gpus_text(std::span<const Gpu> cards);
+std::string gpus_json(std::span<const Gpu> cards);
 
 }  // namespace kvplan
 

@@ -1,10 +1,9 @@
-// The built-in tables: kinds, types, engines, cards.
+// The built-in tables: kinds, types, engines. The cards are in gpus.cpp.
 #include <fmt/format.h>
 
 #include "engines/engine.h"
 #include "formulas/kinds.h"
 #include "kvplan/storage.h"
-#include "plan/gpus.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -56,14 +55,6 @@ std::string engines_text() {
     for (const EngineVersion& version : engine.versions)
       rows.push_back({std::string(engine.name), std::string(version.version), std::string(version.note)});
   return columns(rows, 0, "") + "\nThe last release of each engine is the default; ENGINE@RELEASE asks for another.\n";
-}
-
-std::string gpus_text() {
-  std::vector<std::vector<std::string>> rows{{"card", "memory", "bandwidth", "also called"}};
-  for (const Gpu& gpu : gpus())
-    rows.push_back({std::string(gpu.name), fmt::format("{} MiB", grouped(gpu.memory_mib)),
-                    fmt::format("{:.0f} GB/s", gpu.bandwidth_gb_s), std::string(gpu.aliases)});
-  return columns(rows, 0b0110, "");
 }
 
 }  // namespace kvplan

@@ -1,0 +1,60 @@
+// The catalogue of cards, as a table and as JSON.
+#include "plan/gpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "kvplan/version.h"
+#include "report/report.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+std::string mib_as_gib(std::uint64_t mib) {
+  return fmt::format("{:.2f}", static_cast<double>(mib) / 1024);
+}
+
+// Exact figures print bare; the mark says that nobody recorded what the driver reports.
+std::string memory_text(const Gpu& gpu) {
+  return (gpu.reported ? "" : "~") + mib_as_gib(gpu.memory_mib);
+}
+
+}  // namespace
+
+std::string gpus_text(std::span<const Gpu> cards) {
+  std::vector<std::vector<std::string>> rows{{"vendor", "card", "memory GiB", "usable", "GB/s", "also called"}};
+  for (const Gpu& gpu : cards)
+    rows.push_back({std::string(gpu.vendor), std::string(gpu.name), memory_text(gpu),
+                    gpu.usable_mib == 0 ? "-" : mib_as_gib(gpu.usable_mib),
+                    gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-",
+                    gpu.aliases.empty() ? "-" : std::string(gpu.aliases)});
+  return columns(rows, 0b11100, "") +
+         "\nMemory as the driver reports it; ~ nominal, where no report is known. Usable: what a program is given of "
+         "it (CUDA's\ntotal, Metal's working set); engines share out that, or the memory where it is not known.\n";
+}
+
+std::string gpus_json(std::span<const Gpu> cards) {
+  using Json = nlohmann::ordered_json;
+  Json rows = Json::array();
+  for (const Gpu& gpu : cards) {
+    Json aliases = Json::array();
+    for (const std::string_view alias : alias_words(gpu.aliases)) aliases.push_back(alias);
+    rows.push_back({{"vendor", gpu.vendor},
+                    {"name", gpu.name},
+                    {"aliases", std::move(aliases)},
+                    {"memory_bytes", gpu.memory_mib << 20},
+                    {"memory_reported", gpu.reported},
+                    {"usable_bytes", gpu.usable_mib == 0 ? Json(nullptr) : Json(gpu.usable_mib << 20)},
+                    {"bandwidth_gb_s", gpu.bandwidth_gb_s > 0 ? Json(gpu.bandwidth_gb_s) : Json(nullptr)},
+                    {"kind", gpu.unified ? "unified" : "discrete"},
+                    {"source", gpu.source}});
+  }
+  const Json out{{"schema_version", 1}, {"kvplan_version", kVersion}, {"gpus", std::move(rows)}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace kvplan

@@ -1,0 +1,95 @@
+// --gpu auto against a management library of our own (tests/fakes/fake_nvml.cpp) and a made-up sysfs.
+#include "measure/detect.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "kvplan/error.h"
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kMib = 1 << 20;
+
+TEST_CASE("detect: the catalogue brings what a program sees") {
+  Request request;
+  use_cards({{"NVIDIA H100 80GB HBM3", Bytes(81559 * kMib)}, {"NVIDIA H100 80GB HBM3", Bytes(81559 * kMib)}}, request);
+  CHECK(request.gpu == "h100-80gb");
+  CHECK(request.gpu_count == 2);
+  CHECK(request.gpu_note.find("smallest") == std::string::npos);
+}
+
+TEST_CASE("detect: of uneven cards the smallest decides") {
+  Request request;
+  use_cards({{"NVIDIA GeForce RTX 4090", Bytes(24564 * kMib)}, {"NVIDIA GeForce RTX 3060", Bytes(12288 * kMib)}},
+            request);
+  CHECK(request.gpu == "rtx-3060");
+  CHECK(request.gpu_count == 2);
+  CHECK(request.gpu_note.find("the smallest decides") != std::string::npos);
+}
+
+TEST_CASE("detect: a card of another size than its name in the catalogue keeps its own") {
+  Request request;
+  use_cards({{"NVIDIA GeForce RTX 2080 Ti", Bytes(22528 * kMib)}}, request);  // with its memory doubled
+  CHECK_FALSE(request.gpu);
+  CHECK(request.gpu_memory == Bytes(22528 * kMib));
+}
+
+TEST_CASE("detect: unified memory that the driver does not tell comes from the catalogue") {
+  Request request;
+  use_cards({{"NVIDIA GB10", Bytes(0)}}, request);
+  CHECK(request.gpu == "dgx-spark-128gb");
+  CHECK_THROWS_AS(use_cards({{"NVIDIA Something", Bytes(0)}}, request), Error);
+  CHECK_THROWS_AS(use_cards({}, request), Error);
+}
+
+TEST_CASE("detect: AMD's cards in sysfs, without the processor's own graphics") {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const auto card = [&](const std::string& name, const std::string& vram, const std::string& gtt) {
+    fs::create_directories(folder.path() + "/" + name + "/device");
+    std::ofstream(folder.path() + "/" + name + "/device/mem_info_vram_total") << vram << '\n';
+    std::ofstream(folder.path() + "/" + name + "/device/mem_info_gtt_total") << gtt << '\n';
+  };
+  CHECK(detect_amd(folder.path()).empty());
+  CHECK(detect_amd(folder.path() + "/absent").empty());
+  card("card0", "536870912", "33554432000");
+  REQUIRE(detect_amd(folder.path()).size() == 1);
+  CHECK(detect_amd(folder.path())[0].memory == Bytes(33554432000));
+  card("card1", "25753026560", "33554432000");
+  card("renderD128", "25753026560", "33554432000");
+  card("card2", "no number", "1");
+  const auto cards = detect_amd(folder.path());
+  REQUIRE(cards.size() == 1);
+  CHECK(cards[0].memory == Bytes(25753026560));
+}
+
+TEST_CASE("detect: a library that is absent or none is no card") {
+  CHECK(detect_nvidia("/nonexistent/libnvidia-ml.so.1").empty());
+  CHECK(detect_nvidia(std::string(KVPLAN_SOURCE_DIR) + "/CMakeLists.txt").empty());
+}
+
+#ifdef KVPLAN_FAKE_NVML
+TEST_CASE("detect: NVML, card by card") {
+  setenv("KVPLAN_FAKE_CARDS", "NVIDIA GeForce RTX 4090=24564,NVIDIA GB10=0", 1);
+  const auto cards = detect_nvidia(KVPLAN_FAKE_NVML);
+  REQUIRE(cards.size() == 2);
+  CHECK(cards[0].name == "NVIDIA GeForce RTX 4090");
+  CHECK(cards[0].memory == Bytes(24564 * kMib));
+  CHECK(cards[1].memory == Bytes(0));
+  setenv("KVPLAN_NVML", KVPLAN_FAKE_NVML, 1);
+  setenv("KVPLAN_FAKE_CARDS", "NVIDIA GeForce RTX 4090=24564,NVIDIA GeForce RTX 3060=12288", 1);
+  const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "auto", "--json"});
+  CHECK(run.exit <= 1);
+  CHECK(run.out.find("the smallest decides for all") != std::string::npos);
+  unsetenv("KVPLAN_NVML");
+  unsetenv("KVPLAN_FAKE_CARDS");
+}
+#endif
+
+}  // namespace
+}  // namespace kvplan
