@@ -7,7 +7,7 @@
 #include "formulas/model.h"
 #include "input/gguf_model.h"
 #include "kvplan/error.h"
-#include "weights/ggml_types.h"
+#include "kvplan/ggml_types.h"
 
 namespace {
 

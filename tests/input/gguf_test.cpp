@@ -8,8 +8,8 @@
 #include <string>
 
 #include "kvplan/error.h"
+#include "kvplan/ggml_types.h"
 #include "support/gguf_writer.h"
-#include "weights/ggml_types.h"
 
 namespace kvplan {
 namespace {
