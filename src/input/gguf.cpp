@@ -7,8 +7,8 @@
 
 #include "input/file.h"
 #include "kvplan/error.h"
+#include "kvplan/ggml_types.h"
 #include "kvplan/quantity.h"
-#include "weights/ggml_types.h"
 
 namespace kvplan {
 

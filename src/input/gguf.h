@@ -25,7 +25,7 @@ struct GgufTensor {
   std::string_view name;  // into the file's bytes
   std::array<std::uint64_t, 4> dims{1, 1, 1, 1};
   std::uint32_t num_dims = 0;
-  std::uint32_t type = 0;    // weights/ggml_types.h
+  std::uint32_t type = 0;    // kvplan/ggml_types.h
   std::uint64_t offset = 0;  // from the start of the shard's data
   std::uint32_t shard = 0;
 

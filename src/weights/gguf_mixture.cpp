@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kvplan/error.h"
-#include "weights/ggml_types.h"
+#include "kvplan/ggml_types.h"
 
 namespace kvplan {
 
@@ -42,9 +42,8 @@ std::string folded(std::string_view text) {
 const Ftype* find_ftype(std::string_view name) {
   std::string wanted = folded(name);
   // Short names of llama-quantize.
-  for (const auto& [alias, full] : {std::pair<std::string_view, std::string_view>{"q3_k", "q3_k_m"},
-                                    {"q4_k", "q4_k_m"},
-                                    {"q5_k", "q5_k_m"}})
+  for (const auto& [alias, full] :
+       {std::pair<std::string_view, std::string_view>{"q3_k", "q3_k_m"}, {"q4_k", "q4_k_m"}, {"q5_k", "q5_k_m"}})
     if (wanted == alias) wanted = full;
   const auto* row = std::find_if(kFtypes.begin(), kFtypes.end(), [&](const Ftype& f) { return f.name == wanted; });
   return row == kFtypes.end() ? nullptr : row;
@@ -56,7 +55,8 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> words
 
 // The type that replaces one whose blocks do not divide a row.
 std::string_view fallback(std::string_view type) {
-  if (type.starts_with("iq1") || type.starts_with("iq2") || type.starts_with("iq3") || type == "iq4_xs") return "iq4_nl";
+  if (type.starts_with("iq1") || type.starts_with("iq2") || type.starts_with("iq3") || type == "iq4_xs")
+    return "iq4_nl";
   if (one_of(type, {"q2_k", "q3_k", "tq1_0", "tq2_0", "q2_0", "q1_0"})) return "q4_0";
   if (type == "q4_k") return "q5_0";
   if (type == "q5_k") return "q5_1";
@@ -135,11 +135,13 @@ GgufMixture::GgufMixture(std::string_view name, const ModelSpec& model) {
         gqa_ = std::max(gqa_, window->heads.num_heads / window->heads.num_kv_heads);
     }
   // llama.cpp calls every model of 80 Llama layers with grouped heads "70B".
-  is_70b_ = num_layers_ == 80 && gqa_ == 8 && num_experts_ == 0 && (model.family == "plain" || model.family == "windowed" || model.family == "qwen");
+  is_70b_ = num_layers_ == 80 && gqa_ == 8 && num_experts_ == 0 &&
+            (model.family == "plain" || model.family == "windowed" || model.family == "qwen");
 }
 
 std::uint64_t GgufMixture::value_index(std::uint64_t layer) const {
-  return static_cast<std::uint64_t>(std::lower_bound(value_layers_.begin(), value_layers_.end(), layer) - value_layers_.begin());
+  return static_cast<std::uint64_t>(std::lower_bound(value_layers_.begin(), value_layers_.end(), layer) -
+                                    value_layers_.begin());
 }
 
 std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bool is_expert) const {
@@ -177,16 +179,26 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
     std::string_view type = base_;
     const std::uint64_t i = value_index(layer);
     const bool grouped = gqa_ >= 4;
-    if (f == "q2_k") type = grouped ? "q4_k" : "q3_k";
-    else if (f == "q2_k_s" && grouped) type = "q4_k";
-    else if (f == "iq3_xxs") type = grouped ? "q4_k" : "iq3_s";
-    else if ((f == "iq3_xs" || f == "iq3_s") && grouped) type = "q4_k";
-    else if (f == "iq3_m") type = "q4_k";
-    else if (f == "q3_k_m") type = i < 2 ? "q5_k" : "q4_k";
-    else if (f == "q3_k_l") type = "q5_k";
-    else if ((f == "iq4_nl" || f == "iq4_xs") && grouped) type = "q5_k";
-    else if ((f == "q4_k_m" || f == "q5_k_m") && more_bits(i, value_layers_.size())) type = "q6_k";
-    else if (f == "q4_k_s" && i < 4) type = "q5_k";
+    if (f == "q2_k")
+      type = grouped ? "q4_k" : "q3_k";
+    else if (f == "q2_k_s" && grouped)
+      type = "q4_k";
+    else if (f == "iq3_xxs")
+      type = grouped ? "q4_k" : "iq3_s";
+    else if ((f == "iq3_xs" || f == "iq3_s") && grouped)
+      type = "q4_k";
+    else if (f == "iq3_m")
+      type = "q4_k";
+    else if (f == "q3_k_m")
+      type = i < 2 ? "q5_k" : "q4_k";
+    else if (f == "q3_k_l")
+      type = "q5_k";
+    else if ((f == "iq4_nl" || f == "iq4_xs") && grouped)
+      type = "q5_k";
+    else if ((f == "q4_k_m" || f == "q5_k_m") && more_bits(i, value_layers_.size()))
+      type = "q6_k";
+    else if (f == "q4_k_s" && i < 4)
+      type = "q5_k";
     if (is_70b_ && (type == "q3_k" || type == "q4_k")) type = "q5_k";
     if (eight) type = "q8_0";
     return type;
@@ -222,7 +234,8 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
     case Category::kAttnOut:
       if (is_falcon_) return f == "q3_k_l" ? "q4_k" : base_;
       if (eight)
-        return one_of(f, {"q2_k", "iq3_xs", "iq3_xxs", "q3_k_s", "q3_k_m", "iq4_nl", "q4_k_s", "q4_k_m", "iq3_s", "iq3_m", "iq4_xs"})
+        return one_of(f, {"q2_k", "iq3_xs", "iq3_xxs", "q3_k_s", "q3_k_m", "iq4_nl", "q4_k_s", "q4_k_m", "iq3_s",
+                          "iq3_m", "iq4_xs"})
                    ? "q5_k"
                    : base_;
       if (f == "q2_k") return "q3_k";
@@ -231,8 +244,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
       if (f == "q3_k_l") return "q5_k";
       return base_;
     case Category::kGate:
-    case Category::kUp:
-      return f == "iq3_xs" && layer >= n / 8 && layer < 7 * n / 8 ? "iq3_xxs" : base_;
+    case Category::kUp: return f == "iq3_xs" && layer >= n / 8 && layer < 7 * n / 8 ? "iq3_xxs" : base_;
     default: return base_;
   }
 }

@@ -1,4 +1,4 @@
-#include "weights/ggml_types.h"
+#include "kvplan/ggml_types.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
-// The storage types of tensors in a GGUF file: how many elements a block has, and how many bytes it takes.
-#ifndef KVPLAN_WEIGHTS_GGML_TYPES_H_
-#define KVPLAN_WEIGHTS_GGML_TYPES_H_
+// The storage types of tensors in a GGUF file, which the reader checks and the weights are counted with: how many
+// elements a block has, and how many bytes it takes.
+#ifndef KVPLAN_GGML_TYPES_H_
+#define KVPLAN_GGML_TYPES_H_
 
 #include <cstdint>
 #include <optional>
@@ -34,4 +35,4 @@ Bytes tensor_bytes(const GgmlType& type, std::span<const std::uint64_t> dims);
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_WEIGHTS_GGML_TYPES_H_
+#endif  // KVPLAN_GGML_TYPES_H_

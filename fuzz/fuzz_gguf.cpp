@@ -1,0 +1,54 @@
+// The GGUF container and the architectures: any bytes become a model with terms, or an Error; nothing else.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "formulas/model.h"
+#include "input/gguf_model.h"
+#include "kvplan/error.h"
+#include "kvplan/ggml_types.h"
+
+namespace {
+
+// Errors are answers; whatever else is thrown ends the fuzzer.
+template <class Function>
+void answer(const Function& function) {
+  try {
+    function();
+  } catch (const kvplan::Error& error) {
+    const std::string line = error.line();
+    if (line.find('\n') != std::string::npos || !line.starts_with("kvplan: ")) __builtin_trap();
+  }
+}
+
+void count_everything(const kvplan::ModelSpec& model) {
+  kvplan::model_attention(model);
+  for (const kvplan::LayerGroup& group : kvplan::group_layers(model)) {
+    kvplan::index_ranges(group.indices);
+    answer([&] { kvplan::symbols(*group.mixer); });
+    answer([&] { kvplan::macs_per_entry(*group.mixer); });
+    answer([&] {
+      for (const kvplan::Term& term : kvplan::cache_terms(*group.mixer)) answer([&] { term.elements(); });
+    });
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  answer([&] {
+    const kvplan::Gguf file = kvplan::Gguf::parse(std::as_bytes(std::span(data, size)));
+    for (const kvplan::GgufTensor& tensor : file.tensors())
+      if (const auto type = kvplan::find_ggml_type(tensor.type))
+        answer([&] { kvplan::tensor_bytes(*type, tensor.shape()); });
+    for (const std::string_view key : file.keys()) {
+      answer([&] { file.count(key); });
+      answer([&] { file.counts(key); });
+      answer([&] { file.text(key); });
+    }
+    for (const bool assume : {false, true})
+      answer([&] { count_everything(kvplan::read_gguf(file, "fuzz", {assume})); });
+  });
+  return 0;
+}
