@@ -72,6 +72,7 @@ class SpecMaker {
   SpecList make() {
     append_draft_layers();
     survey();
+    check_type();
     choose_mode();
     choose_block();
     for (const LayerCache& cache : caches_) add(cache);
@@ -148,6 +149,15 @@ class SpecMaker {
     return std::any_of(caches_.begin(), caches_.end(), [](const LayerCache& cache) {
       return any_term(cache.compact, [](const Term& term) { return term.name == "ssm state"; });
     });
+  }
+
+  // The latent kernels know 16 bit and FP8; DeepSeek-V4's the packed layout alone, and 16 bit in newer releases.
+  void check_type() const {
+    const Dtype type = input_.types.key;
+    const bool plain = plain_bytes(type) > 0 || type == Dtype::kFp8DsMla;
+    if (plain || !(latent_ || packed_)) return;
+    if (type == Dtype::kNvfp4 && !packed_) return;
+    fail("vLLM keeps no latents in " + std::string(name(type)), "use --kv-cache-dtype fp8, bfloat16 or auto");
   }
 
   void choose_block() {
