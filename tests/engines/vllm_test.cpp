@@ -9,6 +9,7 @@
 
 #include "engines/capacity.h"
 #include "engines/engine.h"
+#include "engines/vllm_memory.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "support/figures.h"
@@ -295,4 +296,46 @@ TEST_CASE("vllm: a model that it lacks is planned logically, and said so") {
   CHECK(plan.kv_cache.reserved == plan.kv_cache.logical);
   CHECK(std::any_of(plan.notes.begin(), plan.notes.end(),
                     [](const Note& note) { return note.code == "engine_lacks_model"; }));
+}
+
+TEST_CASE("vllm: activation peaks and graphs as logs print them, within a fifth") {
+  struct Row {
+    const char *model, *engine;
+    std::uint64_t batch, seqs;
+    double gib;
+  };
+  // vllm#10517: Llama-3.1-8B with prompts of 20,000 and 29,000 tokens; vllm#10511: 8,192 tokens, 256 rows sampled.
+  const Row rows[] = {{"llama-3.1-8b", "vllm@0.6", 20000, 256, 2.07},
+                      {"llama-3.1-8b", "vllm@0.6", 29000, 256, 2.99},
+                      {"llama-3.1-8b", "vllm@0.6", 8192, 256, 1.26}};
+  for (const Row& row : rows) {
+    Request request = asking(row.engine, row.batch);
+    request.max_num_batched_tokens = Tokens(row.batch);
+    request.max_num_seqs = row.seqs;
+    const ModelSpec model = test_model(row.model);
+    const EngineInput input = engine_input(model, request);
+    const auto lines = vllm_overhead({&input, load_of(model, request), 0, Bytes(0), std::nullopt});
+    REQUIRE(!lines.empty());
+    const double gib = static_cast<double>(lines.front().bytes.count()) / static_cast<double>(kGiB);
+    CHECK(gib == doctest::Approx(row.gib).epsilon(0.2));
+    for (const LedgerLine& line : lines) {
+      CHECK(line.low <= line.bytes);
+      CHECK(line.bytes <= line.high);
+    }
+  }
+}
+
+TEST_CASE("vllm: the budget leaves graphs out until 0.20") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const Bytes card(80 * kGiB);
+  const Bytes beside(20 * kGiB);
+  const auto budget = [&](const char* engine, bool eager) {
+    Request request = asking(engine, 8192);
+    request.enforce_eager = eager;
+    return vllm_cache_budget(engine_input(model, request), card, beside);
+  };
+  // 0.9 and 0.92 of 80 GiB.
+  CHECK(budget("vllm@0.20", true) == Bytes(52 * kGiB));
+  CHECK(budget("vllm@0.20", false) > Bytes(52 * kGiB));
+  CHECK(std::abs(static_cast<double>(budget("vllm@0.30", false).count()) - 53.6 * static_cast<double>(kGiB)) < 2);
 }
