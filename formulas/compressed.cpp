@@ -66,7 +66,8 @@ CacheTerms Compressed::terms(Form) const {
 }
 
 std::vector<Symbol> Compressed::symbols() const {
-  std::vector<Symbol> out{{"d", head_dim, "head_dim"},
+  std::vector<Symbol> out{{"H", num_heads, "num_attention_heads"},
+                          {"d", head_dim, "head_dim"},
                           {"d_rope", qk_rope_head_dim, "qk_rope_head_dim"},
                           {"W", window.count(), "sliding_window"},
                           {"m", compress_ratio, "compress_ratios"}};

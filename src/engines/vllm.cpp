@@ -29,8 +29,6 @@
 // types nvfp4, turboquant and per token and head, modes align and all. Not modelled: DeepSeek-V4's speculative caches
 // of its own draft models, ReplaySSM rings, the encoder cache, LoRA, kv_cache_dtype_skip_layers.
 #include <algorithm>
-#include <map>
-#include <numeric>
 
 #include "engines/engine.h"
 #include "engines/parallel.h"
@@ -46,6 +44,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kBlocksOverflow = "the blocks of a request";
+constexpr double kMostTokens = 9e18;  // states do not grow: their "size in tokens" has no end
 
 std::int64_t difference(Bytes a, Bytes b) {
   return static_cast<std::int64_t>(a.count()) - static_cast<std::int64_t>(b.count());
@@ -123,14 +122,15 @@ class VllmLayout : public CacheLayout {
   Capacity capacity(Bytes budget, const Load& load) const override {
     Capacity out;
     out.kv_cache_memory = budget;
-    if (widest_block_ == Bytes(0)) return out;
+    const std::uint64_t each = blocks_of_concurrency(load);
+    if (widest_block_ == Bytes(0) || each == 0) return out;
     const std::uint64_t pool = budget.count() / widest_block_.count();
     const std::uint64_t length = load.max_model_len.count();
     out.num_blocks = pool;
-    const auto printed = static_cast<double>(pool) / static_cast<double>(blocks_of_concurrency(load));
+    const auto printed = static_cast<double>(pool) / static_cast<double>(each);
     if (rules_.tokens_from_concurrency) {
       out.max_concurrency = printed;
-      out.tokens = static_cast<std::uint64_t>(printed * static_cast<double>(length));
+      out.tokens = static_cast<std::uint64_t>(std::min(printed * static_cast<double>(length), kMostTokens));
       return out;
     }
     const std::uint64_t shortest = shortest_block(length);

@@ -21,6 +21,7 @@
 #include "engines/vllm_memory.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engines/vllm_rules.h"
 
@@ -136,6 +137,17 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) out.push_back(graphs(input, rules));
   return out;
+}
+
+Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside) {
+  const VllmRules rules = vllm_rules(input.request);
+  const double share = input.request.memory_utilization.value_or(rules.utilization);
+  const Bytes requested(static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_memory.count()) * share)));
+  if (!rules.graphs_in_budget && !input.request.enforce_eager) {
+    const Bytes captured = graphs(input, rules).bytes;
+    beside = beside > captured ? beside - captured : Bytes(0);
+  }
+  return requested > beside ? requested - beside : Bytes(0);
 }
 
 }  // namespace kvplan

@@ -15,7 +15,7 @@ constexpr std::uint64_t kGroupRatio = 18;       // 1.25 before, 1.5 since (draft
 constexpr std::uint64_t kTokensFromConcurrency = 21;  // #40691, #43308
 constexpr std::uint64_t kGraphsInBudget = 21;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
 constexpr std::uint64_t kUtilization = 21;            // 0.90 before, 0.92 since
-constexpr std::uint64_t kWindowValueWidth = 22;       // SlidingWindowSpec.head_size_v
+constexpr std::uint64_t kWindowValueWidth = 22;       // SlidingWindowSpec.head_size_v; one width in all groups before
 constexpr std::uint64_t kPadAttentionPages = 22;      // AttentionSpec.indexes_kv_by_block_stride
 constexpr std::uint64_t kInFlight = 26;               // #47728: max_in_flight_tokens
 constexpr std::uint64_t kNewestSpecs = 27;  // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
@@ -38,10 +38,11 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
 
 constexpr std::uint64_t kLargeCard = std::uint64_t{70} << 30;
 
-// A card that EngineArgs counts as large: 70 GiB and no A100. Without a card the figures of a large one hold.
+// A card that EngineArgs counts as large: 70 GiB and no A100. A size alone names no card: then, and without one, the
+// figures of a large card hold, so that more memory never means less room.
 bool large_card(const Request& request) {
-  if (!request.gpu_memory) return true;
-  if (request.gpu && request.gpu->find("a100") != std::string::npos) return false;
+  if (!request.gpu || !request.gpu_memory) return true;
+  if (request.gpu->find("a100") != std::string::npos) return false;
   return request.gpu_memory->count() >= kLargeCard;
 }
 

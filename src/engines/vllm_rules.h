@@ -19,7 +19,7 @@ struct VllmRules {
   bool chunked_groups = true;           // chunked local attention too
   bool ceil_concurrency = true;         // concurrency counts whole blocks of a request
   bool tokens_from_concurrency = true;  // "GPU KV cache size" is concurrency * length
-  bool window_value_width = true;       // sliding windows know that V may be narrower than K
+  bool window_value_width = true;       // V may be narrower than K; one width for both before
   bool local_value_width = true;        // chunked and cross attention too
   bool pad_attention_pages = true;      // a page that does not divide the largest is padded
   bool in_flight_batches = true;        // windows are charged every batch in flight

@@ -72,6 +72,7 @@ class SpecMaker {
   SpecList make() {
     append_draft_layers();
     survey();
+    check_type();
     choose_mode();
     choose_block();
     for (const LayerCache& cache : caches_) add(cache);
@@ -148,6 +149,15 @@ class SpecMaker {
     return std::any_of(caches_.begin(), caches_.end(), [](const LayerCache& cache) {
       return any_term(cache.compact, [](const Term& term) { return term.name == "ssm state"; });
     });
+  }
+
+  // The latent kernels know 16 bit and FP8; DeepSeek-V4's the packed layout alone, and 16 bit in newer releases.
+  void check_type() const {
+    const Dtype type = input_.types.key;
+    const bool plain = plain_bytes(type) > 0 || type == Dtype::kFp8DsMla;
+    if (plain || !(latent_ || packed_)) return;
+    if (type == Dtype::kNvfp4 && !packed_) return;
+    fail("vLLM keeps no latents in " + std::string(name(type)), "use --kv-cache-dtype fp8, bfloat16 or auto");
   }
 
   void choose_block() {
@@ -241,12 +251,13 @@ class SpecMaker {
       if (term.growth == Growth::kSourceToken) attention.type = SpecType::kCross;
       if (term.limit.kind == LimitKind::kWindow) attention.type = SpecType::kSliding;
       if (term.limit.kind == LimitKind::kChunk) attention.type = SpecType::kChunked;
-      if (is_windowed(term) && term.limit.kind != LimitKind::kSink) attention.window = term.limit.tokens.count();
+      if (is_windowed(term)) attention.window = term.limit.total().count();
+      // vLLM has no cache that forgets the middle of a sequence.
+      if (term.limit.kind == LimitKind::kSink) attention.promoted = true;
       if (is_value(term)) {
-        // Latents that vLLM expands have values as wide as keys; older specs know one width.
-        const bool one_width =
-            expand || (attention.type == SpecType::kSliding && !rules_.window_value_width) ||
-            ((attention.type == SpecType::kChunked || attention.type == SpecType::kCross) && !rules_.local_value_width);
+        // Latents that vLLM expands have values as wide as keys; older releases know one width.
+        const bool local = attention.type == SpecType::kChunked || attention.type == SpecType::kCross;
+        const bool one_width = expand || !(local ? rules_.local_value_width : rules_.window_value_width);
         if (one_width) term.shape.width = key_width;
         attention.value_width = term.shape.width;
       } else {
@@ -326,7 +337,7 @@ class SpecMaker {
     const std::uint64_t step = std::max(kernel_, block_);
     std::uint64_t tokens = 0;
     if (mode == MambaMode::kAll) {
-      const std::uint64_t unit = std::lcm(chunk, step);
+      const std::uint64_t unit = checked_mul(chunk / std::gcd(chunk, step), step, "the tokens of a block");
       tokens = round_up(ceil_div(state.count(), token), unit, kWhat);
     } else {
       tokens = step * ceil_div(state.count(), checked_mul(step, token, kWhat));

@@ -64,8 +64,7 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
         for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line);
       }
       for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line);
-      const OverheadInput overhead{&input, plan.load, stage,
-                                   gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
+      const OverheadInput overhead{&input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
       for (LedgerLine& line : engine.overhead(overhead)) add_line(gpu, std::move(line));
       plan.memory.push_back(std::move(gpu));
     }
@@ -182,7 +181,19 @@ void judge(const Engine& engine, Plan& plan) {
     verdict.reason = "no GPU, size or limit was given";
 }
 
+// Every GPU has a row of the ledger.
+void check_gpus(const Request& request) {
+  constexpr std::uint64_t kMostGpus = 65536;
+  constexpr std::string_view kWhat = "the number of GPUs";
+  const std::uint64_t gpus =
+      checked_mul(checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat), request.data_parallel, kWhat);
+  if (gpus > kMostGpus)
+    fail("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
+         "use smaller -tp, -pp or -dp");
+}
+
 Plan plan_layout(const ModelSpec& model, const Request& request) {
+  check_gpus(request);
   Plan plan;
   plan.request = request;
   plan.notes = model.notes;

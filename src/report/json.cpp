@@ -159,7 +159,7 @@ Json cache_json(const KvCachePlan& kv) {
     groups.push_back({{"kind", group.kind},
                       {"layers", group.layers},
                       {"block_size", or_null(group.block_size)},
-                      {"page_bytes", group.block_size ? Json(group.page_bytes.count()) : Json(nullptr)}});
+                      {"page_bytes", group.page_bytes > Bytes(0) ? Json(group.page_bytes.count()) : Json(nullptr)}});
   return {{"bytes_per_token", kv.bytes_per_token.count()},
           {"bytes_per_token_in_window", kv.bytes_per_token_in_window.count()},
           {"bytes_per_sequence", kv.bytes_per_sequence.count()},

@@ -1,0 +1,341 @@
+// vLLM's engine against figures that vLLM printed, against the arithmetic of its source, and against an allocator that
+// hands out blocks batch by batch.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "engines/capacity.h"
+#include "engines/engine.h"
+#include "engines/vllm_memory.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+using namespace kvplan;
+
+namespace {
+
+Request asking(const std::string& engine, std::uint64_t tokens) {
+  Request request;
+  find_engine(engine, request);
+  request.max_model_len = Tokens(tokens);
+  return request;
+}
+
+Plan planned(const std::string& model, const Request& request) {
+  const ModelSpec spec = test_model(model);
+  return make_plan(spec, request);
+}
+
+struct Laid {
+  ModelSpec model;
+  std::unique_ptr<CacheLayout> layout;
+  Load load;
+};
+
+Laid laid(const std::string& model, const Request& request) {
+  Laid out{test_model(model), nullptr, {}};
+  std::vector<Note> notes;
+  out.layout = engine_of(request).layout(engine_input(out.model, request), notes);
+  out.load = load_of(out.model, request);
+  return out;
+}
+
+std::string refusal(const std::string& model, const Request& request) {
+  try {
+    (void)planned(model, request);
+  } catch (const Error& error) {
+    CHECK(error.code() == Exit::kBadInput);
+    return error.what();
+  }
+  return {};
+}
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+}  // namespace
+
+TEST_CASE("vllm: capacities as start-up logs print them") {
+  struct Row {
+    const char *model, *engine;
+    std::uint64_t tokens, budget, ranks, context_ranks;
+    const char* kv;
+    bool mtp;
+    std::uint64_t batch, blocks, printed;
+    double concurrency;
+    const char* source;
+  };
+  const Row rows[] = {
+      // 4 GiB of swap space over blocks of 16 tokens: "# CPU blocks".
+      {"llama-3.1-8b", "vllm@0.6", 20000, 4 * kGiB, 1, 1, "", false, 8192, 2048, 32768, 1.638, "vllm#10517"},
+      {"mixtral-8x7b", "vllm@0.6", 32768, 4 * kGiB, 1, 1, "", false, 8192, 2048, 32768, 1.00, "vllm#2621"},
+      {"qwen3.5-27b", "vllm@0.19", 32768, 76402393088, 1, 1, "", false, 8192, 1487, 290864, 33.04, "0.19.0, H200"},
+      {"qwen3.5-27b", "vllm@0.22", 131072, 18522046464, 1, 1, "", true, 8192, 332, 255975, 1.95, "Qwen3.6-27B, MTP 1"},
+      {"gemma-4-26b", "vllm@0.19", 262144, 9617080320, 1, 1, "fp8", false, 16384, 29349, 78256, 2.15, "0.19.1"},
+      {"glm-5.2", "vllm@0.22", 131072, 1810000000, 4, 4, "fp8", true, 8192, 516, 132096, 1.01, "TP 4, DCP 4, MTP 1"},
+      // Arithmetic on the rules, 40 GiB.
+      {"gpt-oss-20b", "vllm@0.22", 131072, 40 * kGiB, 1, 1, "", false, 8192, 109226, 1643116, 12.54, "arithmetic"},
+      {"gpt-oss-20b", "vllm@0.20", 131072, 40 * kGiB, 1, 1, "", false, 8192, 109226, 873808, 12.54, "arithmetic"},
+      {"gemma-4-26b", "vllm@0.22", 131072, 40 * kGiB, 1, 1, "", false, 8192, 65536, 1230473, 9.39, "arithmetic"},
+      {"gemma-4-26b", "vllm@0.20", 131072, 40 * kGiB, 1, 1, "", false, 8192, 65536, 174752, 9.39, "arithmetic"},
+      {"llama-4-scout", "vllm@0.22", 131072, 40 * kGiB, 1, 1, "", false, 8192, 54613, 635496, 4.85, "arithmetic"},
+      {"deepseek-v3", "vllm@0.22", 131072, 40 * kGiB, 8, 1, "", false, 8192, 9549, 611136, 4.66, "arithmetic"},
+      {"deepseek-v3.2", "vllm@0.22", 131072, 40 * kGiB, 8, 1, "", false, 8192, 8568, 548352, 4.18, "arithmetic"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.model);
+    CAPTURE(row.source);
+    Request request = asking(row.engine, row.tokens);
+    request.tensor_parallel = row.ranks;
+    request.decode_context_parallel = row.context_ranks;
+    request.max_num_batched_tokens = Tokens(row.batch);
+    request.mtp = row.mtp;
+    if (*row.kv != '\0') request.cache_type_k = request.cache_type_v = parse_dtype(row.kv, "kv");
+    request.kv_cache_memory_bytes = Bytes(row.budget);
+    const Plan plan = planned(row.model, request);
+    REQUIRE(plan.capacity);
+    CHECK(plan.capacity->num_blocks == row.blocks);
+    CHECK(plan.capacity->tokens == row.printed);
+    CHECK(std::abs(plan.capacity->max_concurrency - row.concurrency) < 0.006);
+  }
+}
+
+TEST_CASE("vllm: bytes of a request, in blocks times the bytes of a block") {
+  struct Row {
+    const char *model, *engine;
+    std::uint64_t tokens, batch, blocks, block_bytes;
+  };
+  const Row rows[] = {
+      // "6.66 GiB KV cache is needed" (vllm#44376): 6,800 blocks of 22 tuples of 37,440 + 8,640 + 1,728 B.
+      {"deepseek-v4-flash", "vllm@0.22", 30000, 16384, 6800, 1051776},
+      {"gpt-oss-20b", "vllm@0.25", 131072, 8192, 8713, 393216},
+      {"gpt-oss-20b", "vllm@0.26", 131072, 8192, 9225, 393216},
+      {"gemma-4-26b", "vllm@0.25", 131072, 8192, 6981, 655360},
+      {"gemma-4-26b", "vllm@0.26", 131072, 8192, 9541, 655360},
+      {"llama-4-scout", "vllm@0.25", 131072, 8192, 11264, 786432},
+      {"llama-4-scout", "vllm@0.26", 131072, 8192, 12800, 786432},
+      // Full KV for all 48 layers while chunked attention had no groups of its own.
+      {"llama-4-scout", "vllm@0.11", 131072, 8192, 8192, 48 * 65536},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.model);
+    CAPTURE(row.engine);
+    Request request = asking(row.engine, row.tokens);
+    request.max_num_batched_tokens = Tokens(row.batch);
+    CHECK(planned(row.model, request).kv_cache.reserved == Bytes(row.blocks * row.block_bytes));
+  }
+}
+
+TEST_CASE("vllm: block sizes as \"Setting attention block size\" prints them, and the kernels' own") {
+  struct Row {
+    const char* model;
+    const char* kv;
+    std::uint64_t ranks, block;
+  };
+  const Row rows[] = {{"qwen3.5-27b", "bfloat16", 1, 784},     {"qwen3.5-27b", "fp8", 1, 1568},
+                      {"kimi-linear-48b", "bfloat16", 4, 512}, {"kimi-linear-48b", "bfloat16", 1, 1920},
+                      {"lfm2-1.2b", "bfloat16", 1, 16},        {"deepseek-v3", "bfloat16", 1, 64},
+                      {"deepseek-v4-flash", "fp8", 1, 256},    {"minimax-m3", "bfloat16", 1, 128},
+                      {"llama-3.1-8b", "bfloat16", 1, 16}};
+  for (const Row& row : rows) {
+    CAPTURE(row.model);
+    Request request = asking("vllm", 8192);
+    request.tensor_parallel = row.ranks;
+    request.cache_type_k = request.cache_type_v = parse_dtype(row.kv, "kv");
+    CHECK(planned(row.model, request).kv_cache.block_size == row.block);
+  }
+  Request mtp = asking("vllm", 8192);
+  mtp.mtp = true;
+  CHECK(planned("qwen3.5-27b", mtp).kv_cache.block_size == 800);  // a conv column more: log of Qwen3.6-27B with MTP
+}
+
+TEST_CASE("vllm: bytes a token of the quantized types, Llama-3.1-8B") {
+  // kv_cache_interface.py and turboquant/config.py: whole layers, then TurboQuant's 4 layers in 16 bit.
+  struct Row {
+    const char* type;
+    std::uint64_t per_token;
+  };
+  const std::uint64_t boundary = 4 * 4096;
+  const Row rows[] = {{"bfloat16", 131072},
+                      {"fp8", 65536},
+                      {"int8", 67584},
+                      {"fp8_per_token_head", 67584},
+                      {"int4", 34816},
+                      {"nvfp4", 36864},
+                      {"turboquant_k8v4", 50176 / 32 * 28 + boundary},
+                      {"turboquant_4bit_nc", 34304 / 32 * 28 + boundary},
+                      {"turboquant_k3v4_nc", 30208 / 32 * 28 + boundary},
+                      {"turboquant_3bit_nc", 26112 / 32 * 28 + boundary}};
+  for (const Row& row : rows) {
+    CAPTURE(row.type);
+    Request request = asking("vllm", 16384);
+    request.cache_type_k = request.cache_type_v = parse_dtype(row.type, "kv");
+    CHECK(planned("llama-3.1-8b", request).kv_cache.reserved == Bytes(row.per_token * 16384));
+  }
+}
+
+TEST_CASE("vllm: a model of several sorts of layers charges what an allocator hands out at worst") {
+  // gpt-oss-20b: 12 full layers and 12 with a window of 128; a block of either group is 12 pages of 32 KiB, 16 tokens.
+  // A request is prefilled in batches; a block is freed once no later token sees it. The first batch may be short
+  // (others share it), so every alignment of the window is tried.
+  constexpr std::uint64_t kBlock = 16, kWindow = 128, kBytes = 12 * 32768;
+  for (const std::uint64_t tokens : {1U, 16U, 100U, 129U, 1000U, 5000U, 20000U}) {
+    for (const std::uint64_t batch : {16U, 100U, 2048U}) {
+      CAPTURE(tokens);
+      CAPTURE(batch);
+      // Each group is charged its own worst moment.
+      std::uint64_t most_full = 0;
+      std::uint64_t most_window = 0;
+      for (std::uint64_t first = 1; first <= std::min<std::uint64_t>(kBlock, batch); ++first) {
+        std::vector<bool> full(tokens / kBlock + 1), window(tokens / kBlock + 1);
+        for (std::uint64_t done = 0; done < tokens;) {
+          const std::uint64_t step = std::min(done == 0 ? first : batch, tokens - done);
+          for (std::uint64_t t = done; t < done + step; ++t) full[t / kBlock] = window[t / kBlock] = true;
+          for (std::uint64_t b = 0; (b + 1) * kBlock + kWindow <= done + 1; ++b) window[b] = false;
+          const auto held = [](const std::vector<bool>& blocks) {
+            return static_cast<std::uint64_t>(std::count(blocks.begin(), blocks.end(), true));
+          };
+          most_full = std::max(most_full, held(full));
+          most_window = std::max(most_window, held(window));
+          done += step;
+        }
+      }
+      const std::uint64_t most = most_full + most_window;
+      Request request = asking("vllm@0.25", tokens);
+      request.max_num_batched_tokens = Tokens(batch);
+      const Laid it = laid("gpt-oss-20b", request);
+      const std::uint64_t charged = it.layout->reserved(it.load).count() / kBytes;
+      CHECK(most <= charged);
+      CHECK(charged <= most + 2);  // the block more of a window; a last batch that is shorter
+    }
+  }
+}
+
+TEST_CASE("vllm: gap and ledger add up on every rank, whatever is asked") {
+  const char* models[] = {
+      "deepseek-v3.2", "deepseek-v4-flash", "falcon-h1-1.5b", "gemma-3n-e4b",       "gemma-4-26b",   "glm-5.2",
+      "gpt-oss-20b",   "kimi-linear-48b",   "lfm2-1.2b",      "llama-3.1-8b",       "llama-4-scout", "mamba-2.8b",
+      "minimax-m3",    "qwen3.5-27b",       "whisper-medium", "nemotron-super-49b", "rwkv7-2.9b"};
+  for (const char* model : models) {
+    for (const char* engine : {"vllm", "vllm@0.22", "vllm@0.11", "vllm@0.6"}) {
+      for (int variant = 0; variant < 6; ++variant) {
+        CAPTURE(model);
+        CAPTURE(engine);
+        CAPTURE(variant);
+        Request request = asking(engine, 5003);
+        request.num_seqs = 3;
+        request.pipeline_parallel = variant == 1 ? 3 : 1;
+        request.tensor_parallel = variant == 2 ? 2 : 1;
+        request.mtp = variant == 3;
+        request.prefix_caching = variant == 4;
+        request.num_speculative_tokens = variant == 5 ? 2 : 0;
+        Laid it;
+        try {
+          it = laid(model, request);
+        } catch (const Error& error) {
+          CHECK(error.code() == Exit::kBadInput);
+          continue;
+        }
+        Bytes fullest;
+        for (const RankCache& rank : it.layout->explain(it.load)) {
+          auto sum = static_cast<std::int64_t>(rank.logical.count());
+          for (const GapLine& line : rank.gap) sum += line.bytes;
+          CHECK(sum == static_cast<std::int64_t>(rank.reserved.count()));
+          Bytes lines;
+          for (const LedgerLine& line : rank.lines) lines += line.bytes;
+          CHECK(lines == rank.reserved);
+          fullest = std::max(fullest, rank.reserved);
+        }
+        CHECK(it.layout->reserved(it.load) == fullest);
+        Bytes before;
+        for (std::uint64_t tokens = 1; tokens < 40000; tokens += 397) {
+          const Bytes now = it.layout->reserved({Tokens(tokens), 1, it.load.source_tokens});
+          CHECK(now >= before);
+          before = now;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("vllm: what it refuses, in its own words") {
+  Request request = asking("vllm", 8192);
+  request.block_size = 24;
+  CHECK(refusal("llama-3.1-8b", request).find("multiple of 16") != std::string::npos);
+  request.block_size = 16;
+  CHECK(refusal("deepseek-v3", request).find("64") != std::string::npos);
+  CHECK(refusal("deepseek-v4-flash", request).find("256") != std::string::npos);
+
+  request = asking("vllm", 8192);
+  request.tensor_parallel = 2;
+  request.decode_context_parallel = 2;
+  CHECK(refusal("gpt-oss-20b", request).find("sliding windows") != std::string::npos);
+  request.tensor_parallel = 8;
+  CHECK(refusal("llama-3.1-8b", request).find("8 heads") != std::string::npos);
+  request.tensor_parallel = 3;
+  request.decode_context_parallel = 1;
+  CHECK(refusal("llama-3.1-8b", request).find("32") != std::string::npos);
+  CHECK(refusal("qwen3.5-27b", request).empty() == false);
+
+  request = asking("vllm", 8192);
+  request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;
+  CHECK(refusal("llama-3.1-8b", request).find("q8_0") != std::string::npos);
+  request.cache_type_k = request.cache_type_v = Dtype::kFp8DsMla;
+  CHECK(refusal("deepseek-v3", request).find("DeepSeek-V3.2") != std::string::npos);
+  request = asking("vllm", 8192);
+  request.hybrid_manager = false;
+  CHECK(refusal("qwen3.5-27b", request).find("states") != std::string::npos);
+  CHECK(refusal("gpt-oss-20b", request).empty());
+}
+
+TEST_CASE("vllm: a model that it lacks is planned logically, and said so") {
+  const Plan plan = planned("rwkv7-2.9b", asking("vllm", 8192));
+  CHECK(plan.kv_cache.reserved == plan.kv_cache.logical);
+  CHECK(std::any_of(plan.notes.begin(), plan.notes.end(),
+                    [](const Note& note) { return note.code == "engine_lacks_model"; }));
+}
+
+TEST_CASE("vllm: activation peaks and graphs as logs print them, within a fifth") {
+  struct Row {
+    const char *model, *engine;
+    std::uint64_t batch, seqs;
+    double gib;
+  };
+  // vllm#10517: Llama-3.1-8B with prompts of 20,000 and 29,000 tokens; vllm#10511: 8,192 tokens, 256 rows sampled.
+  const Row rows[] = {{"llama-3.1-8b", "vllm@0.6", 20000, 256, 2.07},
+                      {"llama-3.1-8b", "vllm@0.6", 29000, 256, 2.99},
+                      {"llama-3.1-8b", "vllm@0.6", 8192, 256, 1.26}};
+  for (const Row& row : rows) {
+    Request request = asking(row.engine, row.batch);
+    request.max_num_batched_tokens = Tokens(row.batch);
+    request.max_num_seqs = row.seqs;
+    const ModelSpec model = test_model(row.model);
+    const EngineInput input = engine_input(model, request);
+    const auto lines = vllm_overhead({&input, load_of(model, request), 0, Bytes(0), std::nullopt});
+    REQUIRE(!lines.empty());
+    const double gib = static_cast<double>(lines.front().bytes.count()) / static_cast<double>(kGiB);
+    CHECK(gib == doctest::Approx(row.gib).epsilon(0.2));
+    for (const LedgerLine& line : lines) {
+      CHECK(line.low <= line.bytes);
+      CHECK(line.bytes <= line.high);
+    }
+  }
+}
+
+TEST_CASE("vllm: the budget leaves graphs out until 0.20") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const Bytes card(80 * kGiB);
+  const Bytes beside(20 * kGiB);
+  const auto budget = [&](const char* engine, bool eager) {
+    Request request = asking(engine, 8192);
+    request.enforce_eager = eager;
+    return vllm_cache_budget(engine_input(model, request), card, beside);
+  };
+  // 0.9 and 0.92 of 80 GiB.
+  CHECK(budget("vllm@0.20", true) == Bytes(52 * kGiB));
+  CHECK(budget("vllm@0.20", false) > Bytes(52 * kGiB));
+  CHECK(std::abs(static_cast<double>(budget("vllm@0.30", false).count()) - 53.6 * static_cast<double>(kGiB)) < 2);
+}
