@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engines/capacity.h"
+#include "engines/llama_cpp_compute.h"
 #include "engines/llama_cpp_models.h"
 #include "kvplan/error.h"
 
@@ -361,7 +362,9 @@ std::vector<RankCache> LlamaCppLayout::explain(const Load& load) const {
 }
 
 std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
-  return explain_device(placement_.gpus, load).lines;
+  std::vector<LedgerLine> out = explain_device(placement_.gpus, load).lines;
+  for (LedgerLine& line : llama_cpp_host_buffers(input_, load)) out.push_back(std::move(line));
+  return out;
 }
 
 Capacity LlamaCppLayout::capacity(Bytes budget, const Load& load) const {
