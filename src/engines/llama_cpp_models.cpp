@@ -92,6 +92,7 @@ constexpr std::string_view kWindowed =
     "mellum muse_glimmer plamo3 laguna lfm2 lfm2_moe lfm2moe spark2_5 maple dots3note dots3_note deepseek4 "
     "deepseek_v4 dflash";
 constexpr std::string_view kExpanded = "minicpm3 plm";
+constexpr std::string_view kEmptyLayers = "deci nemotron_nas";
 constexpr std::string_view kRollback =
     "kimi_k3 qwen35 qwen35moe qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text qwen4exp qwen4_exp deepseek4 "
     "deepseek_v4 nemotron_h nemotron_h_moe lfm2 lfm2_moe lfm2moe bailingmoe3 bailing_moe_v3";
@@ -133,6 +134,10 @@ bool llama_cpp_keeps_windows(const ModelShape& model) {
 
 bool llama_cpp_expands_latents(const ModelShape& model) {
   return has_word(kExpanded, model.model_type);
+}
+
+bool llama_cpp_keeps_empty_layers(const ModelShape& model) {
+  return has_word(kEmptyLayers, model.model_type);
 }
 
 bool llama_cpp_rolls_back(const ModelShape& model) {
