@@ -36,11 +36,13 @@ constexpr std::string_view kWidest = "V padded to the widest layer";
 constexpr std::string_view kRollback = "rows to roll back drafts";
 constexpr std::string_view kMtp = "MTP layers";
 constexpr std::string_view kRows = "quantized rows padded for CUDA";
+constexpr std::string_view kIndexValues = "values beside the index keys";
 constexpr std::string_view kTypes = "types of the cache";
 
 // In the order in which they are told.
-constexpr std::array kReasons{kExpandedReason, kStates,     kIndexType, kTypes,  kCross,    kFullWindows, kReserve,
-                              kStreams,        kFullStates, kPadding,   kWidest, kRollback, kMtp,         kRows};
+constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType, kIndexValues, kTypes,
+                              kCross,          kFullWindows, kReserve,   kStreams,     kFullStates,
+                              kPadding,        kWidest,      kRollback,  kMtp,         kRows};
 
 bool quantized(Dtype type) {
   return info(type).key.block > 1;
@@ -240,6 +242,22 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       rest.shape = {.units = 1, .vectors = 1, .width = kCudaRow - row % kCudaRow, .columns = 0};
       tensor.row_padding = Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kWhat));
     }
+    if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
+    add_tensor(std::move(tensor));
+  }
+}
+
+// The cache of index keys is made like any other, with one head's V that nobody reads.
+void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& terms) {
+  for (const Term& term : terms) {
+    if (term.role != Role::kValue) continue;
+    Tensor tensor = index;
+    Term value = term;
+    value.shape.units = 1;
+    tensor.logical_cell = Bytes(0);
+    tensor.cell = entry_bytes(value, input_.types);
+    tensor.row_padding = Bytes(0);
+    tensor.stored_reason = kIndexValues;
     add_tensor(std::move(tensor));
   }
 }

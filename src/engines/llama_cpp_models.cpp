@@ -93,6 +93,7 @@ constexpr std::string_view kWindowed =
     "deepseek_v4 dflash";
 constexpr std::string_view kExpanded = "minicpm3 plm";
 constexpr std::string_view kEmptyLayers = "deci nemotron_nas";
+constexpr std::string_view kIndexValues = "minimax_m3 minimax_m3_vl minimax_m3_text minimax_m3_sparse";
 constexpr std::string_view kRollback =
     "kimi_k3 qwen35 qwen35moe qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text qwen4exp qwen4_exp deepseek4 "
     "deepseek_v4 nemotron_h nemotron_h_moe lfm2 lfm2_moe lfm2moe bailingmoe3 bailing_moe_v3";
@@ -138,6 +139,10 @@ bool llama_cpp_expands_latents(const ModelShape& model) {
 
 bool llama_cpp_keeps_empty_layers(const ModelShape& model) {
   return has_word(kEmptyLayers, model.model_type);
+}
+
+bool llama_cpp_index_has_values(const ModelShape& model) {
+  return has_word(kIndexValues, model.model_type);
 }
 
 bool llama_cpp_rolls_back(const ModelShape& model) {

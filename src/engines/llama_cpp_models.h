@@ -16,6 +16,8 @@ bool llama_cpp_keeps_windows(const ModelShape& model);
 bool llama_cpp_expands_latents(const ModelShape& model);
 // Attention without keys and values (Nemotron-NAS) counts as a layer of the cache.
 bool llama_cpp_keeps_empty_layers(const ModelShape& model);
+// The cache of index keys has values too.
+bool llama_cpp_index_has_values(const ModelShape& model);
 // Recurrent states have rows to roll back rejected drafts into.
 bool llama_cpp_rolls_back(const ModelShape& model);
 // Copies of the residual stream that a layer works on: hyper-connections, AltUp.
