@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kvplan/experts.h"
 #include "kvplan/note.h"
 #include "kvplan/plan.h"
 #include "kvplan/quantity.h"
@@ -37,7 +38,8 @@ struct ModelShape {
   std::uint64_t num_nextn_layers = 0;
   std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
   std::uint64_t num_heads = 0;  // the most query heads of any layer
-  Tokens max_model_len;         // 0 where the config names none
+  ExpertShape experts;
+  Tokens max_model_len;  // 0 where the config names none
   Tokens source_tokens;
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
@@ -88,7 +90,7 @@ class CacheLayout {
   // What `budget` bytes a GPU hold, as the engine's own log prints it. max_model_len and max_num_seqs are left to
   // find_capacity (capacity.h) unless the engine has a rule of its own.
   virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
-  // What of the cache lies in host memory, beside the GPUs' shares; adds up to its size.
+  // What the engine keeps in host memory of the cache, and buffers beside it.
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engines/capacity.h"
+#include "engines/llama_cpp_compute.h"
 #include "engines/llama_cpp_models.h"
 #include "kvplan/error.h"
 
@@ -35,11 +36,13 @@ constexpr std::string_view kWidest = "V padded to the widest layer";
 constexpr std::string_view kRollback = "rows to roll back drafts";
 constexpr std::string_view kMtp = "MTP layers";
 constexpr std::string_view kRows = "quantized rows padded for CUDA";
+constexpr std::string_view kIndexValues = "values beside the index keys";
 constexpr std::string_view kTypes = "types of the cache";
 
 // In the order in which they are told.
-constexpr std::array kReasons{kExpandedReason, kStates,     kIndexType, kTypes,  kCross,    kFullWindows, kReserve,
-                              kStreams,        kFullStates, kPadding,   kWidest, kRollback, kMtp,         kRows};
+constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType, kIndexValues, kTypes,
+                              kCross,          kFullWindows, kReserve,   kStreams,     kFullStates,
+                              kPadding,        kWidest,      kRollback,  kMtp,         kRows};
 
 bool quantized(Dtype type) {
   return info(type).key.block > 1;
@@ -72,6 +75,21 @@ HeadSizes head_sizes(const CacheTerms& terms) {
   // DeepSeek-V4's entries are value as a whole, an MLA latent without its rope part.
   if (out.value == 0) out.value = latent % 64 == 0 && latent % 512 != 0 ? latent + latent_rope : latent;
   return out;
+}
+
+// Elements of the row that llama.cpp makes of `term` and those that it stores with it (a latent and its rope part), for
+// the last of them; 0 for the others.
+std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
+  std::uint64_t out = 0;
+  const Term* last = &term;
+  for (const Term& other : terms) {
+    if (other.role != term.role || other.growth != term.growth || other.stride != term.stride ||
+        !(other.limit == term.limit))
+      continue;
+    out = checked_add(out, other.elements().count(), kWhat);
+    last = &other;
+  }
+  return last == &term ? out : 0;
 }
 
 bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
@@ -162,6 +180,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
     }
     if (cache.compact.front().growth == Growth::kToken) last_attention = &cache;
   }
+  if (widest_value_ > 0 && llama_cpp_keeps_empty_layers(input_.model)) add_empty_layers();
   if (request.mtp && last_attention != nullptr) {
     for (std::uint64_t i = 0; i < input_.model.num_nextn_layers; ++i) {
       LayerCache cache = *last_attention;
@@ -175,15 +194,13 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
 }
 
 void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra) {
-  const Request& request = input_.request;
   const bool replaced = !reason.empty() && &terms == &cache.compact;
   for (const Term& term : terms) {
     Tensor tensor;
-    tensor.kind = cache.kind;
     tensor.extra = extra;
     tensor.logical = term;
-    const bool on_host = request.no_kv_offload || placement_.on_host(cache.layer);
-    tensor.device = on_host ? placement_.gpus : placement_.gpu_of(cache.layer);
+    tensor.device = device_of(cache.layer);
+    const bool on_host = tensor.device == placement_.gpus;
     if (reason.empty() || replaced) tensor.logical_cell = entry_bytes(term, input_.types);
     tensor.stored_reason = reason.empty() ? kTypes : reason;
     tensor.stored = !replaced && term.growth != Growth::kSourceToken;
@@ -219,13 +236,53 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       widest.shape = {.units = 1, .vectors = 1, .width = widest_value_, .columns = 0};
       tensor.widest = entry_bytes(widest, input_.types) - tensor.cell;
     }
-    if (tensor.stored && quantized(type) && !on_host && elements % kCudaRow != 0) {
+    const std::uint64_t row = row_elements(terms, term);
+    if (tensor.stored && quantized(type) && !on_host && row % kCudaRow != 0) {
       Term rest = kept;
-      rest.shape = {.units = 1, .vectors = 1, .width = kCudaRow - elements % kCudaRow, .columns = 0};
+      rest.shape = {.units = 1, .vectors = 1, .width = kCudaRow - row % kCudaRow, .columns = 0};
       tensor.row_padding = Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kWhat));
     }
+    if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
     add_tensor(std::move(tensor));
   }
+}
+
+// The cache of index keys is made like any other, with one head's V that nobody reads.
+void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& terms) {
+  for (const Term& term : terms) {
+    if (term.role != Role::kValue) continue;
+    Tensor tensor = index;
+    Term value = term;
+    value.shape.units = 1;
+    tensor.logical_cell = Bytes(0);
+    tensor.cell = entry_bytes(value, input_.types);
+    tensor.row_padding = Bytes(0);
+    tensor.stored_reason = kIndexValues;
+    add_tensor(std::move(tensor));
+  }
+}
+
+// Layers without keys and values get a V of the widest layer's width all the same.
+void LlamaCppLayout::add_empty_layers() {
+  std::vector<bool> has_cache(input_.model.num_layers, false);
+  for (const LayerCache& cache : input_.caches)
+    if (!cache.compact.empty() && cache.layer < has_cache.size()) has_cache[cache.layer] = true;
+  Term value{.name = "value", .role = Role::kValue};
+  value.shape.width = widest_value_;
+  for (std::uint64_t layer = 0; layer < has_cache.size(); ++layer) {
+    if (has_cache[layer]) continue;
+    Tensor tensor;
+    tensor.device = device_of(layer);
+    tensor.logical = value;
+    tensor.stored_reason = kTypes;
+    tensor.widest = entry_bytes(value, input_.types);
+    add_tensor(std::move(tensor));
+  }
+}
+
+std::size_t LlamaCppLayout::device_of(std::uint64_t layer) const {
+  const bool on_host = input_.request.no_kv_offload || placement_.on_host(layer);
+  return on_host ? placement_.gpus : placement_.gpu_of(layer);
 }
 
 void LlamaCppLayout::add_tensor(Tensor tensor) {
@@ -361,7 +418,9 @@ std::vector<RankCache> LlamaCppLayout::explain(const Load& load) const {
 }
 
 std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
-  return explain_device(placement_.gpus, load).lines;
+  std::vector<LedgerLine> out = explain_device(placement_.gpus, load).lines;
+  for (LedgerLine& line : llama_cpp_host_buffers(input_, load)) out.push_back(std::move(line));
+  return out;
 }
 
 Capacity LlamaCppLayout::capacity(Bytes budget, const Load& load) const {

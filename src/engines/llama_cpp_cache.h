@@ -67,7 +67,6 @@ class LlamaCppLayout : public CacheLayout {
     std::string_view stored_reason;  // why cell differs from logical_cell
     bool stored = true;              // false: llama.cpp keeps nothing of the term
     bool extra = false;              // no part of the logical plan
-    std::string_view kind;
   };
   // Tensors of one rule on one device.
   struct Buffer {
@@ -82,7 +81,10 @@ class LlamaCppLayout : public CacheLayout {
   };
 
   void add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra);
+  void add_empty_layers();
+  void add_index_values(const Tensor& index, const CacheTerms& terms);
   void add_tensor(Tensor tensor);
+  std::size_t device_of(std::uint64_t layer) const;
   std::uint64_t cells_of(Cells rule, std::uint64_t window, std::uint64_t stride, const LlamaContext& context) const;
   Bytes device_bytes(const Device& device, const LlamaContext& context) const;
   RankCache explain_device(std::size_t device, const Load& load) const;

@@ -9,6 +9,8 @@
 namespace kvplan {
 
 std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in);
+// Buffers in host memory, whatever the layers' places.
+std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan
 

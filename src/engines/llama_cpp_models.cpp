@@ -92,15 +92,19 @@ constexpr std::string_view kWindowed =
     "mellum muse_glimmer plamo3 laguna lfm2 lfm2_moe lfm2moe spark2_5 maple dots3note dots3_note deepseek4 "
     "deepseek_v4 dflash";
 constexpr std::string_view kExpanded = "minicpm3 plm";
+constexpr std::string_view kEmptyLayers = "deci nemotron_nas";
+constexpr std::string_view kIndexValues = "minimax_m3 minimax_m3_vl minimax_m3_text minimax_m3_sparse";
 constexpr std::string_view kRollback =
     "kimi_k3 qwen35 qwen35moe qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text qwen4exp qwen4_exp deepseek4 "
     "deepseek_v4 nemotron_h nemotron_h_moe lfm2 lfm2_moe lfm2moe bailingmoe3 bailing_moe_v3";
+constexpr std::string_view kFourStreams = "gemma3n gemma3n_text deepseek4 deepseek_v4";
 constexpr std::string_view kNoFlashAttention = "grok grok_1 grok1 grok_2";
 
+// Case folded, without the characters in which spellings differ.
 std::string folded(std::string_view text) {
   std::string out;
   for (const char c : text)
-    out += c == '-' || c == '.' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '-' && c != '.' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 
@@ -108,7 +112,7 @@ bool has_word(std::string_view words, std::string_view text) {
   const std::string word = folded(text);
   while (!words.empty()) {
     const auto space = words.find(' ');
-    if (words.substr(0, space) == word) return true;
+    if (folded(words.substr(0, space)) == word) return true;
     if (space == std::string_view::npos) return false;
     words.remove_prefix(space + 1);
   }
@@ -119,7 +123,8 @@ bool has_word(std::string_view words, std::string_view text) {
 
 bool llama_cpp_runs(const ModelShape& model) {
   if (model.format == "gguf") return has_word(kGgufNames, model.model_type) || has_word(kGgufNames, model.architecture);
-  return model.architecture.empty() || has_word(kClasses, model.architecture);
+  // A class may have several names; its model_type then tells.
+  return model.architecture.empty() || has_word(kClasses, model.architecture) || has_word(kGgufNames, model.model_type);
 }
 
 bool llama_cpp_keeps_windows(const ModelShape& model) {
@@ -132,8 +137,20 @@ bool llama_cpp_expands_latents(const ModelShape& model) {
   return has_word(kExpanded, model.model_type);
 }
 
+bool llama_cpp_keeps_empty_layers(const ModelShape& model) {
+  return has_word(kEmptyLayers, model.model_type);
+}
+
+bool llama_cpp_index_has_values(const ModelShape& model) {
+  return has_word(kIndexValues, model.model_type);
+}
+
 bool llama_cpp_rolls_back(const ModelShape& model) {
   return has_word(kRollback, model.model_type);
+}
+
+std::uint64_t llama_cpp_residual_streams(const ModelShape& model) {
+  return has_word(kFourStreams, model.model_type) ? 4 : 1;
 }
 
 bool llama_cpp_forbids_flash_attention(const ModelShape& model) {

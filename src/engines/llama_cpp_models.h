@@ -1,5 +1,5 @@
-// What llama.cpp knows of each architecture: tables of names, compared case folded with "-" and "." as "_", so that a
-// config's model_type and a GGUF's general.architecture find the same row.
+// What llama.cpp knows of each architecture: tables of names, compared case folded and without "-", "." and "_", so
+// that a config's model_type and a GGUF's general.architecture find the same row.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_MODELS_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_MODELS_H_
 
@@ -14,8 +14,14 @@ bool llama_cpp_runs(const ModelShape& model);
 bool llama_cpp_keeps_windows(const ModelShape& model);
 // Latent attention is stored as full keys and values.
 bool llama_cpp_expands_latents(const ModelShape& model);
+// Attention without keys and values (Nemotron-NAS) counts as a layer of the cache.
+bool llama_cpp_keeps_empty_layers(const ModelShape& model);
+// The cache of index keys has values too.
+bool llama_cpp_index_has_values(const ModelShape& model);
 // Recurrent states have rows to roll back rejected drafts into.
 bool llama_cpp_rolls_back(const ModelShape& model);
+// Copies of the residual stream that a layer works on: hyper-connections, AltUp.
+std::uint64_t llama_cpp_residual_streams(const ModelShape& model);
 // Flash attention is refused for the architecture.
 bool llama_cpp_forbids_flash_attention(const ModelShape& model);
 

@@ -60,11 +60,34 @@ void read_layer_count(GgufReader& reader) {
   reader.set_layers(blocks, nextn);
 }
 
+// A number for all layers, or the largest of one for each.
+std::uint64_t largest(const GgufReader& reader, std::string_view key) {
+  if (!reader.is_array(key)) return reader.value_or(key, 0);
+  const std::vector<std::uint64_t> values = reader.array(key).value_or(std::vector<std::uint64_t>());
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+// llama.cpp's rule: experts are as wide as the MLP where no key says otherwise.
+ExpertShape read_experts(const GgufReader& reader, std::uint64_t feed_forward) {
+  ExpertShape out;
+  out.count = reader.value_or("expert_count", 0);
+  if (out.count == 0) return {};
+  out.used = largest(reader, "expert_used_count");
+  out.width = largest(reader, "expert_feed_forward_length");
+  if (out.width == 0) out.width = feed_forward;
+  out.dense_layers = reader.value_or("leading_dense_block_count", 0);
+  // Llama 4: every step-th layer has experts.
+  if (const std::uint64_t step = reader.value_or("interleave_moe_layer_step", 0); step > 1)
+    out.dense_layers = reader.num_layers() - reader.num_layers() / step;
+  return out;
+}
+
 void read_sizes(GgufReader& reader) {
   ModelSpec& model = reader.model();
   model.max_model_len = Tokens(reader.value_or("context_length", 0));
   model.hidden_size = reader.positive("embedding_length");
-  if (!reader.is_array("feed_forward_length")) model.intermediate_size = reader.value_or("feed_forward_length", 0);
+  model.intermediate_size = largest(reader, "feed_forward_length");
+  model.experts = read_experts(reader, model.intermediate_size);
   if (const auto size = reader.find("vocab_size")) {
     model.vocab_size = *size;
   } else if (const auto tokens = reader.file().length("tokenizer.ggml.tokens")) {

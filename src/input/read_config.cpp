@@ -241,6 +241,21 @@ std::string class_of(std::string type) {
   return type;
 }
 
+// Experts are as wide as the dense MLP where the config has no width of their own.
+ExpertShape read_experts(const Config& text, std::uint64_t intermediate_size) {
+  const auto number = [&text](std::string_view key) -> std::uint64_t {
+    return text.is_list(key) || text.is_object(key) ? 0 : text.count_or(key, 0);
+  };
+  ExpertShape out;
+  out.count = number("num_experts");
+  if (out.count < 2) return {};
+  out.used = number("num_experts_per_tok");
+  out.width = number("moe_intermediate_size");
+  if (out.width == 0) out.width = intermediate_size;
+  out.dense_layers = number("first_k_dense_replace");
+  return out;
+}
+
 // Keys that speak of a cache. One that nobody read is a warning, and a reason to refuse an unknown architecture.
 bool cache_like(std::string_view key) {
   static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
@@ -367,6 +382,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   model.hidden_size = text.count_or("hidden_size", 0);
   model.vocab_size = text.count_or("vocab_size", 0);
   if (!text.is_list("intermediate_size")) model.intermediate_size = text.count_or("intermediate_size", 0);
+  model.experts = read_experts(text, model.intermediate_size);
   if (const auto layers = text.find_count("num_hidden_layers")) check_layers(*layers, "num_hidden_layers");
   model.num_nextn_layers = text.count_or("num_nextn_predict_layers", 0);
   name_sides(root, model);

@@ -243,6 +243,7 @@ EngineInput engine_input(const ModelSpec& model, const Request& request) {
   shape.vocab_size = model.vocab_size;
   shape.intermediate_size = model.intermediate_size;
   shape.num_heads = most_heads(model);
+  shape.experts = model.experts;
   shape.max_model_len = model.max_model_len;
   shape.source_tokens = model.source_tokens;
   shape.dtype = model.dtype;
