@@ -38,6 +38,7 @@ struct Request {
   std::uint64_t data_parallel = 1;
   std::uint64_t decode_context_parallel = 1;
   bool expert_parallel = false;
+  bool dp_attention = false;  // SGLang: the data parallel ranks are among the tensor parallel ones
   bool layout_given = false;  // -tp or -pp was named: --gpu-count then is no search
   std::optional<std::uint64_t> block_size;
 

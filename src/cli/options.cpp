@@ -89,6 +89,8 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.decode_context_parallel = parse_count(v, n); }},
     Option{"--enable-expert-parallel", "", kLayout, "experts whole on ranks",
            [](Invocation& c, string_view, string_view) { c.request.expert_parallel = true; }},
+    Option{"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
+           [](Invocation& c, string_view, string_view) { c.request.dp_attention = true; }},
 
     Option{"--gpu", "NAME", kCard, "a card of the catalogue: h100-80gb, rtx-4090 ... (kvplan gpus)",
            [](Invocation& c, string_view v, string_view) { c.request.gpu = std::string(parse_gpu(v).name); }},
