@@ -158,6 +158,9 @@ Engine vllm_engine();
 Engine llama_cpp_engine();
 Engine sglang_engine();
 Engine transformers_engine();
+Engine tensorrt_llm_engine();
+Engine mlx_engine();
+Engine mistralrs_engine();
 
 }  // namespace kvplan
 

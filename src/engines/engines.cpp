@@ -10,7 +10,8 @@ namespace {
 
 // To add an engine, add its row.
 const auto& table() {
-  static const std::array kEngines{logical_engine(), vllm_engine(), sglang_engine(), llama_cpp_engine(), transformers_engine()};
+  static const std::array kEngines{logical_engine(),      vllm_engine(),         sglang_engine(), llama_cpp_engine(),
+                                   transformers_engine(), tensorrt_llm_engine(), mlx_engine(),    mistralrs_engine()};
   return kEngines;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engines/term_sum.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -41,6 +42,38 @@ LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::
 
 Bytes logits_bytes(const EngineInput& input, std::uint64_t rows) {
   return Bytes(rows) * input.model.vocab_size * 4;
+}
+
+bool has_states(const EngineInput& input) {
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.role == Role::kState) return true;
+  return false;
+}
+
+bool has_windows(const EngineInput& input) {
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.limit.kind != LimitKind::kNone && term.role != Role::kState) return true;
+  return false;
+}
+
+Note unverified_note(std::string_view engine, std::string_view what) {
+  return {NoteLevel::kWarning, "unverified_cache",
+          "nothing that was checked says how " + std::string(engine) + " keeps " + std::string(what) +
+              ": planned as the architecture needs, with a wider range"};
+}
+
+LedgerLine unverified_line(const OverheadInput& in) {
+  const TermSum sum(in.engine->caches, in.engine->types, in.engine->request.tensor_parallel);
+  const Bytes tenth(sum.bytes(in.load).count() / 10);
+  return {Section::kRuntime,
+          "cache rules not verified for this model",
+          Bytes(0),
+          Bytes(0),
+          tenth,
+          "up to a tenth of the cache",
+          "no log and no source stands behind this part"};
 }
 
 void refuse_types(const CacheTypes& types, std::string_view engine, std::initializer_list<Dtype> known) {

@@ -27,6 +27,15 @@ LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::
 // Logits of `rows` rows in float32.
 Bytes logits_bytes(const EngineInput& input, std::uint64_t rows);
 
+// Whether any layer keeps a state, or stops at a window.
+bool has_states(const EngineInput& input);
+bool has_windows(const EngineInput& input);
+
+// For a model whose cache in this engine nobody has checked: a note, and a line that widens the range by a tenth of
+// the cache.
+Note unverified_note(std::string_view engine, std::string_view what);
+LedgerLine unverified_line(const OverheadInput& in);
+
 // A type that the engine does not have: Error that names those it has.
 void refuse_types(const CacheTypes& types, std::string_view engine, std::initializer_list<Dtype> known);
 

@@ -379,7 +379,7 @@ class SglangLayout : public CacheLayout {
         out.windows = windows_of(out.full);
       }
     }
-    if (states_) out.slots = load.num_seqs;
+    if (states_) out.slots = checked_mul(load.num_seqs, kSlotsPerRequest, "the state slots");
     return out;
   }
 
@@ -462,7 +462,10 @@ class SglangLayout : public CacheLayout {
         reason("KV pool that the window pool's ratio asks for", stage.full * (pools.full - rounded));
       reason("dummy page", (stage.full + (pools.windows > 0 ? stage.windows : Bytes(0))) * page_);
     }
-    if (pools.slots > 0) reason("padding slot of the state pool", stage.slot);
+    if (pools.slots > 0) {
+      reason("padding slot of the state pool", stage.slot);
+      reason("state slots that the radix tree keeps", stage.slot * (pools.slots - load.num_seqs));
+    }
     if (rest != 0)
       rank.gap.push_back({has_windows() ? "window pool: a share of the tokens, not the windows"
                                         : "windows and compressed entries kept whole",

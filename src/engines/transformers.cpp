@@ -64,14 +64,20 @@ Bytes grouped_bytes(const Term& term, std::uint64_t units, std::uint64_t bits) {
   return Bytes(ceil_div(checked_mul(elements, bits, "a cache"), 8)) + Bytes(ceil_div(elements, kQuantGroup)) * 4;
 }
 
-bool has_index(const LayerCache& cache) {
-  return std::any_of(cache.compact.begin(), cache.compact.end(),
-                     [](const Term& term) { return term.storage == Storage::kFp8Scaled; });
+// Sparse MLA: some layer has an indexer, and all are cached expanded.
+bool sparse_latent(const EngineInput& input) {
+  return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [](const Term& term) { return term.storage == Storage::kFp8Scaled; });
+  });
+}
+
+bool expands(const EngineInput& input) {
+  return engine_version(engine_of(input.request), input.request) < kLatentSince || sparse_latent(input);
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
-  const Engine& self = engine_of(input.request);
-  const bool all_expanded = engine_version(self, input.request) < kLatentSince;
+  const bool all_expanded = expands(input);
   const CacheTypes types = input.types;
   CacheTypes plain = types;
   plain.key = plain.value = types.model;
@@ -81,9 +87,9 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   HoldingRules rules;
   rules.source = "transformers cache_utils.py";
   rules.form = [=](const LayerCache& cache) -> const CacheTerms& {
-    return all_expanded || has_index(cache) ? cache.expanded : cache.compact;
+    return all_expanded ? cache.expanded : cache.compact;
   };
-  rules.hold = [=](const LayerCache&, const Term& original, std::uint64_t units) {
+  rules.hold = [=](const LayerCache& cache, const Term& original, std::uint64_t units) {
     Term term = original;
     if (term.storage == Storage::kFp8Scaled) term.storage = Storage::kModel;
     if (no_windows) term.limit = {};
@@ -97,12 +103,19 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     const std::uint64_t columns = term.shape.columns - (term.shape.columns > 0 && !keeps_all_columns ? 1 : 0);
     Holding out = plain_holding(term, entry_bytes(term, plain, units, columns));
     if (term.shape.columns > 0 && keeps_all_columns) out.reason = "convolution states keep every kernel column";
-    if (original.storage == Storage::kFp8Scaled) out.reason = "K and V expanded, index keys in the model's type";
+    if (original.storage == Storage::kFp8Scaled)
+      out.reason = "index keys in the model's type";
+    else if (all_expanded && cache.expanded != cache.compact)
+      out.reason = "K and V expanded";
     if (no_windows) out.reason = "windows keep every token";
     return out;
   };
-  if (all_expanded)
-    notes.push_back({NoteLevel::kInfo, "mla_expanded", "transformers before 5.0 caches K and V of MLA expanded"});
+  const bool latent = std::any_of(input.caches.begin(), input.caches.end(),
+                                  [](const LayerCache& cache) { return cache.expanded != cache.compact; });
+  if (all_expanded && latent)
+    notes.push_back({NoteLevel::kInfo, "mla_expanded",
+                     sparse_latent(input) ? "transformers caches K and V of sparse MLA expanded, not the latent"
+                                          : "transformers before 5.0 caches K and V of MLA expanded, not the latent"});
   return holdings_layout(input, rules);
 }
 
@@ -110,7 +123,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 Bytes largest_tensor(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
-    for (const Term& term : has_index(cache) ? cache.expanded : cache.compact) {
+    for (const Term& term : expands(input) ? cache.expanded : cache.compact) {
       if (term.growth != Growth::kToken || term.role == Role::kState) continue;
       CacheTypes plain = input.types;
       plain.key = plain.value = input.types.model;
