@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kvplan/quantity.h"
 #include "kvplan/storage.h"
@@ -25,6 +26,11 @@ struct Request {
   std::optional<Tokens> encoder_len;             // source tokens of one sequence
   std::optional<Tokens> max_num_batched_tokens;  // prefill chunk
   std::optional<std::uint64_t> batch, ubatch;    // llama.cpp's n_batch, n_ubatch
+
+  // A mix of lengths, beside the load: what slabs, pages and a shared prefix make of it.
+  std::vector<Tokens> seq_lens;
+  std::optional<Tokens> avg_len;        // of each of num_seqs sequences
+  std::optional<Tokens> shared_prefix;  // tokens that all sequences begin with
 
   // Types.
   std::optional<std::string> weights;               // weight type; as the checkpoint declares

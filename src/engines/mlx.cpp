@@ -102,7 +102,9 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 Engine mlx_engine() {
   // 0.75: the share of unified memory that macOS lets a GPU keep wired by default.
-  return {"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
+  Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
+  out.kv_choices = "bfloat16 int8 int4";
+  return out;
 }
 
 }  // namespace kvplan

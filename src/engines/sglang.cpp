@@ -578,6 +578,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, resolve, layout, overhead};
   out.cache_budget = cache_budget;
+  out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   return out;
 }
 

@@ -86,6 +86,7 @@ Engine tensorrt_llm_engine() {
   Engine out{"tensorrt-llm", "trtllm trt-llm", "blocks from the memory that is free", kVersions, 1.0, resolve,
              layout,         overhead};
   out.cache_budget = cache_budget;
+  out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   return out;
 }
 

@@ -186,8 +186,10 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 }  // namespace
 
 Engine transformers_engine() {
-  return {"transformers", "hf",    "generate() of transformers with a DynamicCache", kVersions, 1.0, resolve,
-          layout,         overhead};
+  Engine out{"transformers", "hf",    "generate() of transformers with a DynamicCache", kVersions, 1.0, resolve,
+             layout,         overhead};
+  out.kv_choices = "bfloat16 int8 int4";
+  return out;
 }
 
 }  // namespace kvplan

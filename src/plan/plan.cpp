@@ -8,6 +8,7 @@
 #include "kvplan/error.h"
 #include "plan/gpus.h"
 #include "plan/rank_weights.h"
+#include "plan/mix.h"
 
 namespace kvplan {
 
@@ -220,6 +221,7 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   fill_memory(input, engine, ranks, weights, plan);
   fill_capacity(input, engine, *layout, plan);
   judge(engine, *layout, plan);
+  plan.mix = mix_of(input, *layout, plan.load);
 
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",
