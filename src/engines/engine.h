@@ -136,6 +136,8 @@ struct Engine {
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified
   // makes. Null: --ctx-size is another name of --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
+  // The context where the user names none (never beyond the model's own); null: the model's own maximum.
+  Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
   // What is left for the cache on a GPU. Null: the usable share of the card less weights, activations and runtime.
   Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
 };
@@ -161,6 +163,7 @@ Engine transformers_engine();
 Engine tensorrt_llm_engine();
 Engine mlx_engine();
 Engine mistralrs_engine();
+Engine ollama_engine();
 
 }  // namespace kvplan
 

@@ -10,8 +10,9 @@ namespace {
 
 // To add an engine, add its row.
 const auto& table() {
-  static const std::array kEngines{logical_engine(),      vllm_engine(),         sglang_engine(), llama_cpp_engine(),
-                                   transformers_engine(), tensorrt_llm_engine(), mlx_engine(),    mistralrs_engine()};
+  static const std::array kEngines{logical_engine(),   vllm_engine(),         sglang_engine(),
+                                   llama_cpp_engine(), transformers_engine(), tensorrt_llm_engine(),
+                                   mlx_engine(),       mistralrs_engine(),    ollama_engine()};
   return kEngines;
 }
 

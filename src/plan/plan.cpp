@@ -7,8 +7,8 @@
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 #include "plan/gpus.h"
-#include "plan/rank_weights.h"
 #include "plan/mix.h"
+#include "plan/rank_weights.h"
 
 namespace kvplan {
 
@@ -275,6 +275,9 @@ Load load_of(const ModelSpec& model, const Request& request) {
     load.max_model_len = slot_tokens == nullptr ? *request.ctx_size : slot_tokens(*request.ctx_size, request);
   else
     load.max_model_len = model.max_model_len > Tokens(0) ? model.max_model_len : Tokens(kDefaultContext);
+  if (const auto context = engine_of(request).default_context;
+      context != nullptr && !request.max_model_len && !request.ctx_size)
+    load.max_model_len = std::min(load.max_model_len, context(card_memory(request)));
   load.source_tokens = request.encoder_len.value_or(model.source_tokens);
   return load;
 }

@@ -61,6 +61,22 @@ TEST_CASE("mistral.rs: blocks of 8, 16 or 32 tokens, every layer whole") {
   CHECK_THROWS_AS(make_plan(test_model("llama-3.1-8b"), request), Error);
 }
 
+TEST_CASE("Ollama: llama.cpp with a context by the card, num_ctx for each sequence") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request;
+  find_engine("ollama", request);
+  CHECK(make_plan(model, request).load.max_model_len == Tokens(4096));
+  request.gpu_memory = Bytes(24 * kGibibyte);
+  CHECK(make_plan(model, request).load.max_model_len == Tokens(32768));
+  request.gpu_memory = Bytes(80 * kGibibyte);
+  CHECK(make_plan(model, request).load.max_model_len == Tokens(131072));  // the model's own
+  request.ctx_size = Tokens(8192);
+  request.num_seqs = 2;
+  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(std::uint64_t{2 * 8192} * 131072));
+  request.cache_type_k = Dtype::kQ8_0;
+  CHECK_THROWS_AS(make_plan(model, request), Error);  // one type for K and V
+}
+
 TEST_CASE("Every engine's gap adds up, and its lines are what it reserves") {
   for (const Engine& engine : engines()) {
     for (const std::string name : {"llama-3.1-8b", "gpt-oss-20b", "qwen3.5-27b", "deepseek-v3", "falcon-h1-1.5b"}) {
