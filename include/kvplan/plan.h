@@ -67,6 +67,20 @@ struct Capacity {
   std::uint64_t max_num_seqs = 0;   // the most at the requested length
 };
 
+// A mix of sequence lengths, on all GPUs together (one copy of what tensor parallelism repeats).
+struct MixReport {
+  std::uint64_t sequences = 0;
+  Tokens tokens;  // of all sequences
+  std::uint64_t block_size = 0;
+  bool engine_pages = false;  // the engine's own block size; else the usual 16
+  Bytes needed;               // exactly the tokens that there are
+  Bytes slab;                 // max_model_len for every sequence
+  Bytes pages;                // whole pages
+  Bytes page_table;           // the numbers of the pages
+  Tokens shared_prefix;
+  Bytes shared_saving;  // of the pages, where the prefix is stored once
+};
+
 enum class Verdict { kFits, kDoesNotFit, kUnknown };
 
 struct VerdictReport {

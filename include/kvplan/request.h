@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kvplan/quantity.h"
 #include "kvplan/storage.h"
@@ -26,6 +27,11 @@ struct Request {
   std::optional<Tokens> max_num_batched_tokens;  // prefill chunk
   std::optional<std::uint64_t> batch, ubatch;    // llama.cpp's n_batch, n_ubatch
 
+  // A mix of lengths, beside the load: what slabs, pages and a shared prefix make of it.
+  std::vector<Tokens> seq_lens;
+  std::optional<Tokens> avg_len;        // of each of num_seqs sequences
+  std::optional<Tokens> shared_prefix;  // tokens that all sequences begin with
+
   // Types.
   std::optional<std::string> weights;               // weight type; as the checkpoint declares
   std::optional<Dtype> dtype;                       // compute type
@@ -38,6 +44,7 @@ struct Request {
   std::uint64_t data_parallel = 1;
   std::uint64_t decode_context_parallel = 1;
   bool expert_parallel = false;
+  bool dp_attention = false;  // SGLang: the data parallel ranks are among the tensor parallel ones
   bool layout_given = false;  // -tp or -pp was named: --gpu-count then is no search
   std::optional<std::uint64_t> block_size;
 

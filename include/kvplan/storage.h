@@ -34,6 +34,7 @@ enum class Dtype : std::uint8_t {
   kQ4_1,
   kQ4_0,
   kIq4Nl,
+  kMxfp8,
 };
 
 // How one vector (or, for llama.cpp's block types, one row of all units) becomes bytes:

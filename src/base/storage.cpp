@@ -24,6 +24,7 @@ constexpr PackRule ggml(std::uint64_t bytes) {
   return {32, bytes, 0, true};
 }
 constexpr PackRule kNvfp4Rule{16, 9, 0, false};
+constexpr PackRule kMxfp8Rule{32, 33, 0, false};
 
 constexpr std::array kTypes{
     DtypeInfo{Dtype::kFloat32, "float32", "fp32 f32 float", plain(4), plain(4), false, ""},
@@ -56,6 +57,7 @@ constexpr std::array kTypes{
     DtypeInfo{Dtype::kQ4_1, "q4_1", "", ggml(20), ggml(20), true, "ggml: scale and minimum for every 32"},
     DtypeInfo{Dtype::kQ4_0, "q4_0", "", ggml(18), ggml(18), true, "ggml: a float16 scale for every 32"},
     DtypeInfo{Dtype::kIq4Nl, "iq4_nl", "", ggml(18), ggml(18), true, "ggml: a float16 scale for every 32"},
+    DtypeInfo{Dtype::kMxfp8, "mxfp8", "", kMxfp8Rule, kMxfp8Rule, true, "a scale byte for every 32 elements"},
 };
 
 bool has_word(std::string_view words, std::string_view word) {

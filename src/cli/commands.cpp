@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cli/options.h"
+#include "engines/engine.h"
 #include "input/file.h"
 #include "kvplan/error.h"
 #include "report/report.h"
@@ -76,6 +77,36 @@ std::string without_program(const std::string& line) {
   return line.substr(std::strlen("kvplan: "));
 }
 
+// Plans of the engines that --engine names, for each model.
+int run_engines_of(const Invocation& call, const std::vector<std::string>& sources) {
+  std::vector<FleetEntry> entries;
+  entries.reserve(sources.size() * call.engines.size());  // plans point into their entry's model
+  int worst = 0;
+  for (const std::string& source : sources) {
+    const ModelSpec model = load_model(source, call.read);
+    for (const std::string& engine : call.engines) {
+      FleetEntry& entry = entries.emplace_back();
+      entry.source = sources.size() == 1 ? source : source + " (" + engine + ")";
+      entry.engine = engine;
+      try {
+        Request request = call.request;
+        find_engine(engine, request);
+        entry.model = model;
+        entry.plan = plan_of(*entry.model, request);
+        worst = std::max(worst, exit_of(*entry.plan));
+      } catch (const Error& error) {
+        entry.error = engine + ": " + without_program(error.line());
+        entry.exit = error.code();
+        worst = std::max(worst, static_cast<int>(error.code()));
+      }
+    }
+  }
+  const bool side_by_side = call.format == "table" && sources.size() == 1;
+  emit(call, side_by_side ? engines_table(entries, report_options(call))
+                          : find_format(call.format).fleet(entries, report_options(call)));
+  return worst;
+}
+
 int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
   const auto render = require_form(find_format(call.format).fleet, call.format, "a fleet");
   std::vector<FleetEntry> entries(sources.size());
@@ -106,6 +137,7 @@ int run_plan(const Invocation& call) {
   }
   bool fleet = false;
   const std::vector<std::string> sources = expand_models(call.models, fleet);
+  if (!call.engines.empty()) return run_engines_of(call, sources);
   if (fleet) return run_fleet(call, sources);
   const ModelSpec model = load_model(sources.front(), call.read);
   const Plan plan = plan_of(model, call.request);
@@ -114,8 +146,9 @@ int run_plan(const Invocation& call) {
 }
 
 const std::string& single_model(const Invocation& call) {
-  if (call.models.size() == 1) return call.models.front();
-  Error error(Exit::kBadInput, call.command + " takes one MODEL", "see kvplan --help");
+  if (call.models.size() == 1 && call.engines.empty()) return call.models.front();
+  Error error(Exit::kBadInput, call.command + (call.engines.empty() ? " takes one MODEL" : " takes one --engine"),
+              "see kvplan --help");
   error.set_source("command line");
   throw error;
 }

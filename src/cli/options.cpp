@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 
+#include "cli/engine_options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
 #include "input/gpu_file.h"
@@ -38,9 +39,37 @@ std::optional<Dtype> type_or_auto(string_view value, string_view name) {
   return parse_dtype(value, name);
 }
 
+// The parts of a list, empty ones included.
+std::vector<string_view> split(string_view list, char separator) {
+  std::vector<string_view> out;
+  for (;;) {
+    const auto end = list.find(separator);
+    out.push_back(list.substr(0, end));
+    if (end == string_view::npos) return out;
+    list.remove_prefix(end + 1);
+  }
+}
+
+std::vector<string_view> words(string_view list) {
+  return split(list, ' ');
+}
+
+// "vllm", or several: "vllm,sglang".
+void set_engines(Invocation& call, string_view list) {
+  call.engines.clear();
+  if (list.find(',') == string_view::npos) {
+    find_engine(list, call.request);
+    return;
+  }
+  for (const string_view name : split(list, ',')) {
+    find_engine(name, call.request);
+    call.engines.emplace_back(name);
+  }
+}
+
 constexpr std::array kOptions{
-    Option{"--engine", "E", kLoad, "logical (default), vllm, llama.cpp ...; vllm@0.20 mimics that release",
-           [](Invocation& c, string_view v, string_view) { find_engine(v, c.request); }},
+    Option{"--engine", "E[,E...]", kLoad, "logical (default), vllm, llama.cpp ...; vllm@0.20 mimics that release",
+           [](Invocation& c, string_view v, string_view) { set_engines(c, v); }},
     Option{"--max-model-len --context --context-length", "N", kLoad, "tokens per sequence (32k, 1M)",
            [](Invocation& c, string_view v, string_view n) { c.request.max_model_len = Tokens(parse_count(v, n)); }},
     Option{"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
@@ -55,6 +84,15 @@ constexpr std::array kOptions{
            }},
     Option{"--encoder-len", "N", kLoad, "source tokens for cross attention",
            [](Invocation& c, string_view v, string_view n) { c.request.encoder_len = Tokens(parse_count(v, n)); }},
+    Option{"--seq-lens", "N,N,...", kLoad, "a mix of lengths: waste of slabs and of pages",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.seq_lens.clear();
+             for (const string_view length : split(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
+           }},
+    Option{"--avg-len", "N", kLoad, "the same for --num-seqs sequences of N tokens",
+           [](Invocation& c, string_view v, string_view n) { c.request.avg_len = Tokens(parse_count(v, n)); }},
+    Option{"--shared-prefix", "N", kLoad, "tokens that all of them begin with, stored once",
+           [](Invocation& c, string_view v, string_view n) { c.request.shared_prefix = Tokens(parse_count(v, n)); }},
     Option{"--num-speculative-tokens", "N", kLoad, "speculative decoding",
            [](Invocation& c, string_view v, string_view n) { c.request.num_speculative_tokens = parse_count(v, n); }},
     Option{"--mtp", "", kLoad, "plan the MTP layers too",
@@ -91,6 +129,8 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.decode_context_parallel = parse_count(v, n); }},
     Option{"--enable-expert-parallel", "", kLayout, "experts whole on ranks",
            [](Invocation& c, string_view, string_view) { c.request.expert_parallel = true; }},
+    Option{"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
+           [](Invocation& c, string_view, string_view) { c.request.dp_attention = true; }},
 
     // Before --gpu, which looks its name up: options apply in the order of this table.
     Option{"--gpu-file", "FILE", kCard, "cards of your own, before the catalogue (the form of kvplan gpus --json)",
@@ -187,17 +227,6 @@ constexpr std::array kOptions{
     Option{"--offline", "", kOutput, "never reach for the network", [](Invocation&, string_view, string_view) {}},
 };
 
-// The words of a space-separated list.
-std::vector<string_view> words(string_view list) {
-  std::vector<string_view> out;
-  for (string_view rest = list; !rest.empty();) {
-    const auto space = rest.find(' ');
-    out.push_back(rest.substr(0, space));
-    rest = space == string_view::npos ? string_view() : rest.substr(space + 1);
-  }
-  return out;
-}
-
 bool is_short_word(string_view name) {
   return name.size() > 2 && name[0] == '-' && name[1] != '-';
 }
@@ -233,6 +262,19 @@ bool is_used(const Option& option, const std::vector<std::string>& arguments) {
     }
   }
   return false;
+}
+
+// Every option that was given must belong to an engine that was chosen.
+template <class Given>
+void check_options_of_engines(const Invocation& call, const Given& given) {
+  std::vector<std::string> chosen;
+  for (const std::string& text : call.engines) {
+    Request scratch;
+    chosen.emplace_back(find_engine(text, scratch).name);
+  }
+  if (chosen.empty()) chosen.push_back(call.request.engine);
+  for (std::size_t i = 0; i < kOptions.size(); ++i)
+    if (given(i)) check_engine_option(words(kOptions[i].names).front(), chosen);
 }
 
 // Help of our own: CLI11's layout differs from release to release.
@@ -329,6 +371,7 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
       else
         for (const std::string& value : values[i]) option.apply(call, value, name);
     }
+    check_options_of_engines(call, [&](std::size_t i) { return declared[i] != nullptr && declared[i]->count() > 0; });
   } catch (Error& error) {
     error.set_source("command line");
     throw;

@@ -21,6 +21,7 @@ struct Invocation {
   std::string command = "plan";
   std::vector<std::string> models;  // positional arguments
   Request request;
+  std::vector<std::string> engines;  // where --engine names several: each as "vllm@0.20"
   ReadOptions read;
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output

@@ -92,6 +92,9 @@ class CacheLayout {
   virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
   // What the engine keeps in host memory of the cache, and buffers beside it.
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
+  // Why `budget` bytes a GPU do not hold `load`, with the smallest remedy; empty where they do. For engines whose
+  // rule is more than reserved(load) <= budget (a budget split between pools, a least pool).
+  virtual std::string shortfall(Bytes budget, const Load& load) const;
 };
 
 // Activations and runtime of one GPU, as lines with a range.
@@ -101,6 +104,13 @@ struct OverheadInput {
   std::uint64_t stage = 0;          // pipeline stage of this GPU
   Bytes weights;                    // on this GPU; 0 where not known
   std::optional<Bytes> gpu_memory;  // of the card
+};
+
+// What an engine's own rule for the cache's share of a card needs to know.
+struct BudgetInput {
+  const EngineInput* engine = nullptr;
+  Bytes gpu_memory;
+  Bytes weights, activation, runtime;  // on the fullest GPU
 };
 
 // A release that an engine file mimics.
@@ -130,6 +140,10 @@ struct Engine {
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified
   // makes. Null: --ctx-size is another name of --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
+  // The context where the user names none (never beyond the model's own); null: the model's own maximum.
+  Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
+  // What is left for the cache on a GPU. Null: the usable share of the card less weights, activations and runtime.
+  Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
 };
 
 // The table of engines: help, look-up and dispatch read it.
@@ -148,6 +162,12 @@ CacheTypes resolve_default_types(const ModelShape& model, const Request& request
 Engine logical_engine();
 Engine vllm_engine();
 Engine llama_cpp_engine();
+Engine sglang_engine();
+Engine transformers_engine();
+Engine tensorrt_llm_engine();
+Engine mlx_engine();
+Engine mistralrs_engine();
+Engine ollama_engine();
 
 }  // namespace kvplan
 

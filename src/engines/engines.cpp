@@ -10,7 +10,9 @@ namespace {
 
 // To add an engine, add its row.
 const auto& table() {
-  static const std::array kEngines{logical_engine(), vllm_engine(), llama_cpp_engine()};
+  static const std::array kEngines{logical_engine(),   vllm_engine(),         sglang_engine(),
+                                   llama_cpp_engine(), transformers_engine(), tensorrt_llm_engine(),
+                                   mlx_engine(),       mistralrs_engine(),    ollama_engine()};
   return kEngines;
 }
 
@@ -44,6 +46,13 @@ bool has_word(std::string_view words, std::string_view word) {
 }
 
 }  // namespace
+
+std::string CacheLayout::shortfall(Bytes budget, const Load& load) const {
+  const Bytes need = reserved(load);
+  if (need <= budget) return {};
+  return "the cache needs " + std::to_string(need.count()) + " bytes a GPU and " + std::to_string(budget.count()) +
+         " are there";
+}
 
 LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source) {
   return {part, std::move(what), bytes, bytes, bytes, std::move(formula), std::move(source)};

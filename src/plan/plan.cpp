@@ -7,6 +7,7 @@
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 #include "plan/gpus.h"
+#include "plan/mix.h"
 #include "plan/rank_weights.h"
 
 namespace kvplan {
@@ -101,10 +102,17 @@ void fill_cache(const EngineInput& input, const CacheLayout& layout, const std::
 }
 
 // What is left for the cache on the fullest GPU, or what the user set.
-std::optional<Bytes> cache_budget(const Engine& engine, const Plan& plan) {
+std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine, const Plan& plan) {
   if (plan.request.kv_cache_memory_bytes) return plan.request.kv_cache_memory_bytes;
   const auto memory = card_memory(plan.request);
   if (!memory) return std::nullopt;
+  if (engine.cache_budget != nullptr) {
+    const GpuMemory* fullest = &plan.memory.front();
+    for (const GpuMemory& gpu : plan.memory)
+      if (gpu.weights.value_or(Bytes(0)) > fullest->weights.value_or(Bytes(0))) fullest = &gpu;
+    return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
+                                fullest->activation.value_or(Bytes(0)), fullest->runtime.value_or(Bytes(0))});
+  }
   const double share = usable_share(engine, plan.request);
   const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
   Bytes beside;
@@ -112,8 +120,8 @@ std::optional<Bytes> cache_budget(const Engine& engine, const Plan& plan) {
   return usable > beside ? usable - beside : Bytes(0);
 }
 
-void fill_capacity(const Engine& engine, const CacheLayout& layout, Plan& plan) {
-  const auto budget = cache_budget(engine, plan);
+void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan) {
+  const auto budget = cache_budget(input, engine, plan);
   if (!budget) return;
   Capacity capacity = layout.capacity(*budget, plan.load);
   capacity.kv_cache_memory = *budget;
@@ -128,7 +136,7 @@ std::string gib(Bytes bytes) {
   return text;
 }
 
-void judge(const Engine& engine, Plan& plan) {
+void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
   VerdictReport& verdict = plan.verdict;
   const GpuMemory* fullest = &plan.memory.front();
   for (const GpuMemory& gpu : plan.memory)
@@ -146,14 +154,26 @@ void judge(const Engine& engine, Plan& plan) {
     verdict.headroom = difference(limit, need);
     verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
   };
-  if (const auto memory = card_memory(plan.request)) {
+  // The engine's own rule for its cache, where a budget is known.
+  const auto require_cache = [&](Bytes budget) {
+    if (verdict.status == Verdict::kDoesNotFit) return;
+    const std::string shortfall = layout.shortfall(budget, plan.load);
+    const Bytes need = plan.kv_cache.reserved;
+    verdict.status = shortfall.empty() ? Verdict::kFits : Verdict::kDoesNotFit;
+    verdict.close = false;
+    verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
+                                         : std::min<std::int64_t>(difference(budget, need), -1);
+    verdict.reason = shortfall.empty() ? gib(need) + " fits the cache's budget of " + gib(budget) : shortfall;
+  };
+  if (const auto memory = card_memory(plan.request); memory && engine.cache_budget != nullptr) {
+    require(fullest->total, low, high, *memory, "the memory of a GPU");
+    if (plan.capacity && !plan.request.kv_cache_memory_bytes) require_cache(plan.capacity->kv_cache_memory);
+  } else if (memory) {
     const double share = usable_share(engine, plan.request);
     const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
     require(fullest->total, low, high, usable, "the usable memory of a GPU");
   }
-  if (plan.request.kv_cache_memory_bytes)
-    require(plan.kv_cache.reserved, plan.kv_cache.reserved, plan.kv_cache.reserved, *plan.request.kv_cache_memory_bytes,
-            "the KV budget");
+  if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
   if (plan.request.max_vram) require(fullest->total, low, high, *plan.request.max_vram, "--max-vram");
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view option) {
     if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
@@ -211,8 +231,9 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   const RankWeights weights = rank_weights(model, request, plan.notes);
   plan.weights_dtype = weights.type;
   fill_memory(input, engine, ranks, weights, plan);
-  fill_capacity(engine, *layout, plan);
-  judge(engine, plan);
+  fill_capacity(input, engine, *layout, plan);
+  judge(engine, *layout, plan);
+  plan.mix = mix_of(input, *layout, plan.load);
 
   if (!request.gpu_note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.gpu_note});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
@@ -268,6 +289,9 @@ Load load_of(const ModelSpec& model, const Request& request) {
     load.max_model_len = slot_tokens == nullptr ? *request.ctx_size : slot_tokens(*request.ctx_size, request);
   else
     load.max_model_len = model.max_model_len > Tokens(0) ? model.max_model_len : Tokens(kDefaultContext);
+  if (const auto context = engine_of(request).default_context;
+      context != nullptr && !request.max_model_len && !request.ctx_size)
+    load.max_model_len = std::min(load.max_model_len, context(card_memory(request)));
   load.source_tokens = request.encoder_len.value_or(model.source_tokens);
   return load;
 }

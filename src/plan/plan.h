@@ -26,6 +26,7 @@ struct Plan {
   std::vector<GpuMemory> memory;
   TotalReport total;
   std::optional<Capacity> capacity;
+  std::optional<MixReport> mix;
   VerdictReport verdict;
   std::vector<Note> notes;
 };

@@ -25,7 +25,9 @@ std::string_view rough_quality(std::string_view weights) {
   return "";
 }
 
-std::string gib_cell(Bytes bytes) { return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / 1073741824.0); }
+std::string gib_cell(Bytes bytes) {
+  return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / 1073741824.0);
+}
 
 std::string count_cell(std::uint64_t n) {
   if (n >= (std::uint64_t{1} << 40)) return "any";
@@ -52,8 +54,9 @@ Rows compare_rows(const Answers& answers) {
   for (const Answer& answer : answers.answers) {
     const Plan& plan = answer.plan;
     const GpuMemory& gpu = fullest(plan);
-    std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype, std::string(name(plan.types.key)),
-                                 gpu.weights ? gib_cell(*gpu.weights) : "-", gib_cell(plan.kv_cache.reserved), gib_cell(gpu.total)};
+    std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype,
+                                 std::string(name(plan.types.key)), gpu.weights ? gib_cell(*gpu.weights) : "-",
+                                 gib_cell(plan.kv_cache.reserved), gib_cell(gpu.total)};
     if (rooms) {
       row.push_back(verdict_cell(plan));
       row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
@@ -88,9 +91,10 @@ Rows fit_rows(const Answers& answers) {
 
 std::string title_of(const ModelSpec& model, const Answers& answers) {
   const Plan& plan = answers.asked;
-  return fmt::format("{}  {} tokens x {} sequence{}, {} {}", model.architecture.empty() ? model.model_type : model.architecture,
-                     grouped(plan.load.max_model_len.count()), plan.request.num_seqs, plan.request.num_seqs == 1 ? "" : "s",
-                     plan.request.engine, plan.engine_version);
+  return fmt::format("{}  {} tokens x {} sequence{}, {} {}",
+                     model.architecture.empty() ? model.model_type : model.architecture,
+                     grouped(plan.load.max_model_len.count()), plan.request.num_seqs,
+                     plan.request.num_seqs == 1 ? "" : "s", plan.request.engine, plan.engine_version);
 }
 
 std::string sentences_text(const Answers& answers, std::string_view prefix) {

@@ -16,7 +16,9 @@ std::string field(std::string_view text) {
   return out + "\"";
 }
 
-std::string bytes(const std::optional<Bytes>& value) { return value ? std::to_string(value->count()) : ""; }
+std::string bytes(const std::optional<Bytes>& value) {
+  return value ? std::to_string(value->count()) : "";
+}
 
 std::string_view verdict_word(Verdict verdict) {
   return verdict == Verdict::kUnknown ? "unknown" : verdict == Verdict::kFits ? "fits" : "does_not_fit";
@@ -30,8 +32,8 @@ constexpr std::string_view kColumns =
 std::string plan_fields(const Plan& plan) {
   const GpuMemory& gpu = plan.memory.front();
   const KvCachePlan& kv = plan.kv_cache;
-  std::string out = plan.attention + "," + plan.request.engine + "," + std::to_string(plan.load.max_model_len.count()) + "," +
-                    std::to_string(plan.request.num_seqs) + "," + field(plan.weights_dtype) + "," +
+  std::string out = plan.attention + "," + plan.request.engine + "," + std::to_string(plan.load.max_model_len.count()) +
+                    "," + std::to_string(plan.request.num_seqs) + "," + field(plan.weights_dtype) + "," +
                     std::string(name(plan.types.key)) + "," + std::to_string(kv.bytes_per_token.count()) + "," +
                     std::to_string(kv.bytes_per_sequence.count()) + "," + std::to_string(kv.logical.count()) + "," +
                     std::to_string(kv.reserved.count()) + "," + std::to_string(plan.memory.size());

@@ -205,6 +205,22 @@ Json capacity_json(const std::optional<Capacity>& capacity) {
           {"max_num_seqs", capacity->max_num_seqs}};
 }
 
+Json mix_json(const std::optional<MixReport>& mix) {
+  if (!mix) return nullptr;
+  return {{"sequences", mix->sequences},
+          {"tokens", mix->tokens.count()},
+          {"needed_bytes", mix->needed.count()},
+          {"slab_bytes", mix->slab.count()},
+          {"slab_waste_bytes", (mix->slab - mix->needed).count()},
+          {"block_size", mix->block_size},
+          {"engine_pages", mix->engine_pages},
+          {"page_bytes", mix->pages.count()},
+          {"page_waste_bytes", (mix->pages - mix->needed).count()},
+          {"page_table_bytes", mix->page_table.count()},
+          {"shared_prefix", mix->shared_prefix.count()},
+          {"shared_saving_bytes", mix->shared_saving.count()}};
+}
+
 Json verdict_json(const VerdictReport& verdict) {
   return {{"status", verdict_name(verdict.status)},
           {"close", verdict.close},
@@ -234,6 +250,7 @@ Json plan_object(const ModelSpec& model, const Plan& plan) {
           {"memory", memory_json(plan.memory)},
           {"total", total_json(plan.total)},
           {"capacity", capacity_json(plan.capacity)},
+          {"mix", mix_json(plan.mix)},
           {"verdict", verdict_json(plan.verdict)},
           {"notes", notes_json(plan.notes)}};
 }

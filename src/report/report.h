@@ -23,9 +23,10 @@ struct ReportOptions {
   int width = 80;
 };
 
-// One model of a fleet: a plan, or why there is none.
+// One model of a fleet (or one engine of several): a plan, or why there is none.
 struct FleetEntry {
   std::string source;
+  std::string engine;  // as asked for
   std::optional<ModelSpec> model;
   std::optional<Plan> plan;  // points into `model`
   std::string error;         // one line, without the program's name
@@ -58,6 +59,10 @@ std::string plan_json(const ModelSpec& model, const Plan& plan, const ReportOpti
 std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
 std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+// Engines side by side for one model, as a table for people.
+std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+// The mix of lengths of a plan; "" where it has none.
+std::string mix_lines(const Plan& plan);
 std::string plan_markdown(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
 std::string fleet_markdown(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 

@@ -217,6 +217,7 @@ std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOpt
   out += "\n" + parts(plan, options);
   out += "\n" + cache_lines(plan);
   if (const std::string room = capacity_lines(plan); !room.empty()) out += "\n" + room;
+  if (const std::string mix = mix_lines(plan); !mix.empty()) out += "\n" + mix;
   out += "\n" + ladder(model, plan);
   out += "\n" + layer_lines(plan);
   if (const std::string notes = note_lines(plan, options.color); !notes.empty()) out += "\n" + notes;

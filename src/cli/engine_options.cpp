@@ -1,0 +1,63 @@
+#include "cli/engine_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kLlama = "llama.cpp ollama";
+constexpr std::string_view kVllm = "vllm";
+
+constexpr std::array kOptions{
+    EngineOption{"--block-size", "vllm sglang tensorrt-llm mistralrs"},
+    EngineOption{"--enable-prefix-caching", kVllm},
+    EngineOption{"--mamba-cache-mode", kVllm},
+    EngineOption{"--disable-hybrid-kv-cache-manager", kVllm},
+    EngineOption{"--enforce-eager", "vllm sglang"},
+    EngineOption{"--mamba-ssm-cache-dtype", "vllm sglang tensorrt-llm"},
+    EngineOption{"--decode-context-parallel-size", kVllm},
+    EngineOption{"--enable-dp-attention", "sglang"},
+    EngineOption{"--enable-expert-parallel", "vllm sglang tensorrt-llm"},
+    EngineOption{"--batch", kLlama},
+    EngineOption{"--ubatch-size", kLlama},
+    EngineOption{"--kv-unified", kLlama},
+    EngineOption{"--swa-full", kLlama},
+    EngineOption{"--flash-attn", kLlama},
+    EngineOption{"--n-gpu-layers", kLlama},
+    EngineOption{"--no-kv-offload", kLlama},
+    EngineOption{"--cache-type-k", kLlama},
+    EngineOption{"--cache-type-v", kLlama},
+};
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::string_view rest = words; !rest.empty();) {
+    const auto space = rest.find(' ');
+    if (rest.substr(0, space) == word) return true;
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const EngineOption> engine_options() {
+  return kOptions;
+}
+
+void check_engine_option(std::string_view option, std::span<const std::string> chosen) {
+  for (const EngineOption& row : kOptions) {
+    if (row.option != option) continue;
+    if (std::any_of(chosen.begin(), chosen.end(),
+                    [&](const std::string& engine) { return engine == "logical" || has_word(row.engines, engine); }))
+      return;
+    std::string names;
+    for (const char c : row.engines) names += c == ' ' ? std::string(", ") : std::string(1, c);
+    fail(std::string(option) + ": " + chosen.front() + " has no such option", "it belongs to " + names);
+  }
+}
+
+}  // namespace kvplan

@@ -1,0 +1,89 @@
+#include "engines/estimates.h"
+
+#include <algorithm>
+
+#include "engines/term_sum.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kWhat = "the activations";
+
+Bytes scaled(Bytes bytes, double share) {
+  return Bytes(static_cast<std::uint64_t>(static_cast<double>(bytes.count()) * share));
+}
+
+}  // namespace
+
+LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spread, std::string formula,
+                         std::string source) {
+  return {part,
+          std::move(what),
+          bytes,
+          std::min(bytes, scaled(bytes, spread.low)),
+          std::max(bytes, scaled(bytes, spread.high)),
+          std::move(formula),
+          std::move(source)};
+}
+
+LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::string_view which) {
+  const std::uint64_t hidden = input.model.hidden_size;
+  const std::uint64_t ranks = input.request.tensor_parallel;
+  const std::uint64_t intermediate = ceil_div(std::max(input.model.intermediate_size, hidden), ranks);
+  const std::uint64_t row = checked_add(checked_mul(hidden, 2, kWhat), checked_mul(intermediate, 3, kWhat), kWhat);
+  const Bytes bytes = Bytes(tokens) * row * 2;
+  return estimate_line(Section::kActivation, "activations of " + std::string(which), bytes, {0.5, 2},
+                       std::to_string(tokens) + " tokens * (2 * " + std::to_string(hidden) + " + 3 * " +
+                           std::to_string(intermediate) + ") * 2 B",
+                       "estimate: the residual and one layer's MLP");
+}
+
+Bytes logits_bytes(const EngineInput& input, std::uint64_t rows) {
+  return Bytes(rows) * input.model.vocab_size * 4;
+}
+
+bool has_states(const EngineInput& input) {
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.role == Role::kState) return true;
+  return false;
+}
+
+bool has_windows(const EngineInput& input) {
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.limit.kind != LimitKind::kNone && term.role != Role::kState) return true;
+  return false;
+}
+
+Note unverified_note(std::string_view engine, std::string_view what) {
+  return {NoteLevel::kWarning, "unverified_cache",
+          "nothing that was checked says how " + std::string(engine) + " keeps " + std::string(what) +
+              ": planned as the architecture needs, with a wider range"};
+}
+
+LedgerLine unverified_line(const OverheadInput& in) {
+  const TermSum sum(in.engine->caches, in.engine->types, in.engine->request.tensor_parallel);
+  const Bytes tenth(sum.bytes(in.load).count() / 10);
+  return {Section::kRuntime,
+          "cache rules not verified for this model",
+          Bytes(0),
+          Bytes(0),
+          tenth,
+          "up to a tenth of the cache",
+          "no log and no source stands behind this part"};
+}
+
+void refuse_types(const CacheTypes& types, std::string_view engine, std::initializer_list<Dtype> known) {
+  for (const Dtype type : {types.key, types.value}) {
+    if (std::find(known.begin(), known.end(), type) != known.end()) continue;
+    std::string names;
+    for (const Dtype have : known) names += (names.empty() ? "" : ", ") + std::string(name(have));
+    fail("--kv-cache-dtype: " + std::string(engine) + " has no KV type " + std::string(name(type)),
+         "use one of " + names);
+  }
+}
+
+}  // namespace kvplan

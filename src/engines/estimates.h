@@ -1,0 +1,44 @@
+// Estimates that several engines share: what a forward pass holds for a moment, and what a process takes.
+#ifndef KVPLAN_ENGINES_ESTIMATES_H_
+#define KVPLAN_ENGINES_ESTIMATES_H_
+
+#include <string>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+// A line with a range of shares of `bytes`: {0.5, 2} for half to twice.
+struct Spread {
+  double low = 1;
+  double high = 1;
+};
+LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spread, std::string formula,
+                         std::string source);
+
+// The peak of one layer's MLP over `tokens` tokens on a rank: residual and input (2 x hidden) and the gate, up and
+// product of an MLP (3 x intermediate, split over the ranks), 16 bit each. Attention without a score matrix needs
+// less.
+LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::string_view which);
+
+// Logits of `rows` rows in float32.
+Bytes logits_bytes(const EngineInput& input, std::uint64_t rows);
+
+// Whether any layer keeps a state, or stops at a window.
+bool has_states(const EngineInput& input);
+bool has_windows(const EngineInput& input);
+
+// For a model whose cache in this engine nobody has checked: a note, and a line that widens the range by a tenth of
+// the cache.
+Note unverified_note(std::string_view engine, std::string_view what);
+LedgerLine unverified_line(const OverheadInput& in);
+
+// A type that the engine does not have: Error that names those it has.
+void refuse_types(const CacheTypes& types, std::string_view engine, std::initializer_list<Dtype> known);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_ESTIMATES_H_

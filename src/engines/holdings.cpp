@@ -1,0 +1,209 @@
+#include "engines/holdings.h"
+
+#include <algorithm>
+#include <map>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kTokens = "the tokens of a sequence";
+
+bool same_rule(const Holding& a, const Holding& b) {
+  return a.growth == b.growth && a.stride == b.stride && a.limit == b.limit && a.step == b.step &&
+         a.limit_after_step == b.limit_after_step && a.reason == b.reason;
+}
+
+// The caches of one kind on one rank.
+struct Part {
+  std::string kind;
+  std::uint64_t layers = 0;
+  std::vector<Holding> holdings;  // merged: one for each rule
+  std::vector<LayerCache> caches;
+  TermSum logical;
+
+  Bytes bytes(const Load& load) const {
+    Bytes out;
+    for (const Holding& holding : holdings)
+      out += holding.entry * holding.entries(load.max_model_len, load.source_tokens);
+    return out * load.num_seqs;
+  }
+  // Bytes of one more token beyond every limit.
+  Bytes slope() const {
+    Bytes out;
+    for (const Holding& holding : holdings)
+      if (holding.growth == Growth::kToken && holding.limit == 0) out += Bytes(holding.entry.count() / holding.stride);
+    return out;
+  }
+};
+
+std::string number(std::uint64_t value) {
+  return std::to_string(value);
+}
+
+class HoldingsLayout : public CacheLayout {
+ public:
+  HoldingsLayout(const EngineInput& input, const HoldingRules& rules)
+      : tensor_parallel_(input.request.tensor_parallel), block_size_(rules.block_size), source_(rules.source) {
+    for (const std::vector<LayerCache>& caches : split_stages(input, rules.split)) {
+      std::map<std::string, Part> parts;
+      for (const LayerCache& cache : caches) {
+        const CacheTerms& terms = rules.form(cache);
+        if (terms.empty() && cache.compact.empty()) continue;
+        Part& part = parts[std::string(cache.kind)];
+        part.kind = cache.kind;
+        ++part.layers;
+        part.caches.push_back(cache);
+        for (const Term& term : terms) add(part, rules.hold(cache, term, local_units(term, tensor_parallel_)));
+      }
+      std::vector<Part>& stage = stages_.emplace_back();
+      for (auto& [kind, part] : parts) {
+        part.logical = TermSum(part.caches, input.types, tensor_parallel_);
+        part.caches.clear();
+        stage.push_back(std::move(part));
+      }
+    }
+  }
+
+  Bytes reserved(const Load& load) const override {
+    Bytes fullest;
+    for (const std::vector<Part>& stage : stages_) fullest = std::max(fullest, stage_bytes(stage, load));
+    return fullest;
+  }
+
+  std::vector<RankCache> explain(const Load& load) const override {
+    std::vector<RankCache> out;
+    for (const std::vector<Part>& stage : stages_) {
+      RankCache rank;
+      for (const Part& part : stage) {
+        const Bytes bytes = part.bytes(load);
+        const Bytes logical = part.logical.bytes(load);
+        rank.logical += logical;
+        rank.reserved += bytes;
+        rank.lines.push_back(exact_line(Section::kKvCache, part.kind + ", " + number(part.layers) + " layers", bytes,
+                                        formula(part, load), source_));
+        const auto more = static_cast<std::int64_t>(bytes.count()) - static_cast<std::int64_t>(logical.count());
+        if (more != 0) rank.gap.push_back({reason(part), more});
+      }
+      out.insert(out.end(), tensor_parallel_, rank);
+    }
+    return out;
+  }
+
+  std::vector<CacheGroup> groups() const override {
+    std::vector<CacheGroup> out;
+    for (const std::vector<Part>& stage : stages_)
+      for (const Part& part : stage) {
+        const auto same =
+            std::find_if(out.begin(), out.end(), [&](const CacheGroup& g) { return g.kind == part.kind; });
+        if (same != out.end()) {
+          same->layers += part.layers;
+          continue;
+        }
+        CacheGroup group;
+        group.kind = part.kind;
+        group.layers = part.layers;
+        if (block_size_ > 0 && part.slope() > Bytes(0)) {
+          group.block_size = block_size_;
+          group.page_bytes = Bytes(part.slope().count() / part.layers) * block_size_;
+        }
+        out.push_back(std::move(group));
+      }
+    return out;
+  }
+
+  std::optional<std::uint64_t> block_size() const override {
+    return block_size_ > 0 ? std::optional(block_size_) : std::nullopt;
+  }
+
+  Capacity capacity(Bytes budget, const Load& load) const override {
+    Capacity out;
+    out.kv_cache_memory = budget;
+    std::optional<std::uint64_t> tokens;
+    for (const std::vector<Part>& stage : stages_) {
+      Bytes slope;
+      Bytes fixed;  // states and windows of the load's sequences leave the rest to what grows
+      for (const Part& part : stage) {
+        slope += part.slope();
+        for (const Holding& holding : part.holdings)
+          if (holding.growth != Growth::kToken || holding.limit > 0)
+            fixed += holding.entry * holding.entries(load.max_model_len, load.source_tokens) * load.num_seqs;
+      }
+      if (slope == Bytes(0)) continue;
+      const std::uint64_t left = budget > fixed ? (budget - fixed).count() : 0;
+      const std::uint64_t unit = block_size_ > 0 ? block_size_ : 1;
+      const std::uint64_t units = left / checked_mul(slope.count(), unit, "the bytes of a block");
+      tokens = std::min(tokens.value_or(units * unit), units * unit);
+    }
+    out.tokens = tokens;
+    if (block_size_ > 0 && tokens) out.num_blocks = *tokens / block_size_;
+    const Bytes one = reserved({load.max_model_len, 1, load.source_tokens});
+    if (one > Bytes(0)) out.max_concurrency = static_cast<double>(budget.count()) / static_cast<double>(one.count());
+    return out;
+  }
+
+ private:
+  static void add(Part& part, Holding holding) {
+    for (Holding& known : part.holdings)
+      if (same_rule(known, holding)) {
+        known.entry += holding.entry;
+        return;
+      }
+    part.holdings.push_back(holding);
+  }
+
+  static Bytes stage_bytes(const std::vector<Part>& stage, const Load& load) {
+    Bytes out;
+    for (const Part& part : stage) out += part.bytes(load);
+    return out;
+  }
+
+  static std::string formula(const Part& part, const Load& load) {
+    std::string out;
+    for (const Holding& holding : part.holdings)
+      out += (out.empty() ? "(" : " + ") + number(holding.entries(load.max_model_len, load.source_tokens)) + " x " +
+             number(holding.entry.count()) + " B";
+    return out + ") x " + number(load.num_seqs) + (load.num_seqs == 1 ? " sequence" : " sequences");
+  }
+
+  static std::string reason(const Part& part) {
+    std::string out;
+    for (const Holding& holding : part.holdings)
+      if (!holding.reason.empty() && out.find(holding.reason) == std::string::npos)
+        out += (out.empty() ? "" : ", ") + std::string(holding.reason);
+    return part.kind + ": " + (out.empty() ? "another form than the architecture needs" : out);
+  }
+
+  std::uint64_t tensor_parallel_;
+  std::uint64_t block_size_;
+  std::string source_;
+  std::vector<std::vector<Part>> stages_;
+};
+
+}  // namespace
+
+std::uint64_t Holding::entries(Tokens tokens, Tokens source_tokens) const {
+  if (growth == Growth::kSequence) return 1;
+  std::uint64_t n = growth == Growth::kSourceToken ? source_tokens.count() : tokens.count();
+  if (limit > 0 && !limit_after_step) n = std::min(n, limit);
+  n = round_up(n, step, kTokens);
+  if (limit > 0 && limit_after_step) n = std::min(n, limit);
+  return n / stride;
+}
+
+Holding plain_holding(const Term& term, Bytes entry) {
+  Holding out;
+  out.entry = entry;
+  out.growth = term.growth;
+  out.stride = term.stride;
+  out.limit = term.limit.kind == LimitKind::kNone ? 0 : term.limit.total().count();
+  return out;
+}
+
+std::unique_ptr<CacheLayout> holdings_layout(const EngineInput& input, const HoldingRules& rules) {
+  return std::make_unique<HoldingsLayout>(input, rules);
+}
+
+}  // namespace kvplan

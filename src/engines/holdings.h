@@ -1,0 +1,49 @@
+// The layout of engines that keep a separate buffer for each layer and sequence: a list of holdings, each a number of
+// bytes an entry and a rule for the entries that a load takes. Such an engine says only how a term is held.
+#ifndef KVPLAN_ENGINES_HOLDINGS_H_
+#define KVPLAN_ENGINES_HOLDINGS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/parallel.h"
+#include "engines/term_sum.h"
+
+namespace kvplan {
+
+// How one term of a layer is held.
+struct Holding {
+  Bytes entry;  // of one entry
+  Growth growth = Growth::kToken;
+  std::uint64_t stride = 1;       // tokens of an entry
+  std::uint64_t limit = 0;        // tokens beyond which nothing more is held; 0: none
+  std::uint64_t step = 1;         // tokens are taken in steps of this many
+  bool limit_after_step = false;  // the limit cuts the last step (else a limit is rounded up to whole steps)
+  std::string_view reason;        // why this is not what the architecture needs; static text, "" where it is
+
+  std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;
+};
+
+// A holding with the term's own growth, stride and limit, and `entry` bytes an entry.
+Holding plain_holding(const Term& term, Bytes entry);
+
+struct HoldingRules {
+  // The terms that the engine stores of a layer (CacheTerms of one of its forms).
+  std::function<const CacheTerms&(const LayerCache& cache)> form;
+  // How it holds one of them; `units` are the term's units on one rank.
+  std::function<Holding(const LayerCache& cache, const Term& term, std::uint64_t units)> hold;
+  // Tokens of a block in the engine's log: capacity counts whole blocks. 0: the engine has no blocks.
+  std::uint64_t block_size = 0;
+  StageSplit split = StageSplit::kSpareLast;
+  std::string_view source;  // the engine's file, for the ledger
+};
+
+std::unique_ptr<CacheLayout> holdings_layout(const EngineInput& input, const HoldingRules& rules);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_HOLDINGS_H_

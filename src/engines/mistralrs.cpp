@@ -1,0 +1,76 @@
+// mistral.rs: a paged pool with one rule for every layer.
+//
+// Source: mistral.rs of 2026, mistralrs-core/src/paged_attention/mod.rs and cache_engine.rs (read). No run and no log
+// stands behind these rules.
+// - Blocks of 8, 16 or 32 tokens, 32 by default; the pool's blocks are the budget in whole MiB over the bytes of a
+//   block of all layers. Every layer keeps every token, sliding ones too.
+// - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
+// - The budget is a share (0.9) of the card less what is in use.
+#include "engines/estimates.h"
+#include "engines/holdings.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr EngineVersion kVersions[] = {
+    {"0.6",
+     "source of the paged pool (read); never run, no log read. Not checked: models with windows, states or index "
+     "keys, and the cache without PagedAttention"},
+};
+constexpr std::uint64_t kBlock = 32;
+
+CacheTypes resolve(const ModelShape& model, const Request& request) {
+  CacheTypes types = resolve_default_types(model, request);
+  if (!request.cache_type_k) types.key = types.model;
+  if (!request.cache_type_v) types.value = types.model;
+  refuse_types(types, "mistralrs", {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kFp8E4m3});
+  return types;
+}
+
+std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  const std::uint64_t block = input.request.block_size.value_or(kBlock);
+  if (block != 8 && block != 16 && block != 32)
+    fail("--block-size " + std::to_string(block) + ": mistral.rs has blocks of 8, 16 and 32 tokens", "use one of them");
+  const CacheTypes types = input.types;
+  HoldingRules rules;
+  rules.block_size = block;
+  rules.source = "mistral.rs paged_attention/cache_engine.rs";
+  rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
+  rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {
+    const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
+    Holding out = plain_holding(term, entry_bytes(term, types, units, columns));
+    if (term.growth != Growth::kToken || term.role == Role::kState) return out;
+    out.reason = out.limit > 0 ? "windows keep every token" : "block rounding";
+    out.limit = 0;
+    out.step = block;
+    return out;
+  };
+  if (has_windows(input)) notes.push_back(unverified_note("mistral.rs", "sliding layers"));
+  if (has_states(input)) notes.push_back(unverified_note("mistral.rs", "recurrent states"));
+  return holdings_layout(input, rules);
+}
+
+std::vector<LedgerLine> overhead(const OverheadInput& in) {
+  const EngineInput& input = *in.engine;
+  const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
+  const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(4096)).count());
+  std::vector<LedgerLine> out{mlp_activations(input, prompt, "a prompt chunk")};
+  out.push_back(estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs), {0.5, 2},
+                              std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                              "estimate: the last token of each sequence"));
+  out.push_back({Section::kRuntime, "driver context and libraries", Bytes(500000000), Bytes(250000000),
+                 Bytes(1000000000), "allowance of 500 MB a GPU", "estimate: a figure that users report; not measured"});
+  if (has_states(input) || has_windows(input)) out.push_back(unverified_line(in));
+  return out;
+}
+
+}  // namespace
+
+Engine mistralrs_engine() {
+  return {"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
+          overhead};
+}
+
+}  // namespace kvplan

@@ -1,0 +1,72 @@
+// Ollama: llama.cpp underneath, with defaults of its own.
+//
+// Source: Ollama's documentation of context length, OLLAMA_KV_CACHE_TYPE and OLLAMA_NUM_PARALLEL, and its log lines
+// "kv cache" and "compute graph" (log_reader.cpp reads them). The cache itself follows llama_cpp.cpp.
+// - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel). Where nobody names it: 4096 below
+//   24 GiB of GPU memory, 32768 below 48 GiB, 262144 above, never more than the model's own; 4096 without a card.
+// - one sequence at a time (OLLAMA_NUM_PARALLEL 1), num_batch 512, KV float16, q8_0 or q4_0 for both.
+#include <algorithm>
+
+#include "engines/engine.h"
+#include "engines/estimates.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr EngineVersion kVersions[] = {
+    {"0.12",
+     "llama.cpp's rules with Ollama's documented defaults. Not checked: models that run in Ollama's own engine, "
+     "its estimate of what fits, partial offload"},
+};
+constexpr std::uint64_t kBatch = 512;
+
+// The request as the llama.cpp below sees it.
+Request below(const Request& request) {
+  Request out = request;
+  out.engine = "llama.cpp";
+  out.engine_version.clear();
+  if (!out.batch) out.batch = kBatch;
+  return out;
+}
+
+CacheTypes resolve(const ModelShape& model, const Request& request) {
+  const CacheTypes types = llama_cpp_engine().resolve_types(model, below(request));
+  refuse_types(types, "ollama", {Dtype::kFloat16, Dtype::kQ8_0, Dtype::kQ4_0});
+  if (types.key != types.value)
+    fail("--cache-type-k and --cache-type-v differ: Ollama has one type for both (OLLAMA_KV_CACHE_TYPE)",
+         "name the same type, or use --engine llama.cpp");
+  return types;
+}
+
+std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  EngineInput inner = input;
+  inner.request = below(input.request);
+  return llama_cpp_engine().layout(inner, notes);
+}
+
+std::vector<LedgerLine> overhead(const OverheadInput& in) {
+  EngineInput inner = *in.engine;
+  inner.request = below(in.engine->request);
+  OverheadInput out = in;
+  out.engine = &inner;
+  return llama_cpp_engine().overhead(out);
+}
+
+Tokens default_context(std::optional<Bytes> card) {
+  if (!card || *card < Bytes(24 * kGiB)) return Tokens(4096);
+  return *card < Bytes(48 * kGiB) ? Tokens(32768) : Tokens(262144);
+}
+
+}  // namespace
+
+Engine ollama_engine() {
+  Engine out{"ollama", "", "llama.cpp with Ollama's defaults", kVersions, 1.0, resolve, layout, overhead};
+  out.kv_choices = "float16 q8_0 q4_0";
+  out.weight_choices = llama_cpp_engine().weight_choices;
+  out.default_context = default_context;
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,93 @@
+// TensorRT-LLM: one pool of KV blocks, sized from the memory that is free after a trial run.
+//
+// Source: TensorRT-LLM 1.x, tensorrt_llm/_torch/pyexecutor/resource_manager.py and llmapi/llm_args.py (read);
+// kvCacheManager's start-up line "Allocated X GiB for max tokens in paged KV cache (N)" of two runs, 64 and 32 tokens a
+// block, for models of plain attention.
+// - tokens = budget / bytes a token, in whole blocks.
+// - free_gpu_memory_fraction (0.9) is a share of what is free, not of the card.
+// - Windows hold every token unless max_attention_window is given, which kvplan has no option for.
+#include "engines/estimates.h"
+#include "engines/holdings.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr EngineVersion kVersions[] = {
+    {"0.9", "log: plain KV in blocks of 64"},
+    {"1.0",
+     "source (read) and log: plain KV in blocks of 32. From source alone: MLA, the share of free memory. Not "
+     "checked: windows by max_attention_window, states of hybrid models, draft models"},
+};
+constexpr std::uint64_t kSmallBlocksSince = 20;  // 0.20; the releases around it differ by build option
+constexpr double kFreeShare = 0.9;
+
+CacheTypes resolve(const ModelShape& model, const Request& request) {
+  CacheTypes types = resolve_default_types(model, request);
+  refuse_types(types, "tensorrt-llm",
+               {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kFp8E4m3, Dtype::kNvfp4});
+  return types;
+}
+
+std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  const bool small = engine_version(engine_of(input.request), input.request) >= kSmallBlocksSince;
+  const std::uint64_t block = input.request.block_size.value_or(small ? 32 : 64);
+  if ((block & (block - 1)) != 0)
+    fail("--block-size " + std::to_string(block) + ": TensorRT-LLM's tokens_per_block is a power of two",
+         "use 32 or 64");
+  const CacheTypes types = input.types;
+  HoldingRules rules;
+  rules.block_size = block;
+  rules.source = "TensorRT-LLM resource_manager.py";
+  rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
+  rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {
+    const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
+    Holding out = plain_holding(term, entry_bytes(term, types, units, columns));
+    if (term.growth != Growth::kToken || term.role == Role::kState) return out;
+    if (out.limit > 0) out.reason = "windows keep every token";
+    out.limit = 0;
+    out.step = block;
+    if (out.reason.empty()) out.reason = "block rounding";
+    return out;
+  };
+  if (has_windows(input))
+    notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
+                     "TensorRT-LLM keeps every token of sliding layers unless max_attention_window is given"});
+  if (has_states(input)) notes.push_back(unverified_note("TensorRT-LLM", "recurrent states"));
+  return holdings_layout(input, rules);
+}
+
+Bytes cache_budget(const BudgetInput& in) {
+  const Bytes taken = in.weights + in.activation + in.runtime;
+  if (taken >= in.gpu_memory) return Bytes(0);
+  const double share = in.engine->request.memory_utilization.value_or(kFreeShare);
+  return Bytes(static_cast<std::uint64_t>(static_cast<double>((in.gpu_memory - taken).count()) * share));
+}
+
+std::vector<LedgerLine> overhead(const OverheadInput& in) {
+  const EngineInput& input = *in.engine;
+  const std::uint64_t tokens = input.request.max_num_batched_tokens.value_or(Tokens(8192)).count();
+  std::vector<LedgerLine> out{mlp_activations(input, tokens, "a full batch of max_num_tokens")};
+  const std::uint64_t rows = input.request.max_num_seqs.value_or(std::max<std::uint64_t>(in.load.num_seqs, 64));
+  out.push_back(estimate_line(Section::kActivation, "logits", logits_bytes(input, rows), {0.5, 2},
+                              std::to_string(rows) + " rows * vocab_size * 4 B",
+                              "estimate: the sampled rows of a batch"));
+  out.push_back({Section::kRuntime, "driver context, communication and workspaces", Bytes(1024 * kMiB),
+                 Bytes(512 * kMiB), Bytes(3072 * kMiB), "allowance of 1 GiB a GPU",
+                 "estimate; no log was read for it"});
+  if (has_states(input)) out.push_back(unverified_line(in));
+  return out;
+}
+
+}  // namespace
+
+Engine tensorrt_llm_engine() {
+  Engine out{"tensorrt-llm", "trtllm trt-llm", "blocks from the memory that is free", kVersions, 1.0, resolve,
+             layout,         overhead};
+  out.cache_budget = cache_budget;
+  out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,195 @@
+// Hugging Face transformers: generate() with a DynamicCache.
+//
+// Source: transformers 5.16, src/transformers/cache_utils.py and the models' own modules (read); 4.57 for the older
+// form of MLA. No run stands behind these rules yet.
+// - DynamicLayer holds exactly the tokens that there are; every step concatenates, so for a moment the old and the new
+//   copy of one layer's K or V live side by side.
+// - DynamicSlidingWindowLayer (chunked layers too) holds the window in steady state; right after a prefill the view
+//   pins the whole prompt until the first decoded token.
+// - LinearAttentionLayer keeps all k columns of a convolution (RecurrentGemma and Zaya keep k - 1), and the recurrent
+//   state as the kernel returns it: float32, but the model's type for lightning attention.
+// - MLA: the latent since 5.0 (K and V expanded before); sparse MLA still expanded, with index keys in the model's
+// type.
+// - QuantizedCache (int4, int8 by --kv-cache-dtype): groups of 64 with a scale and a shift in the model's type for
+//   layers of full attention; up to 128 tokens stay in the model's type.
+#include <algorithm>
+#include <array>
+
+#include "engines/estimates.h"
+#include "engines/holdings.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr EngineVersion kVersions[] = {
+    {"4.57", "source (read): MLA expanded to K and V; the rest as 5.16. Never run"},
+    {"5.16",
+     "source of DynamicCache, its layers and QuantizedCache (read). StaticCache, compiled and offloaded caches "
+     "were not checked; never run"},
+};
+constexpr std::uint64_t kLatentSince = 5000;
+
+constexpr std::uint64_t kQuantGroup = 64;
+constexpr std::uint64_t kResidual = 128;  // tokens that a QuantizedCache keeps unquantized
+
+constexpr std::array<std::string_view, 6> kLightning{
+    "minimax", "minimax_text_01", "minimax_m1", "bailing_moe_linear", "bailing_hybrid", "ring_linear"};
+constexpr std::array<std::string_view, 2> kShortConvStates{"recurrent_gemma", "zaya"};  // keep k - 1 columns
+
+template <std::size_t N>
+bool listed(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool quantized(Dtype type) {
+  return type == Dtype::kInt4 || type == Dtype::kInt8;
+}
+
+CacheTypes resolve(const ModelShape& model, const Request& request) {
+  CacheTypes types = resolve_default_types(model, request);
+  // What a checkpoint declares for other engines' caches is not read here.
+  if (!request.cache_type_k) types.key = types.model;
+  if (!request.cache_type_v) types.value = types.model;
+  if (!request.state_dtype) types.state = listed(kLightning, model.model_type) ? types.model : Dtype::kFloat32;
+  refuse_types(types, "transformers", {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8, Dtype::kInt4});
+  return types;
+}
+
+// Bytes of a vector in groups of 64 with a scale and a shift.
+Bytes grouped_bytes(const Term& term, std::uint64_t units, std::uint64_t bits) {
+  const std::uint64_t elements =
+      checked_mul(checked_mul(units, term.shape.vectors, "a cache"), term.shape.width, "a cache");
+  return Bytes(ceil_div(checked_mul(elements, bits, "a cache"), 8)) + Bytes(ceil_div(elements, kQuantGroup)) * 4;
+}
+
+// Sparse MLA: some layer has an indexer, and all are cached expanded.
+bool sparse_latent(const EngineInput& input) {
+  return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [](const Term& term) { return term.storage == Storage::kFp8Scaled; });
+  });
+}
+
+bool expands(const EngineInput& input) {
+  return engine_version(engine_of(input.request), input.request) < kLatentSince || sparse_latent(input);
+}
+
+std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  const bool all_expanded = expands(input);
+  const CacheTypes types = input.types;
+  CacheTypes plain = types;
+  plain.key = plain.value = types.model;
+  const bool keeps_all_columns = !listed(kShortConvStates, input.model.model_type);
+  const bool no_windows = input.model.model_type == "gpt_neo";  // its config names no window to the cache
+
+  HoldingRules rules;
+  rules.source = "transformers cache_utils.py";
+  rules.form = [=](const LayerCache& cache) -> const CacheTerms& {
+    return all_expanded ? cache.expanded : cache.compact;
+  };
+  rules.hold = [=](const LayerCache& cache, const Term& original, std::uint64_t units) {
+    Term term = original;
+    if (term.storage == Storage::kFp8Scaled) term.storage = Storage::kModel;
+    if (no_windows) term.limit = {};
+    const bool whole = term.limit.kind == LimitKind::kNone && term.growth == Growth::kToken;
+    const Dtype type = term_dtype(term, types);
+    if (term.storage == Storage::kKv && quantized(type) && whole) {
+      Holding out = plain_holding(term, grouped_bytes(term, units, type == Dtype::kInt4 ? 4 : 8));
+      out.reason = "groups of 64 with a scale and a shift";
+      return out;
+    }
+    const std::uint64_t columns = term.shape.columns - (term.shape.columns > 0 && !keeps_all_columns ? 1 : 0);
+    Holding out = plain_holding(term, entry_bytes(term, plain, units, columns));
+    if (term.shape.columns > 0 && keeps_all_columns) out.reason = "convolution states keep every kernel column";
+    if (original.storage == Storage::kFp8Scaled)
+      out.reason = "index keys in the model's type";
+    else if (all_expanded && cache.expanded != cache.compact)
+      out.reason = "K and V expanded";
+    if (no_windows) out.reason = "windows keep every token";
+    return out;
+  };
+  const bool latent = std::any_of(input.caches.begin(), input.caches.end(),
+                                  [](const LayerCache& cache) { return cache.expanded != cache.compact; });
+  if (all_expanded && latent)
+    notes.push_back({NoteLevel::kInfo, "mla_expanded",
+                     sparse_latent(input) ? "transformers caches K and V of sparse MLA expanded, not the latent"
+                                          : "transformers before 5.0 caches K and V of MLA expanded, not the latent"});
+  return holdings_layout(input, rules);
+}
+
+// The largest single tensor that a step concatenates: K or V of one layer.
+Bytes largest_tensor(const EngineInput& input, const Load& load) {
+  Bytes out;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : expands(input) ? cache.expanded : cache.compact) {
+      if (term.growth != Growth::kToken || term.role == Role::kState) continue;
+      CacheTypes plain = input.types;
+      plain.key = plain.value = input.types.model;
+      const Bytes entry = entry_bytes(term, plain, local_units(term, input.request.tensor_parallel), 0);
+      out = std::max(out, entry * term.entries(load.max_model_len, load.source_tokens));
+    }
+  return out * load.num_seqs;
+}
+
+// What windows pin of a prompt that fills the context, beyond what they keep.
+Bytes pinned_by_views(const EngineInput& input, const Load& load) {
+  Bytes out;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact) {
+      if (term.growth != Growth::kToken || term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
+      const std::uint64_t all = load.max_model_len.count() / term.stride;
+      const std::uint64_t kept = term.entries(load.max_model_len, load.source_tokens);
+      out += entry_bytes(term, input.types, local_units(term, input.request.tensor_parallel), 0) * (all - kept);
+    }
+  return out * load.num_seqs;
+}
+
+std::vector<LedgerLine> overhead(const OverheadInput& in) {
+  const EngineInput& input = *in.engine;
+  const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
+  const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(tokens)).count());
+  std::vector<LedgerLine> out;
+  const Bytes copy = largest_tensor(input, in.load);
+  if (copy > Bytes(0))
+    out.push_back(estimate_line(Section::kActivation, "concatenation: the old copy of one layer", copy, {0, 1},
+                                "the largest K or V of one layer, old and new together",
+                                "transformers cache_utils.py: torch.cat each step"));
+  const Bytes pinned = pinned_by_views(input, in.load);
+  if (pinned > Bytes(0)) {
+    // Pinned only between the prefill and the first token: in the range, not in the estimate.
+    out.push_back({Section::kActivation, "prompt pinned by windows after a prefill", Bytes(0), Bytes(0), pinned,
+                   "tokens beyond the windows, until the first decoded token",
+                   "transformers cache_utils.py: a view keeps the whole tensor"});
+  }
+  out.push_back(mlp_activations(input, prompt, "a prompt in one pass"));
+  if (quantized(input.types.key) || quantized(input.types.value)) {
+    CacheTypes plain = input.types;
+    plain.key = plain.value = input.types.model;
+    const Load tail{std::min(in.load.max_model_len, Tokens(kResidual)), in.load.num_seqs, Tokens(0)};
+    const TermSum sum(input.caches, plain, input.request.tensor_parallel);
+    out.push_back(estimate_line(Section::kActivation, "tokens that wait to be quantized",
+                                sum.per_token() * tail.max_model_len.count() * tail.num_seqs, {0, 1},
+                                "up to 128 tokens of a sequence in the model's type",
+                                "transformers cache_utils.py: residual_length 128"));
+  }
+  const Bytes logits = logits_bytes(input, in.load.num_seqs);
+  out.push_back(estimate_line(Section::kActivation, "logits", logits, {1, 2},
+                              std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                              "estimate: the last token of each sequence"));
+  out.push_back({Section::kRuntime, "driver context and libraries", Bytes(512 * kMiB), Bytes(300 * kMiB),
+                 Bytes(1024 * kMiB), "allowance of 512 MiB a GPU", "estimate: CUDA context and cuBLAS workspaces"});
+  return out;
+}
+
+}  // namespace
+
+Engine transformers_engine() {
+  Engine out{"transformers", "hf",    "generate() of transformers with a DynamicCache", kVersions, 1.0, resolve,
+             layout,         overhead};
+  out.kv_choices = "bfloat16 int8 int4";
+  return out;
+}
+
+}  // namespace kvplan

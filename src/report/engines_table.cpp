@@ -1,0 +1,89 @@
+// Engines side by side: one model, one request, a row for each engine, and what the differences come from.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "engines/engine.h"
+#include "report/report.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr double kGiBytes = 1024.0 * 1024.0 * 1024.0;
+
+std::string part_text(const std::optional<Bytes>& part) {
+  return part ? fmt::format("{:.2f}", static_cast<double>(part->count()) / kGiBytes) : "-";
+}
+
+std::string type_text(const Plan& plan) {
+  std::string out(name(plan.types.key));
+  if (plan.types.value != plan.types.key) out += "/" + std::string(name(plan.types.value));
+  return out;
+}
+
+std::string amount(std::int64_t bytes) {
+  const double size = static_cast<double>(std::llabs(bytes));
+  const char sign = bytes < 0 ? '-' : '+';
+  if (size >= kGiBytes / 10) return fmt::format("{}{:.2f} GiB", sign, size / kGiBytes);
+  return fmt::format("{}{:.2f} MiB", sign, size / 1048576.0);
+}
+
+const GpuMemory& fullest_gpu(const Plan& plan) {
+  const GpuMemory* out = &plan.memory.front();
+  for (const GpuMemory& gpu : plan.memory)
+    if (gpu.total > out->total) out = &gpu;
+  return *out;
+}
+
+}  // namespace
+
+std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOptions& options) {
+  const FleetEntry* first = nullptr;
+  for (const FleetEntry& entry : entries)
+    if (entry.plan && first == nullptr) first = &entry;
+  std::string out;
+  if (first != nullptr) {
+    const std::string& title =
+        first->model->architecture.empty() ? first->model->model_type : first->model->architecture;
+    out += tinted(title, Tint::kBold, options.color) +
+           fmt::format("  {} tokens x {} sequence{}, GiB of the fullest GPU\n\n",
+                       grouped(first->plan->load.max_model_len.count()), first->plan->request.num_seqs,
+                       first->plan->request.num_seqs == 1 ? "" : "s");
+  }
+  std::vector<std::vector<std::string>> rows{
+      {"engine", "KV type", "needs", "KV", "weights", "activ.", "runtime", "total", "tokens", "verdict"}};
+  for (const FleetEntry& entry : entries) {
+    if (!entry.plan) {
+      rows.push_back({entry.engine, one_line(entry.error, 60)});
+      continue;
+    }
+    const Plan& plan = *entry.plan;
+    const GpuMemory& gpu = fullest_gpu(plan);
+    rows.push_back({plan.request.engine + " " + plan.engine_version, type_text(plan),
+                    part_text(plan.kv_cache.logical_per_gpu), part_text(plan.kv_cache.reserved), part_text(gpu.weights),
+                    part_text(gpu.activation), part_text(gpu.runtime), part_text(gpu.total),
+                    plan.capacity && plan.capacity->tokens ? grouped(*plan.capacity->tokens) : "-",
+                    plan.verdict.status == Verdict::kUnknown ? "-"
+                    : plan.verdict.status == Verdict::kFits  ? "fits"
+                                                             : "does not fit"});
+  }
+  out += columns(rows, 0b0111111100, "");
+  out += "\nWhat explains the differences\n";
+  for (const FleetEntry& entry : entries) {
+    if (!entry.plan) continue;
+    const Plan& plan = *entry.plan;
+    std::vector<std::string> reasons;
+    if (type_text(plan) != type_text(*first->plan)) reasons.push_back("KV in " + type_text(plan));
+    if (plan.types.state != first->plan->types.state && plan.kv_cache.bytes_per_sequence > Bytes(0))
+      reasons.push_back(fmt::format("states in {}", name(plan.types.state)));
+    for (const GapLine& line : plan.kv_cache.gap) reasons.push_back(amount(line.bytes) + " " + line.reason);
+    if (reasons.empty()) reasons.push_back("exactly what the architecture needs");
+    for (std::size_t i = 0; i < reasons.size(); ++i)
+      out += fmt::format("  {:<14}{}\n", i == 0 ? plan.request.engine : "", reasons[i]);
+  }
+  return out;
+}
+
+}  // namespace kvplan

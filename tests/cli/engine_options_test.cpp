@@ -1,0 +1,44 @@
+#include "cli/engine_options.h"
+
+#include <doctest/doctest.h>
+
+#include "cli/options.h"
+#include "kvplan/error.h"
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+TEST_CASE("Every row of the table of engine options is an option") {
+  for (const EngineOption& row : engine_options()) {
+    bool found = false;
+    for (const Option& option : options())
+      found = found || option.names.substr(0, option.names.find(' ')) == row.option;
+    CHECK_MESSAGE(found, std::string(row.option));
+  }
+}
+
+TEST_CASE("An option that the engine does not have names the engines that do") {
+  const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "transformers", "--block-size", "16"});
+  CHECK(run.exit == 2);
+  CHECK(run.out.empty());
+  CHECK(run.err.find("sglang") != std::string::npos);
+  CHECK(run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "sglang", "--block-size", "16"}).exit == 0);
+  CHECK(run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "mlx", "--enable-dp-attention"}).exit == 2);
+}
+
+TEST_CASE("Several engines give a fleet of one model, or one table") {
+  const std::vector<std::string> arguments{"testdata/configs/gpt-oss-20b.json", "--engine", "sglang,transformers@4.57"};
+  const Run table = run_program(arguments);
+  CHECK(table.exit == 0);
+  CHECK(table.out.find("What explains the differences") != std::string::npos);
+  CHECK(table.out.find("transformers 4.57") != std::string::npos);
+  std::vector<std::string> json = arguments;
+  json.push_back("--json");
+  CHECK(run_program(json).out.find("\"plans\"") != std::string::npos);
+  CHECK(run_program({"fit", "testdata/configs/gpt-oss-20b.json", "--engine", "sglang,mlx"}).exit == 2);
+  CHECK(run_program({"testdata/configs/gpt-oss-20b.json", "--engine", "sglang,"}).exit == 2);
+}
+
+}  // namespace
+}  // namespace kvplan

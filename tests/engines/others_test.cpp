@@ -1,0 +1,101 @@
+// TensorRT-LLM, MLX and mistral.rs.
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+#include "input/input.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
+constexpr std::string_view kLlama2 = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+  "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
+  "num_key_value_heads": 32, "vocab_size": 32000, "max_position_embeddings": 4096, "torch_dtype": "float16"})";
+
+TEST_CASE("TensorRT-LLM: tokens of the pool, as its log prints them") {
+  // NVIDIA/TensorRT-LLM#1400: 132608 tokens in 69524783104 bytes, 64 tokens a block.
+  const ModelSpec model = read_config(kLlama2, "", "llama-2-7b", {});
+  const Plan old = make_plan(model, request_for("tensorrt-llm@0.9", 4096, 69524783104));
+  CHECK(old.capacity->tokens == 132608);
+  CHECK(old.capacity->num_blocks == 132608 / 64);
+  // A public log of a Qwen3-0.6B: "Allocated 68.69 GiB for max tokens in paged KV cache (643136)".
+  const ModelSpec small = test_model("qwen3-0.6b");
+  const Plan plan = make_plan(small, request_for("tensorrt-llm", 4096, static_cast<std::uint64_t>(68.69 * kGibibyte)));
+  CHECK(plan.capacity->tokens.value() >= 643055);
+  CHECK(plan.capacity->tokens.value() <= 643216);
+  CHECK(plan.capacity->tokens.value() % 32 == 0);
+  CHECK(make_plan(small, request_for("tensorrt-llm", 33)).kv_cache.reserved == Bytes(64 * 114688));
+}
+
+TEST_CASE("TensorRT-LLM: a state that nobody checked is said, and widens the range") {
+  const ModelSpec model = test_model("qwen3.5-27b");
+  const Plan plan = make_plan(model, request_for("tensorrt-llm", 4096));
+  bool said = false;
+  for (const Note& note : plan.notes) said = said || note.code == "unverified_cache";
+  CHECK(said);
+  CHECK(plan.total.high > plan.total.bytes);
+}
+
+TEST_CASE("MLX: caches grow in steps of 256, rotating ones up to the window") {
+  CHECK(make_plan(test_model("qwen3-0.6b"), request_for("mlx", 1000)).kv_cache.reserved == Bytes(1024 * 114688));
+  CHECK(make_plan(test_model("gpt-oss-20b"), request_for("mlx", 4000)).kv_cache.reserved ==
+        Bytes(std::uint64_t{12 * 2048} * (4096 + 128)));
+}
+
+TEST_CASE("MLX: quantized groups of 64 with a scale and a bias") {
+  Request request = request_for("mlx", 1024);
+  request.cache_type_k = request.cache_type_v = Dtype::kInt8;
+  CHECK(make_plan(test_model("qwen3-0.6b"), request).kv_cache.reserved ==
+        Bytes(std::uint64_t{1024} * 28 * 8 * 2 * (128 + 2 * 4)));
+  CHECK_THROWS_AS(make_plan(test_model("gpt-oss-20b"), request), Error);  // a rotating cache cannot be quantized
+}
+
+TEST_CASE("mistral.rs: blocks of 8, 16 or 32 tokens, every layer whole") {
+  Request request = request_for("mistralrs", 1000);
+  CHECK(make_plan(test_model("llama-3.1-8b"), request).kv_cache.reserved == Bytes(1024 * 131072));
+  CHECK(make_plan(test_model("gpt-oss-20b"), request).kv_cache.reserved == Bytes(1024 * 49152));
+  request.block_size = 64;
+  CHECK_THROWS_AS(make_plan(test_model("llama-3.1-8b"), request), Error);
+}
+
+TEST_CASE("Ollama: llama.cpp with a context by the card, num_ctx for each sequence") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request;
+  find_engine("ollama", request);
+  CHECK(make_plan(model, request).load.max_model_len == Tokens(4096));
+  request.gpu_memory = Bytes(24 * kGibibyte);
+  CHECK(make_plan(model, request).load.max_model_len == Tokens(32768));
+  request.gpu_memory = Bytes(80 * kGibibyte);
+  CHECK(make_plan(model, request).load.max_model_len == Tokens(131072));  // the model's own
+  request.ctx_size = Tokens(8192);
+  request.num_seqs = 2;
+  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(std::uint64_t{2 * 8192} * 131072));
+  request.cache_type_k = Dtype::kQ8_0;
+  CHECK_THROWS_AS(make_plan(model, request), Error);  // one type for K and V
+}
+
+TEST_CASE("Every engine's gap adds up, and its lines are what it reserves") {
+  for (const Engine& engine : engines()) {
+    for (const std::string name : {"llama-3.1-8b", "gpt-oss-20b", "qwen3.5-27b", "deepseek-v3", "falcon-h1-1.5b"}) {
+      CAPTURE(engine.name);
+      CAPTURE(name);
+      const ModelSpec model = test_model(name);
+      const Plan plan = make_plan(model, request_for(std::string(engine.name), 5000));
+      const KvCachePlan& kv = plan.kv_cache;
+      std::int64_t gap = 0;
+      for (const GapLine& line : kv.gap) gap += line.bytes;
+      CHECK(gap ==
+            static_cast<std::int64_t>(kv.reserved.count()) - static_cast<std::int64_t>(kv.logical_per_gpu.count()));
+      Bytes lines;
+      for (const LedgerLine& line : plan.memory.front().lines)
+        if (line.part == Section::kKvCache) lines += line.bytes;
+      CHECK(lines == kv.reserved);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kvplan

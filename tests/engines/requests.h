@@ -1,0 +1,23 @@
+// Requests as the engine tests ask them.
+#ifndef KVPLAN_TESTS_ENGINES_REQUESTS_H_
+#define KVPLAN_TESTS_ENGINES_REQUESTS_H_
+
+#include <string>
+
+#include "engines/engine.h"
+#include "kvplan/request.h"
+
+namespace kvplan {
+
+// One sequence of `tokens` under `engine` ("sglang@0.4"), with `budget` bytes for the cache where it is not 0.
+inline Request request_for(const std::string& engine, std::uint64_t tokens, std::uint64_t budget = 0) {
+  Request request;
+  find_engine(engine, request);
+  request.max_model_len = Tokens(tokens);
+  if (budget > 0) request.kv_cache_memory_bytes = Bytes(budget);
+  return request;
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TESTS_ENGINES_REQUESTS_H_

@@ -1,0 +1,119 @@
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
+
+std::uint64_t tokens_of(const std::string& model_name, const Request& request) {
+  const ModelSpec model = test_model(model_name);
+  return make_plan(model, request).capacity->tokens.value();
+}
+
+TEST_CASE("SGLang: tokens of a plain pool, as its log prints them") {
+  // sgl-project/sglang#6753: "#tokens: 871371, K size: 53.18 GB, V size: 53.18 GB" for 32 layers of 8 heads of 128.
+  CHECK(tokens_of("llama-3.1-8b", request_for("sglang", 8192, 871371 * std::uint64_t{131072})) == 871371);
+  CHECK(tokens_of("llama-3.1-8b", request_for("sglang", 8192, 871371 * std::uint64_t{131072} - 1)) == 871370);
+  // sgl-project/sglang#6001, TP 8: "#tokens: 720206, KV size: 47.13 GB"; the latent is on every rank.
+  Request request = request_for("sglang", 8192, 720206 * std::uint64_t{70272});
+  request.tensor_parallel = 8;
+  CHECK(tokens_of("deepseek-v3", request) == 720206);
+}
+
+TEST_CASE("SGLang: tokens come in whole pages, and one page is a dummy") {
+  Request request = request_for("sglang", 1000, 10 * kGibibyte);
+  request.block_size = 64;
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const Plan plan = make_plan(model, request);
+  CHECK(plan.capacity->tokens == 81920);
+  CHECK(plan.kv_cache.reserved == Bytes((1024 + 64) * 131072));
+  CHECK(plan.kv_cache.block_size == 64);
+}
+
+TEST_CASE("SGLang: a second pool of 0.8 of the tokens for sliding layers") {
+  // A public log of Gemma-4-26B: 12.16 GiB in pages of 256 are 70656 tokens.
+  Request request = request_for("sglang", 8192, static_cast<std::uint64_t>(12.16 * kGibibyte));
+  request.block_size = 256;
+  const std::uint64_t tokens = tokens_of("gemma-4-26b", request);
+  CHECK(tokens % 256 == 0);
+  CHECK(tokens >= 70136);
+  CHECK(tokens <= 71176);
+  // gpt-oss-20b: 12 full and 12 sliding layers of 2048 B; 8 GiB / (24576 * 1.8).
+  CHECK(tokens_of("gpt-oss-20b", request_for("sglang", 4096, 8 * kGibibyte)) == 194180);
+}
+
+TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the plan says what would") {
+  const ModelSpec model = test_model("gpt-oss-20b");
+  const Plan small = make_plan(model, request_for("sglang", 1024, 5 << 20));
+  CHECK(small.verdict.status == Verdict::kDoesNotFit);
+  CHECK(small.verdict.reason.find("window") != std::string::npos);
+  const auto at = small.verdict.reason.find("give the cache ");
+  REQUIRE(at != std::string::npos);
+  const std::uint64_t remedy = std::stoull(small.verdict.reason.substr(at + 15));
+  CHECK(make_plan(model, request_for("sglang", 1024, remedy)).verdict.status == Verdict::kFits);
+  CHECK(make_plan(model, request_for("sglang", 1024, remedy - 1)).verdict.status == Verdict::kDoesNotFit);
+}
+
+TEST_CASE("SGLang: 0.9 / 1.9 of the budget is state slots, one of them padding") {
+  // A public log of this geometry: 125 slots (124 + 1) take 0.34 + 17.58 GiB, beside 20.16 GiB of KV.
+  const ModelSpec model = test_model("qwen3.5-27b");
+  const Plan plan = make_plan(model, request_for("sglang", 8192, static_cast<std::uint64_t>(38.25 * kGibibyte)));
+  CHECK(plan.kv_cache.bytes_per_sequence == Bytes(153944064));
+  CHECK(plan.capacity->tokens.value() > 327019);
+  CHECK(plan.capacity->tokens.value() < 333626);
+  const Plan none = make_plan(model, request_for("sglang", 8192, 300 << 20));
+  CHECK(none.verdict.status == Verdict::kDoesNotFit);
+  CHECK(none.verdict.reason.find("state slot") != std::string::npos);
+}
+
+TEST_CASE("SGLang: cells of sparse MLA") {
+  Request request = request_for("sglang", 8192, 40 * kGibibyte);
+  CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGibibyte / ((1152 + 132) * 61) / 64 * 64);
+  request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
+  CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGibibyte / ((656 + 132) * 61) / 64 * 64);
+  // GLM-5.2 has index keys on 21 of 78 layers; releases before gave every layer a buffer.
+  CHECK(tokens_of("glm-5.2", request_for("sglang", 8192, 40 * kGibibyte)) ==
+        40 * kGibibyte / (1152 * 78 + 132 * 21) / 64 * 64);
+  CHECK(tokens_of("glm-5.2", request_for("sglang@0.4", 8192, 40 * kGibibyte)) ==
+        40 * kGibibyte / ((1152 + 132) * 78) / 64 * 64);
+}
+
+TEST_CASE("SGLang: scaled KV types") {
+  Request request = request_for("sglang", 8192, 8 * kGibibyte);
+  request.cache_type_k = request.cache_type_v = Dtype::kNvfp4;
+  CHECK(tokens_of("llama-3.1-8b", request) == 8 * kGibibyte / (65536 * 9 / 16));
+  request.cache_type_k = request.cache_type_v = Dtype::kMxfp8;
+  CHECK(tokens_of("llama-3.1-8b", request) == 8 * kGibibyte / (65536 * 33 / 32));
+  request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;
+  CHECK_THROWS_AS(tokens_of("llama-3.1-8b", request), Error);
+}
+
+TEST_CASE("SGLang: with DP attention every data parallel rank has a pool of its own") {
+  Request request = request_for("sglang", 8192, 8 * kGibibyte);
+  request.tensor_parallel = 8;
+  request.data_parallel = 4;
+  request.num_seqs = 4;
+  request.layout_given = true;
+  request.dp_attention = true;
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const Plan plan = make_plan(model, request);
+  CHECK(plan.memory.size() == 8);
+  CHECK(plan.capacity->tokens == 8 * kGibibyte / 65536);  // two ranks share the 8 heads
+  request.data_parallel = 3;
+  CHECK_THROWS_AS(make_plan(model, request), Error);
+}
+
+TEST_CASE("SGLang: models outside its list keep every token of their windows") {
+  const ModelSpec model = test_model("gemma-3n-e4b");
+  const Plan plan = make_plan(model, request_for("sglang", 4096));
+  CHECK(plan.kv_cache.reserved > plan.kv_cache.logical);
+  CHECK(plan.kv_cache.reserved == Bytes((4096 + 1) * std::uint64_t{20 * 2 * 2 * 256 * 2}));
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,66 @@
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+std::uint64_t held(const std::string& model_name, const Request& request) {
+  const ModelSpec model = test_model(model_name);
+  return make_plan(model, request).kv_cache.reserved.count();
+}
+
+TEST_CASE("transformers: a DynamicCache holds exactly the tokens that there are") {
+  CHECK(held("llama-3.1-8b", request_for("transformers", 5000)) == 655360000);
+  Request batch = request_for("transformers", 1000);
+  batch.num_seqs = 3;
+  CHECK(held("llama-3.1-8b", batch) == 393216000);
+}
+
+TEST_CASE("transformers: MLA is the latent since 5.0, and K and V before; sparse MLA is expanded") {
+  CHECK(held("deepseek-v3", request_for("transformers", 4096)) == 287834112);
+  CHECK(held("deepseek-v3", request_for("transformers@4.57", 4096)) ==
+        std::uint64_t{4096} * 61 * 128 * (128 + 64 + 128) * 2);
+  CHECK(held("deepseek-v3.2", request_for("transformers", 4096)) == 20532166656);
+  // GLM-5.2: 78 expanded layers, 21 of them with index keys.
+  CHECK(held("glm-5.2", request_for("transformers", 4096)) ==
+        std::uint64_t{4096} * (std::uint64_t{78} * 64 * (192 + 64 + 256) * 2 + 21 * 128 * 2));
+}
+
+TEST_CASE("transformers: convolution states keep every kernel column") {
+  CHECK(held("lfm2-1.2b", request_for("transformers", 4096)) == 50454528);
+  CHECK(held("qwen3.5-27b", request_for("transformers", 8192)) == 691798016);
+}
+
+TEST_CASE("transformers: layers that share a cache have none; windows hold the window") {
+  CHECK(held("gemma-3n-e4b", request_for("transformers", 256)) == 10485760);
+  // gpt-oss: 12 layers of all tokens, 12 of a window of 128.
+  CHECK(held("gpt-oss-20b", request_for("transformers", 4096)) == std::uint64_t{12 * 2048} * (4096 + 128));
+}
+
+TEST_CASE("transformers: a quantized cache has a scale and a shift for every 64 elements") {
+  Request request = request_for("transformers", 4096);
+  request.cache_type_k = request.cache_type_v = Dtype::kInt4;
+  CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 65536 / 64 * (32 + 4));
+  request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
+  CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
+}
+
+TEST_CASE("transformers: the step that concatenates holds the old copy of one tensor too") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const Plan plan = make_plan(model, request_for("transformers", 4096));
+  bool found = false;
+  for (const LedgerLine& line : plan.memory.front().lines) {
+    if (!line.what.starts_with("concatenation")) continue;
+    found = true;
+    CHECK(line.part == Section::kActivation);
+    CHECK(line.bytes == Bytes(4096 * 8 * 128 * 2));
+  }
+  CHECK(found);
+}
+
+}  // namespace
+}  // namespace kvplan
