@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kGranite = "granitemoe granitemoeshared granitemoehybrid granitemoe_swa";
 constexpr std::string_view kFourTimes =
-    "gpt2 gptj codegen gpt_bigcode gpt_neo bloom falcon refinedweb refinedwebmodel openai-gpt";
+    "gpt2 gptj codegen gpt_bigcode gpt_neo bloom gpt_neox_japanese falcon refinedweb refinedwebmodel openai-gpt";
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b, "the width of an MLP");

@@ -48,7 +48,8 @@ void write_ends(Inventory& inventory) {
               checked_add(inventory.reader.model.max_model_len.count(), traits.position_offset, "the positions"), h);
   if (inventory.is("bloom")) out.norms("model.word_embeddings_layernorm", h, 1, true);
   out.outside(Place::kLast);
-  if (traits.has_final_norm && traits.norm_style != NormStyle::kNoWeight)
+  if (traits.has_final_norm && inventory.reader.model.family != "encoder_decoder" &&
+      traits.norm_style != NormStyle::kNoWeight)
     out.norms("model.norm", h, 1, traits.norm_style == NormStyle::kLayerNorm);
   if (inventory.vocab > 0) {
     TensorGroup& head = out.table(Component::kLmHead, "lm_head", inventory.vocab, narrow, Split::kVocab);
@@ -62,7 +63,7 @@ std::uint64_t norms_of(const Inventory& inventory, const Layer& layer, const Ffn
   const Traits& traits = inventory.traits;
   const bool mixes = !std::holds_alternative<None>(layer.mixers.front());
   const bool has_ffn = ffn.dense > 0 || ffn.experts > 0;
-  if (traits.norms <= 1) return traits.norms;
+  if (traits.norms <= 1 || inventory.is("rwkv")) return traits.norms;
   std::uint64_t norms = (mixes ? traits.norms / 2 : 0) + (has_ffn ? traits.norms / 2 : 0);
   if (inventory.is("falcon refinedweb refinedwebmodel")) {
     const bool newer = inventory.text.flag("new_decoder_architecture", false);
@@ -132,13 +133,28 @@ void build_inventory(Reader& reader) {
     reader.warn("unknown_weights", "the config names no hidden_size: the weights are not known");
     return;
   }
+  if (model.family == "encoder_decoder") {
+    if (write_encoder_decoder(inventory)) {
+      write_ends(inventory);
+    } else {
+      const std::uint64_t layer = checked_mul(12, checked_mul(inventory.hidden, inventory.hidden, "a layer"), "a layer");
+      const Elements guess = Elements(layer) * model.layers.size() * 2 + Elements(inventory.vocab) * inventory.hidden;
+      model.unknown_tensors.push_back({Component::kEncoder, "the encoder and decoder of " + model.model_type,
+                                       Elements(guess.count() / 2), guess, guess * 2});
+    }
+    return;
+  }
   const std::uint64_t layers = layers_with_weights(inventory);
   const std::vector<Ffn> ffns = read_ffns(inventory, layers);
   for (const Alike& group : alike_layers(model, ffns, layers)) {
     const Layer& layer = model.layers[group.first];
     const Ffn& ffn = ffns[group.first];
     inventory.out.in_layers(runs_of(group.indices), layer_prefix(inventory));
-    for (const Mixer& mixer : layer.mixers) write_mixer(inventory, mixer);
+    for (const Mixer& mixer : layer.mixers) {
+      // Zamba's attention is a block that all hybrid layers share.
+      if (inventory.is("zamba zamba2") && std::holds_alternative<FullAttention>(mixer)) continue;
+      write_mixer(inventory, mixer);
+    }
     write_ffn(inventory, ffn);
     inventory.out.norms("input_layernorm", inventory.hidden, norms_of(inventory, layer, ffn),
                         inventory.traits.norm_style == NormStyle::kLayerNorm);

@@ -102,7 +102,8 @@ void write_rg_lru(Inventory& inventory, const RgLru& lru);
 
 // What a family has beside its layers, or in them beside mixer and MLP: per-layer embeddings, hyper-connections.
 void write_extras(Inventory& inventory);
-void write_encoder(Inventory& inventory);
+// Encoder and decoder of a known family; false where it is none.
+bool write_encoder_decoder(Inventory& inventory);
 void write_towers(Inventory& inventory);
 void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns);
 
