@@ -309,7 +309,7 @@ Parameters count_parameters(const ModelSpec& model) {
   // A tower that the config does not determine is left out; a gap in the decoder leaves no total at all.
   out.is_known = !model.tensors.empty();
   for (const UnknownTensors& part : model.unknown_tensors)
-    if (!is_tower(part.component)) out.is_known = false;
+    if (!is_tower(part.component) && part.estimate > Elements(0)) out.is_known = false;
   if (model.tensors.empty() && !model.stored.empty()) {
     for (const StoredTensors& part : model.stored)
       if (part.component != Component::kMtp) total += part.elements;

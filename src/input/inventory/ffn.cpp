@@ -260,6 +260,8 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const std::vector<bool> sparse = experts > 0 || by_layer ? expert_layers(inventory, layers) : std::vector<bool>(layers, false);
   const bool doubles = inventory.is("gemma4_text gemma4_unified_text") && text.flag("use_double_wide_mlp", false);
   const std::uint64_t readers = doubles ? text.count_or("num_kv_shared_layers", 0) : 0;
+  const std::uint64_t hashed =
+      inventory.is("deepseek_v4 deepseek_ref") ? text.count_or("num_hash_layers", 3) : std::uint64_t{0};
   std::optional<Ffn> last;
   for (std::uint64_t i = 0; i < layers; ++i) {
     Ffn& ffn = out[i];
@@ -276,6 +278,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
     } else {
       ffn.dense = widths && i < widths->size() ? (*widths)[i] : width;
     }
+    ffn.hashed = i < hashed;
     if (inventory.is(kGranite)) {
       const std::uint64_t shared = text.count_or("shared_intermediate_size", 0);
       if (shared > 0 && !inventory.is("granitemoe granitemoe_swa")) ffn.dense = shared;
@@ -313,7 +316,7 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   TensorGroup& router = out.linear(Component::kRouter, at + (bias ? "router" : "gate"), choices, h);
   (void)router;
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
-  if (traits.has_router_bias && inventory.text.flag("use_expert_bias", true) &&
+  if (traits.has_router_bias && !ffn.hashed && inventory.text.flag("use_expert_bias", true) &&
       inventory.text.flag("moe_router_enable_expert_bias", true) && inventory.text.flag("use_moe_router_bias", true))
     out.plain(Component::kRouter, at + "gate.e_score_correction_bias", choices).is_float32 = true;
   const auto expert = [&](const char* name, std::uint64_t rows, std::uint64_t columns, Split split) {

@@ -68,6 +68,7 @@ struct Ffn {
   std::uint64_t width = 0;        // of one expert
   std::uint64_t shared = 0;       // of all shared experts together
   std::uint64_t latent = 0;       // experts work in this width instead of the hidden size
+  bool hashed = false;            // experts chosen by the token's hash: no bias on the choice
   friend bool operator==(const Ffn&, const Ffn&) = default;
 };
 

@@ -75,12 +75,14 @@ void write_qwen3_vision(const Tower& t, const Tower& p, const Config& v, std::ui
   t.linear("visual.patch_embed", h, times(3 * count_of(v, {"temporal_patch_size"}, 2), square(patch)), true);
   t.plain("visual.pos_embed", times(count_of(v, {"num_position_embeddings"}, 2304), h));
   t.blocks("visual.blocks.", {h, count_of(v, {"intermediate_size"}, 4304), count_of(v, {"depth", "num_hidden_layers"}, 27)});
-  const auto levels = v.is_list("deepstack_visual_indexes") ? v.list_size("deepstack_visual_indexes").value_or(0) : 0;
+  // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
+  const std::uint64_t usual = t.inventory.is("qwen3_vl_text qwen3_vl_moe_text") ? 3 : 0;
+  const std::uint64_t levels = v.list_size("deepstack_visual_indexes").value_or(usual);
   const std::uint64_t wide = times(merge, h);
   p.plain("visual.merger.norm", times(2, h));
   p.linear("visual.merger.linear_fc1", wide, wide, true, 1 + levels);
   p.linear("visual.merger.linear_fc2", out, wide, true, 1 + levels);
-  p.plain("visual.deepstack_merger_list.norm", times(2, wide), std::max<std::uint64_t>(levels, 1) * (levels > 0 ? 1 : 0));
+  if (levels > 0) p.plain("visual.deepstack_merger_list.norm", times(2, wide), levels);
 }
 
 void write_qwen2_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
@@ -167,7 +169,6 @@ void write_gemma4_vision(const Tower& t, const Tower& p, const Config& v, std::u
   blocks.norms = 4;
   blocks.extra = times(2, d);
   t.blocks("vision_tower.layers.", blocks);
-  if (v.flag("standardize", false)) t.plain("vision_tower.std", times(2, h));
   p.linear("embed_vision.embedding_projection", out_width, h, false);
 }
 
