@@ -29,6 +29,8 @@ class Config {
   // value null is not absent: null is an answer.
   Config with_class(std::string_view model_type) const;
   std::string_view class_name() const { return class_; }
+  // The same object, whose look-ups write no facts down: for maps with an entry for each layer.
+  Config quietly() const;
 
   bool has(std::string_view key) const;       // there, and not null; does not count as read
   bool is_null(std::string_view key) const;   // there, and null
@@ -93,6 +95,7 @@ class Config {
   const void* node_ = nullptr;
   std::string path_;
   std::string class_;
+  bool quiet_ = false;
 };
 
 }  // namespace kvplan

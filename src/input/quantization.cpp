@@ -321,7 +321,7 @@ QuantDeclaration read_quantization(const Config& root, const Config& text, std::
       if (is_declared(out)) break;
       if (const auto config = place.child(key); config && !config->keys().empty()) {
         place.touch(key);
-        read_declared(out, root, *config);
+        read_declared(out, root, config->quietly());
       }
     }
   }
@@ -331,7 +331,7 @@ QuantDeclaration read_quantization(const Config& root, const Config& text, std::
       if (const auto config = beside.child("quantization"); config && !config->keys().empty()) {
         QuantDeclaration own;
         own.dialect = "modelopt";
-        read_modelopt(own, *config);
+        read_modelopt(own, config->quietly());
         // The config may say the same with fewer words.
         if (own.is_known && (!is_declared(out) || out.rules.size() <= own.rules.size())) out = own;
       }
@@ -340,6 +340,8 @@ QuantDeclaration read_quantization(const Config& root, const Config& text, std::
       throw;
     }
   }
+  if (is_declared(out))
+    root.derived("weights", out.scheme ? out.scheme->type : out.expert_scheme ? out.expert_scheme->type : out.dialect);
   return out;
 }
 

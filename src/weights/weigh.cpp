@@ -143,17 +143,30 @@ class Storer {
     }
     const auto priced = [&](const WeightType* type) { return one(group, type, piece); };
     if (declared_ && !rules_->empty() && group.role != TensorRole::kPlain && group.role != TensorRole::kConv) {
+      // Layers in turn mostly have the same answer: it is priced once.
       const bool names_head = group.role == TensorRole::kHead;
+      const SchemeRule* last = nullptr;
+      std::optional<Bytes> price;
+      std::size_t steady = RuleBook::kNone;
+      bool is_first = true;
       held.each([&](std::uint64_t layer) {
-        const SchemeRule* rule = rules_->find(with_layer(group.module, layer));
-        if (rule == nullptr) {
-          sum += priced(usual(group));
-        } else if (!rule->scheme) {
-          sum += priced(names_head && head_ ? &*head_ : nullptr);
-        } else {
-          const WeightType own = resolve(*rule->scheme);
-          sum += priced(&own);
+        const std::string module = with_layer(group.module, layer);
+        if (is_first) steady = rules_->without_layer(module);
+        is_first = false;
+        const SchemeRule* rule = rules_->find(module, steady);
+        const bool same = rule == last || (rule != nullptr && last != nullptr && rule->scheme == last->scheme);
+        if (!price || !same) {
+          if (rule == nullptr) {
+            price = priced(usual(group));
+          } else if (!rule->scheme) {
+            price = priced(names_head && head_ ? &*head_ : nullptr);
+          } else {
+            const WeightType own = resolve(*rule->scheme);
+            price = priced(&own);
+          }
         }
+        last = rule;
+        sum += *price;
       });
       return sum;
     }
