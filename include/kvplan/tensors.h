@@ -76,10 +76,10 @@ struct TensorGroup {
   bool is_tied = false;     // the head that is the embedding: no parameters of its own, but bytes of its own where the
                             // last stage of a pipeline is not the first
 
-  std::uint64_t num_layers() const;        // 1 for what stands outside of the layers
-  Elements elements_of_one() const;        // rows * columns
-  Elements stored() const;                 // of all layers and copies; 0 for a tied head
-  Elements active() const;                 // the same over `used` copies
+  std::uint64_t num_layers() const;  // 1 for what stands outside of the layers
+  Elements elements_of_one() const;  // rows * columns
+  Elements stored() const;           // of all layers and copies; 0 for a tied head
+  Elements active() const;           // the same over `used` copies
 };
 
 // A part that the config does not determine.

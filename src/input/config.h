@@ -57,7 +57,7 @@ class Config {
   std::optional<std::vector<std::string>> strings(std::string_view key) const;
   std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;  // booleans count as 0 and 1
   std::optional<std::vector<double>> reals(std::string_view key) const;
-  std::optional<std::vector<Config>> objects(std::string_view key) const;        // null elements become empty objects
+  std::optional<std::vector<Config>> objects(std::string_view key) const;  // null elements become empty objects
   std::optional<std::size_t> list_size(std::string_view key) const;
   // One element of a nested list, as a list: attention_types is [[["global", "local"], 12]].
   std::optional<Config> list_item(std::string_view key, std::size_t index) const;

@@ -64,8 +64,7 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
         for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line);
       }
       for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line);
-      const OverheadInput overhead{&input, plan.load, stage,
-                                   gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
+      const OverheadInput overhead{&input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
       for (LedgerLine& line : engine.overhead(overhead)) add_line(gpu, std::move(line));
       plan.memory.push_back(std::move(gpu));
     }

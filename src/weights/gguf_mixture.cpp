@@ -42,9 +42,8 @@ std::string folded(std::string_view text) {
 const Ftype* find_ftype(std::string_view name) {
   std::string wanted = folded(name);
   // Short names of llama-quantize.
-  for (const auto& [alias, full] : {std::pair<std::string_view, std::string_view>{"q3_k", "q3_k_m"},
-                                    {"q4_k", "q4_k_m"},
-                                    {"q5_k", "q5_k_m"}})
+  for (const auto& [alias, full] :
+       {std::pair<std::string_view, std::string_view>{"q3_k", "q3_k_m"}, {"q4_k", "q4_k_m"}, {"q5_k", "q5_k_m"}})
     if (wanted == alias) wanted = full;
   const auto* row = std::find_if(kFtypes.begin(), kFtypes.end(), [&](const Ftype& f) { return f.name == wanted; });
   return row == kFtypes.end() ? nullptr : row;
@@ -56,7 +55,8 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> words
 
 // The type that replaces one whose blocks do not divide a row.
 std::string_view fallback(std::string_view type) {
-  if (type.starts_with("iq1") || type.starts_with("iq2") || type.starts_with("iq3") || type == "iq4_xs") return "iq4_nl";
+  if (type.starts_with("iq1") || type.starts_with("iq2") || type.starts_with("iq3") || type == "iq4_xs")
+    return "iq4_nl";
   if (one_of(type, {"q2_k", "q3_k", "tq1_0", "tq2_0", "q2_0", "q1_0"})) return "q4_0";
   if (type == "q4_k") return "q5_0";
   if (type == "q5_k") return "q5_1";
@@ -106,16 +106,24 @@ GgufMixture::GgufMixture(std::string_view name, const ModelSpec& model) {
   num_layers_ = model.layers.size();
   is_falcon_ = model.model_type == "falcon";
   std::vector<bool> has_value(model.layers.size(), false);
+  std::vector<std::uint64_t> downs(model.layers.size() + 1, 0);
   for (const TensorGroup& group : model.tensors) {
     if (group.component == Component::kMtp) continue;
     if (group.is_tied) tied_ = true;
     if (group.is_expert) num_experts_ = std::max(num_experts_, group.copies);
     const Category kind = group.role == TensorRole::kLinear ? category(group) : Category::kOther;
-    if (kind != Category::kValue && kind != Category::kQkv) continue;
+    const bool is_value = kind == Category::kValue || kind == Category::kQkv;
+    if (!is_value && kind != Category::kDown) continue;
     for (const LayerRun& run : group.layers)
-      for (std::uint64_t i = 0; i < run.count; ++i)
-        if (const std::uint64_t layer = run.first + i * run.step; layer < has_value.size()) has_value[layer] = true;
+      for (std::uint64_t i = 0; i < run.count; ++i) {
+        const std::uint64_t layer = run.first + i * run.step;
+        if (layer >= has_value.size()) continue;
+        if (is_value) has_value[layer] = true;
+        if (!is_value) ++downs[layer + 1];
+      }
   }
+  for (std::size_t i = 1; i < downs.size(); ++i) downs[i] += downs[i - 1];
+  downs_before_ = std::move(downs);
   for (std::uint64_t i = 0; i < has_value.size(); ++i)
     if (has_value[i]) value_layers_.push_back(i);
   for (const Layer& layer : model.layers)
@@ -135,14 +143,16 @@ GgufMixture::GgufMixture(std::string_view name, const ModelSpec& model) {
         gqa_ = std::max(gqa_, window->heads.num_heads / window->heads.num_kv_heads);
     }
   // llama.cpp calls every model of 80 Llama layers with grouped heads "70B".
-  is_70b_ = num_layers_ == 80 && gqa_ == 8 && num_experts_ == 0 && (model.family == "plain" || model.family == "windowed" || model.family == "qwen");
+  is_70b_ = num_layers_ == 80 && gqa_ == 8 && num_experts_ == 0 &&
+            (model.family == "plain" || model.family == "windowed" || model.family == "qwen");
 }
 
 std::uint64_t GgufMixture::value_index(std::uint64_t layer) const {
-  return static_cast<std::uint64_t>(std::lower_bound(value_layers_.begin(), value_layers_.end(), layer) - value_layers_.begin());
+  return static_cast<std::uint64_t>(std::lower_bound(value_layers_.begin(), value_layers_.end(), layer) -
+                                    value_layers_.begin());
 }
 
-std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bool is_expert) const {
+std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, const TensorGroup& group) const {
   const std::string_view f = ftype_;
   const std::uint64_t n = num_layers_;
   const bool eight = num_experts_ == 8;
@@ -154,7 +164,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
     if (low || f == "iq3_xxs") return "q5_k";
     return "q6_k";
   }
-  if (f == "mxfp4_moe") return is_expert ? "mxfp4" : "q8_0";
+  if (f == "mxfp4_moe") return group.is_expert || category == Category::kKvB ? "mxfp4" : "q8_0";
   if (category == Category::kEmbedding) {
     if (one_of(f, {"iq2_xxs", "iq2_xs", "iq1_s", "iq1_m"})) return "q2_k";
     if (one_of(f, {"iq2_s", "iq2_m", "iq3_xxs"})) return "iq3_s";
@@ -165,7 +175,10 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
     const bool wider = f == "iq2_s" || f == "iq2_m";
     if (is_value) return gqa_ >= 4 || num_experts_ >= 4 ? "q4_k" : wider ? "iq3_s" : "q2_k";
     if (eight && category == Category::kKey) return "q4_k";
-    if (category == Category::kDown && layer < n / 8) return wider ? "iq3_s" : "q2_k";
+    // Here llama.cpp counts tensors, not layers: shared experts use the places up sooner.
+    const std::uint64_t before = layer < downs_before_.size() ? downs_before_[layer] : layer;
+    if (category == Category::kDown && before + (group.component == Component::kSharedExperts ? 1 : 0) < n / 8)
+      return wider ? "iq3_s" : "q2_k";
     if (category == Category::kAttnOut) {
       if (eight) return "q5_k";
       if (f.starts_with("iq1")) return "iq2_xxs";
@@ -177,16 +190,26 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
     std::string_view type = base_;
     const std::uint64_t i = value_index(layer);
     const bool grouped = gqa_ >= 4;
-    if (f == "q2_k") type = grouped ? "q4_k" : "q3_k";
-    else if (f == "q2_k_s" && grouped) type = "q4_k";
-    else if (f == "iq3_xxs") type = grouped ? "q4_k" : "iq3_s";
-    else if ((f == "iq3_xs" || f == "iq3_s") && grouped) type = "q4_k";
-    else if (f == "iq3_m") type = "q4_k";
-    else if (f == "q3_k_m") type = i < 2 ? "q5_k" : "q4_k";
-    else if (f == "q3_k_l") type = "q5_k";
-    else if ((f == "iq4_nl" || f == "iq4_xs") && grouped) type = "q5_k";
-    else if ((f == "q4_k_m" || f == "q5_k_m") && more_bits(i, value_layers_.size())) type = "q6_k";
-    else if (f == "q4_k_s" && i < 4) type = "q5_k";
+    if (f == "q2_k")
+      type = grouped ? "q4_k" : "q3_k";
+    else if (f == "q2_k_s" && grouped)
+      type = "q4_k";
+    else if (f == "iq3_xxs")
+      type = grouped ? "q4_k" : "iq3_s";
+    else if ((f == "iq3_xs" || f == "iq3_s") && grouped)
+      type = "q4_k";
+    else if (f == "iq3_m")
+      type = "q4_k";
+    else if (f == "q3_k_m")
+      type = i < 2 ? "q5_k" : "q4_k";
+    else if (f == "q3_k_l")
+      type = "q5_k";
+    else if ((f == "iq4_nl" || f == "iq4_xs") && grouped)
+      type = "q5_k";
+    else if ((f == "q4_k_m" || f == "q5_k_m") && more_bits(i, value_layers_.size()))
+      type = "q6_k";
+    else if (f == "q4_k_s" && i < 4)
+      type = "q5_k";
     if (is_70b_ && (type == "q3_k" || type == "q4_k")) type = "q5_k";
     if (eight) type = "q8_0";
     return type;
@@ -222,7 +245,8 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
     case Category::kAttnOut:
       if (is_falcon_) return f == "q3_k_l" ? "q4_k" : base_;
       if (eight)
-        return one_of(f, {"q2_k", "iq3_xs", "iq3_xxs", "q3_k_s", "q3_k_m", "iq4_nl", "q4_k_s", "q4_k_m", "iq3_s", "iq3_m", "iq4_xs"})
+        return one_of(f, {"q2_k", "iq3_xs", "iq3_xxs", "q3_k_s", "q3_k_m", "iq4_nl", "q4_k_s", "q4_k_m", "iq3_s",
+                          "iq3_m", "iq4_xs"})
                    ? "q5_k"
                    : base_;
       if (f == "q2_k") return "q3_k";
@@ -231,8 +255,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
       if (f == "q3_k_l") return "q5_k";
       return base_;
     case Category::kGate:
-    case Category::kUp:
-      return f == "iq3_xs" && layer >= n / 8 && layer < 7 * n / 8 ? "iq3_xxs" : base_;
+    case Category::kUp: return f == "iq3_xs" && layer >= n / 8 && layer < 7 * n / 8 ? "iq3_xxs" : base_;
     default: return base_;
   }
 }
@@ -256,7 +279,7 @@ Bytes GgufMixture::bytes(const TensorGroup& group, std::uint64_t layer, std::uin
   const bool packed = is_table || (group.role == TensorRole::kLinear && group.component != Component::kRouter);
   if (!packed || columns <= 1) return Elements(rows) * columns == Elements(0) ? Bytes(0) : Bytes(rows) * columns * 4;
   const Category kind = category(group);
-  const std::string_view name = type_of(kind, layer, group.is_expert);
+  const std::string_view name = type_of(kind, layer, group);
   if (kind == Category::kKvB && nope_ + value_width_ > 0) {
     // llama.cpp keeps the latent's maps to keys and to values apart, the first one turned.
     const std::uint64_t heads = rows / (nope_ + value_width_);

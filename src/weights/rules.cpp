@@ -29,10 +29,14 @@ std::optional<std::string> posix_of(std::string_view text) {
       continue;
     }
     if (++i == text.size()) return std::nullopt;
-    if (text[i] == 'd') out += "[0-9]";
-    else if (text[i] == 'w') out += "[A-Za-z0-9_]";
-    else if (text[i] >= '0' && text[i] <= '9') return std::nullopt;
-    else out += std::string("\\") + text[i];
+    if (text[i] == 'd')
+      out += "[0-9]";
+    else if (text[i] == 'w')
+      out += "[A-Za-z0-9_]";
+    else if (text[i] >= '0' && text[i] <= '9')
+      return std::nullopt;
+    else
+      out += std::string("\\") + text[i];
   }
   return out + ")";
 }

@@ -138,7 +138,8 @@ class Storer {
     const Piece piece = piece_of(group, share);
     Bytes sum;
     if (mixture_) {
-      held.each([&](std::uint64_t layer) { sum += mixture_->bytes(group, layer, piece.rows, piece.columns) * piece.copies; });
+      held.each(
+          [&](std::uint64_t layer) { sum += mixture_->bytes(group, layer, piece.rows, piece.columns) * piece.copies; });
       return sum;
     }
     const auto priced = [&](const WeightType* type) { return one(group, type, piece); };
@@ -178,7 +179,8 @@ class Storer {
     if (is_gguf_mixture(asked)) {
       mixture_ = std::make_unique<GgufMixture>(asked, model_);
       name_ = asked;
-      std::transform(name_.begin(), name_.end(), name_.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      std::transform(name_.begin(), name_.end(), name_.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       return;
     }
     if (const WeightType* row = find_weight_type(asked)) {
@@ -224,9 +226,10 @@ class Storer {
       const std::uint64_t element = group.is_float32 ? 4 : plain_.millibits / 8000;
       return Bytes(piece.rows) * piece.columns * element * piece.copies;
     }
-    if (declared_ && type->group > 0 && group.columns % type->group != 0 && group.columns >= type->group && !is_tower(group.component))
-      fail("a group of " + std::to_string(type->group) + " weights does not divide the " + std::to_string(group.columns) +
-               " inputs of " + group.module,
+    if (declared_ && type->group > 0 && group.columns % type->group != 0 && group.columns >= type->group &&
+        !is_tower(group.component))
+      fail("a group of " + std::to_string(type->group) + " weights does not divide the " +
+               std::to_string(group.columns) + " inputs of " + group.module,
            "correct group_size in the quantization config");
     return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
   }
@@ -254,7 +257,8 @@ struct Sum {
   Elements elements;
 };
 
-void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<Component, Sum>& sums, WeightReport& report) {
+void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<Component, Sum>& sums,
+                 WeightReport& report) {
   const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
   for (const UnknownTensors& part : model.unknown_tensors) {
     if (is_tower(part.component) && !request.with_towers) continue;
@@ -262,7 +266,8 @@ void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<
     sum.bytes += Bytes(part.estimate.count()) * element;
     sum.low += Bytes(part.low.count()) * element;
     sum.high += Bytes(part.high.count()) * element;
-    report.notes.push_back({NoteLevel::kWarning, "estimated_weights", "the config does not determine " + part.what + ": its weights are an estimate"});
+    report.notes.push_back({NoteLevel::kWarning, "estimated_weights",
+                            "the config does not determine " + part.what + ": its weights are an estimate"});
   }
 }
 
@@ -297,10 +302,13 @@ void use_stored(const ModelSpec& model, const WeightRequest& request, const std:
     if (full != whole.end() && full->second.bytes > Bytes(0)) {
       const std::uint64_t part = mine == predicted.end() ? 0 : mine->second.bytes.count();
       if (part != full->second.bytes.count())
-        share = Bytes(static_cast<std::uint64_t>(static_cast<long double>(bytes.count()) * static_cast<long double>(part) /
-                                                 static_cast<long double>(full->second.bytes.count()) + 0.5L));
+        share =
+            Bytes(static_cast<std::uint64_t>(static_cast<long double>(bytes.count()) * static_cast<long double>(part) /
+                                                 static_cast<long double>(full->second.bytes.count()) +
+                                             0.5L));
     }
-    report.lines.push_back({component, std::string(name(component)), share, share, share, types[component], "headers of the checkpoint"});
+    report.lines.push_back(
+        {component, std::string(name(component)), share, share, share, types[component], "headers of the checkpoint"});
     report.total += share;
   }
   report.low = report.high = report.total;
@@ -385,18 +393,20 @@ WeightReport weigh(const ModelSpec& model, const WeightRequest& request) {
                             "the quantization \"" + one_line(model.quantization.dialect, 40) +
                                 "\" is not known: the weights are an estimate, between 2 and 16 bits each"});
   for (auto& [component, sum] : sums) {
-    if (vague && component != Component::kEmbedding && component != Component::kLmHead && component != Component::kNorms &&
-        component != Component::kRouter) {
+    if (vague && component != Component::kEmbedding && component != Component::kLmHead &&
+        component != Component::kNorms && component != Component::kRouter) {
       sum.low = Bytes(sum.elements.count() / 4);
       sum.high = std::max(sum.bytes, Bytes(sum.elements.count()) * 2);
     }
     std::string formula = std::to_string(sum.elements.count()) + " elements";
     if (sum.elements > Elements(0)) {
       char bits[48];
-      std::snprintf(bits, sizeof bits, " * %.4g bits", 8 * static_cast<double>(sum.bytes.count()) / static_cast<double>(sum.elements.count()));
+      std::snprintf(bits, sizeof bits, " * %.4g bits",
+                    8 * static_cast<double>(sum.bytes.count()) / static_cast<double>(sum.elements.count()));
       formula += bits;
     }
-    report.lines.push_back({component, std::string(name(component)), sum.bytes, sum.low, sum.high, formula, report.type});
+    report.lines.push_back(
+        {component, std::string(name(component)), sum.bytes, sum.low, sum.high, formula, report.type});
     report.total += sum.bytes;
     report.low += sum.low;
     report.high += sum.high;

@@ -99,14 +99,28 @@ bool write_encoder_decoder(Inventory& inventory) {
   if (row == nullptr) return false;
   const Config& text = inventory.text;
   const std::uint64_t h = inventory.hidden;
-  const bool gated = row->is_t5 && text.find_string("feed_forward_proj").value_or(inventory.is("t5 longt5 ul2") ? "relu" : "gated-gelu").starts_with("gated");
+  const bool gated = row->is_t5 && text.find_string("feed_forward_proj")
+                                       .value_or(inventory.is("t5 longt5 ul2") ? "relu" : "gated-gelu")
+                                       .starts_with("gated");
   const auto heads_of = [&](std::string_view own) {
     return std::max<std::uint64_t>(1, first_of(text, {own, "num_heads", "num_attention_heads"}));
   };
-  Stack encoder{inventory, *row, h, heads_of("encoder_attention_heads"), 0, first_of(text, {"encoder_ffn_dim", "d_ff", "intermediate_size"}),
-                first_of(text, {"encoder_layers", "num_layers", "num_hidden_layers"}), gated};
-  Stack decoder{inventory, *row, h, heads_of("decoder_attention_heads"), 0, first_of(text, {"decoder_ffn_dim", "d_ff", "intermediate_size"}),
-                inventory.reader.model.layers.size(), gated};
+  Stack encoder{inventory,
+                *row,
+                h,
+                heads_of("encoder_attention_heads"),
+                0,
+                first_of(text, {"encoder_ffn_dim", "d_ff", "intermediate_size"}),
+                first_of(text, {"encoder_layers", "num_layers", "num_hidden_layers"}),
+                gated};
+  Stack decoder{inventory,
+                *row,
+                h,
+                heads_of("decoder_attention_heads"),
+                0,
+                first_of(text, {"decoder_ffn_dim", "d_ff", "intermediate_size"}),
+                inventory.reader.model.layers.size(),
+                gated};
   encoder.head_dim = row->is_t5 ? text.count_or("d_kv", h / encoder.heads) : h / encoder.heads;
   decoder.head_dim = row->is_t5 ? text.count_or("d_kv", h / decoder.heads) : h / decoder.heads;
   const std::uint64_t targets = first_of(text, {"max_target_positions", "max_position_embeddings"});

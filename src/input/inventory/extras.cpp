@@ -24,8 +24,8 @@ void write_per_layer_embedding(Inventory& inventory) {
   const std::uint64_t h = inventory.hidden;
   const std::uint64_t layers = inventory.reader.model.layers.size();
   out.outside(Place::kFirst);
-  out.table(Component::kEmbedding, "model.embed_tokens_per_layer", text.count_or("vocab_size_per_layer_input", inventory.vocab),
-            times(layers, p), Split::kVocab);
+  out.table(Component::kEmbedding, "model.embed_tokens_per_layer",
+            text.count_or("vocab_size_per_layer_input", inventory.vocab), times(layers, p), Split::kVocab);
   out.linear(Component::kOther, "model.per_layer_model_projection", times(layers, p), h);
   out.norms("model.per_layer_projection_norm", p);
   out.in_layers(all_layers(inventory));
@@ -58,7 +58,7 @@ void write_altup(Inventory& inventory) {
 
 // DeepSeek-V4: several residual streams, mixed before and after each block.
 void write_hyper_connections(Inventory& inventory) {
-  const std::uint64_t m = inventory.text.count_or("hc_mult", 0);
+  const std::uint64_t m = inventory.text.count_or("hc_mult", 4);
   if (m == 0 || m > 64) return;
   Builder& out = inventory.out;
   const std::uint64_t wide = times(m, inventory.hidden);
@@ -104,15 +104,21 @@ void write_shared_blocks(Inventory& inventory) {
                  times(heads.num_heads + 2 * heads.num_kv_heads, heads.head_dim), rank);
     }
   }
-  std::vector<std::uint64_t> first(hybrid.begin(), hybrid.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(blocks, hybrid.size())));
+  std::vector<std::uint64_t> first(
+      hybrid.begin(), hybrid.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(blocks, hybrid.size())));
   out.in_layers(runs_of(first));
   const std::uint64_t queries = times(heads.num_heads, heads.head_dim);
   const std::uint64_t keys = times(heads.num_kv_heads, heads.head_dim);
-  out.linear(Component::kAttention, "shared_transformer.self_attn.q_proj", queries, wide, Split::kRows, heads.num_heads);
-  out.linear(Component::kAttention, "shared_transformer.self_attn.k_proj", keys, wide, Split::kRows, heads.num_kv_heads);
-  out.linear(Component::kAttention, "shared_transformer.self_attn.v_proj", keys, wide, Split::kRows, heads.num_kv_heads);
-  out.linear(Component::kAttention, "shared_transformer.self_attn.o_proj", h, queries, Split::kColumns, heads.num_heads);
-  write_dense_mlp(inventory, Component::kMlp, "shared_transformer.feed_forward.", width, h, true, text.flag("add_bias_linear", false));
+  out.linear(Component::kAttention, "shared_transformer.self_attn.q_proj", queries, wide, Split::kRows,
+             heads.num_heads);
+  out.linear(Component::kAttention, "shared_transformer.self_attn.k_proj", keys, wide, Split::kRows,
+             heads.num_kv_heads);
+  out.linear(Component::kAttention, "shared_transformer.self_attn.v_proj", keys, wide, Split::kRows,
+             heads.num_kv_heads);
+  out.linear(Component::kAttention, "shared_transformer.self_attn.o_proj", h, queries, Split::kColumns,
+             heads.num_heads);
+  write_dense_mlp(inventory, Component::kMlp, "shared_transformer.feed_forward.", width, h, true,
+                  text.flag("add_bias_linear", false));
   out.norms("shared_transformer.input_layernorm", wide);
   out.norms("shared_transformer.pre_ff_layernorm", h);
 }
@@ -128,7 +134,10 @@ void write_odds(Inventory& inventory) {
     out.norms("self_attn.attn_sub_norm", h);
     out.norms("mlp.ffn_sub_norm", text.count_or("intermediate_size", 0));
   }
-  if (inventory.is("diffllama")) out.plain(Component::kAttention, "self_attn.lambda", times(4, text.count_or("head_dim", h / std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 32)))));
+  if (inventory.is("diffllama"))
+    out.plain(
+        Component::kAttention, "self_attn.lambda",
+        times(4, text.count_or("head_dim", h / std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 32)))));
   if (inventory.is("doge")) {
     const std::uint64_t keys = text.count_or("num_key_value_heads", 8);
     out.linear(Component::kAttention, "self_attn.dt_proj", keys, h);
@@ -157,7 +166,8 @@ void write_odds(Inventory& inventory) {
     if (!sliding.empty()) {
       const auto& mixer = std::get<SlidingWindow>(inventory.reader.model.layers[sliding.front()].mixers.front());
       out.in_layers(runs_of(sliding));
-      out.plain(Component::kAttention, "self_attn.attention_sink_bias", mixer.heads.num_heads, Split::kRows, mixer.heads.num_heads);
+      out.plain(Component::kAttention, "self_attn.attention_sink_bias", mixer.heads.num_heads, Split::kRows,
+                mixer.heads.num_heads);
     }
   }
   if (inventory.is("rwkv")) {
@@ -189,7 +199,8 @@ void write_odds(Inventory& inventory) {
   if (inventory.is("fuyu")) {
     out.outside(Place::kFirst);
     const std::uint64_t patch = text.count_or("patch_size", 30);
-    out.linear(Component::kProjector, "vision_embed_tokens", h, times(text.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
+    out.linear(Component::kProjector, "vision_embed_tokens", h,
+               times(text.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
   }
 }
 

@@ -45,6 +45,7 @@ std::uint64_t plain_width(const Inventory& inventory) {
   if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) return named("ffn_hidden_size");
   const std::uint64_t width = named("intermediate_size");
   if (inventory.is("qwen recurrent_gemma moshi")) return width / 2;
+  if (inventory.is("gemma3n_text") && width == 0) return 16384;  // the class's list, in every layer
   if (inventory.is("lfm2 lfm2_moe")) {
     if (!text.flag("block_auto_adjust_ff_dim", inventory.is("lfm2"))) return width;
     std::uint64_t adjusted = times(2, width) / 3;
@@ -88,7 +89,8 @@ std::optional<std::vector<std::uint64_t>> widths_by_layer(const Inventory& inven
     const std::uint64_t divisor = text.count_or("ffn_dim_divisor", 256);
     for (std::uint64_t i = 0; list && i < layers && i < list->size(); ++i) {
       const double factor = (*list)[i];
-      if (!(factor > 0 && factor < 1000) || divisor == 0) fail("\"ffn_multipliers\" is out of range", "correct the config");
+      if (!(factor > 0 && factor < 1000) || divisor == 0)
+        fail("\"ffn_multipliers\" is out of range", "correct the config");
       // Rounded to the nearest multiple, never down by more than a tenth.
       const auto wanted = static_cast<std::uint64_t>(factor * static_cast<double>(h));
       std::uint64_t width = std::max(divisor, (wanted + divisor / 2) / divisor * divisor);
@@ -157,13 +159,16 @@ std::vector<bool> expert_layers(const Inventory& inventory, std::uint64_t layers
       return text.count_or(key, fallback);
     };
     const std::uint64_t start = first_of("moe_layer_start_index", 1);
-    const std::uint64_t end = text.is_list("moe_layer_end_index") ? layers - 1 : text.find_count("moe_layer_end_index").value_or(layers - 1);
+    const std::uint64_t end =
+        text.is_list("moe_layer_end_index") ? layers - 1 : text.find_count("moe_layer_end_index").value_or(layers - 1);
     const std::uint64_t interval = std::max<std::uint64_t>(1, text.count_or("moe_layer_interval", 1));
     return only([&](std::uint64_t i) { return (i + 1) % interval == 0 && i >= start && i <= end; });
   }
   std::uint64_t dense = inventory.traits.dense_first;
-  if (const auto named = text.find_count("first_k_dense_replace")) dense = *named;
-  else if (const auto other = text.find_count("num_dense_layers")) dense = *other;
+  if (const auto named = text.find_count("first_k_dense_replace"))
+    dense = *named;
+  else if (const auto other = text.find_count("num_dense_layers"))
+    dense = *other;
   if (text.is_list("moe_layer_freq")) {
     const auto list = text.counts("moe_layer_freq");
     return only([&](std::uint64_t i) { return i < list->size() && (*list)[i] != 0; });
@@ -249,7 +254,8 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const auto widths = widths_by_layer(inventory, layers);
   const auto letters = single_letters(inventory, layers);
   const bool has_switch = inventory.is("gemma4_text gemma4_unified_text");
-  const bool may_have_experts = has_switch ? text.flag("enable_moe_block", false) : !inventory.is("doge") || text.flag("is_moe", false);
+  const bool may_have_experts =
+      has_switch ? text.flag("enable_moe_block", false) : !inventory.is("doge") || text.flag("is_moe", false);
   std::uint64_t experts = 0;
   if (may_have_experts && !text.is_list("num_experts")) {
     experts = text.count_or("num_experts", 0);
@@ -257,7 +263,8 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
     if (experts == 1 && !inventory.is("nemotron_h")) experts = 0;
   }
   const bool by_layer = may_have_experts && text.is_list("num_experts");
-  const std::vector<bool> sparse = experts > 0 || by_layer ? expert_layers(inventory, layers) : std::vector<bool>(layers, false);
+  const std::vector<bool> sparse =
+      experts > 0 || by_layer ? expert_layers(inventory, layers) : std::vector<bool>(layers, false);
   const bool doubles = inventory.is("gemma4_text gemma4_unified_text") && text.flag("use_double_wide_mlp", false);
   const std::uint64_t readers = doubles ? text.count_or("num_kv_shared_layers", 0) : 0;
   const std::uint64_t hashed =

@@ -36,8 +36,8 @@ void write_ends(Inventory& inventory) {
   if (inventory.vocab > 0) {
     out.table(Component::kEmbedding, "model.embed_tokens", inventory.vocab, narrow, Split::kVocab);
   } else {
-    inventory.reader.model.unknown_tensors.push_back({Component::kEmbedding, "the vocabulary's size", Elements(0),
-                                                      Elements(128000) * h, Elements(512000) * h});
+    inventory.reader.model.unknown_tensors.push_back(
+        {Component::kEmbedding, "the vocabulary's size", Elements(0), Elements(128000) * h, Elements(512000) * h});
   }
   if (narrow != h) {
     out.linear(Component::kEmbedding, "model.project_in", h, narrow);
@@ -119,13 +119,15 @@ std::uint64_t layers_with_weights(const Inventory& inventory) {
   const std::uint64_t all = inventory.reader.model.layers.size();
   if (!inventory.is("hrm_text iquestloopcoder ouro")) return all;
   if (inventory.is("hrm_text"))
-    return std::min(all, 2 * inventory.text.count_or("num_layers_per_stack", inventory.text.count_or("num_hidden_layers", all) / 2));
+    return std::min(all, 2 * inventory.text.count_or("num_layers_per_stack",
+                                                     inventory.text.count_or("num_hidden_layers", all) / 2));
   return std::min(all, inventory.text.count_or("num_hidden_layers", all));
 }
 
 // Layers whose MLP the config does not size.
 void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
-  if (inventory.is("mamba mamba2 falcon_mamba rwkv zamba zamba2 nemotron_h nemotron_h_puzzle nemotron-nas deci xlstm")) return;
+  if (inventory.is("mamba mamba2 falcon_mamba rwkv zamba zamba2 nemotron_h nemotron_h_puzzle nemotron-nas deci xlstm"))
+    return;
   std::uint64_t missing = 0;
   for (const Ffn& ffn : ffns) {
     const bool routed = ffn.experts > 0 && ffn.width > 0;
@@ -140,9 +142,12 @@ void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
 // No published total was met for these yet; their blocks may have tensors that the plain fields do not show.
 constexpr std::string_view kUnchecked =
     "plamo2 plamo3 hymba phi4flash sambay phi3small jetmoe grok-1 grok arctic skywork cpmant csm chameleon llada dream "
-    "pangu pangu_ultra_moe longcat_next longcat_flash_ngram iquestloopcoder ouro minimax_text_01 minimax_m1 bailing_hybrid "
-    "bailing_moe_linear bailing_moe_v2_linear axk2 muse_glimmer_text ernie4_5_vl_moe_text cohere2_moe klear telechat3 afm7 "
-    "afm kimi_k3 step3_text zamba jais qwen2_5_omni_talker qwen3_omni_moe_talker_text rwkv6qwen2 idefics emu3_text_model";
+    "pangu pangu_ultra_moe longcat_next longcat_flash_ngram iquestloopcoder ouro minimax_text_01 minimax_m1 "
+    "bailing_hybrid "
+    "bailing_moe_linear bailing_moe_v2_linear axk2 muse_glimmer_text ernie4_5_vl_moe_text cohere2_moe klear telechat3 "
+    "afm7 "
+    "afm kimi_k3 step3_text zamba jais qwen2_5_omni_talker qwen3_omni_moe_talker_text rwkv6qwen2 idefics "
+    "emu3_text_model";
 
 void widen_unchecked(Inventory& inventory) {
   ModelSpec& model = inventory.reader.model;
@@ -159,8 +164,8 @@ void widen_unchecked(Inventory& inventory) {
 
 void build_inventory(Reader& reader) {
   ModelSpec& model = reader.model;
-  Inventory inventory{reader, reader.text, traits_of(reader.text.class_name()), Builder(model), model.hidden_size,
-                      model.vocab_size};
+  Inventory inventory{reader,         reader.text,       traits_of(reader.text.class_name()),
+                      Builder(model), model.hidden_size, model.vocab_size};
   if (inventory.hidden == 0) {
     reader.warn("unknown_weights", "the config names no hidden_size: the weights are not known");
     return;
@@ -169,7 +174,8 @@ void build_inventory(Reader& reader) {
     if (write_encoder_decoder(inventory)) {
       write_ends(inventory);
     } else {
-      const std::uint64_t layer = checked_mul(12, checked_mul(inventory.hidden, inventory.hidden, "a layer"), "a layer");
+      const std::uint64_t layer =
+          checked_mul(12, checked_mul(inventory.hidden, inventory.hidden, "a layer"), "a layer");
       const Elements guess = Elements(layer) * model.layers.size() * 2 + Elements(inventory.vocab) * inventory.hidden;
       model.unknown_tensors.push_back({Component::kEncoder, "the encoder and decoder of " + model.model_type,
                                        Elements(guess.count() / 2), guess, guess * 2});

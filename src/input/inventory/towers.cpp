@@ -36,7 +36,8 @@ struct Tower {
   Inventory& inventory;
   Component component;
 
-  void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies = 1) const {
+  void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias,
+              std::uint64_t copies = 1) const {
     TensorGroup& group = inventory.out.linear(component, name, rows, columns);
     group.copies = group.used = copies;
     if (bias) plain(std::string(name) + ".bias", rows, copies);
@@ -74,7 +75,8 @@ void write_qwen3_vision(const Tower& t, const Tower& p, const Config& v, std::ui
   const std::uint64_t out = count_of(v, {"out_hidden_size"}, out_width);
   t.linear("visual.patch_embed", h, times(3 * count_of(v, {"temporal_patch_size"}, 2), square(patch)), true);
   t.plain("visual.pos_embed", times(count_of(v, {"num_position_embeddings"}, 2304), h));
-  t.blocks("visual.blocks.", {h, count_of(v, {"intermediate_size"}, 4304), count_of(v, {"depth", "num_hidden_layers"}, 27)});
+  t.blocks("visual.blocks.",
+           {h, count_of(v, {"intermediate_size"}, 4304), count_of(v, {"depth", "num_hidden_layers"}, 27)});
   // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
   const std::uint64_t usual = t.inventory.is("qwen3_vl_text qwen3_vl_moe_text") ? 3 : 0;
   const std::uint64_t levels = v.list_size("deepstack_visual_indexes").value_or(usual);
@@ -88,7 +90,8 @@ void write_qwen3_vision(const Tower& t, const Tower& p, const Config& v, std::ui
 void write_qwen2_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t e = count_of(v, {"embed_dim"}, 1280);
   const std::uint64_t merge = square(count_of(v, {"spatial_merge_size"}, 2));
-  t.linear("visual.patch_embed", e, times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
+  t.linear("visual.patch_embed", e,
+           times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
   t.blocks("visual.blocks.", {e, times(count_of(v, {"mlp_ratio"}, 4), e), count_of(v, {"depth"}, 32)});
   p.plain("visual.merger.ln_q", times(2, e));
   p.linear("visual.merger.mlp.0", times(merge, e), times(merge, e), true);
@@ -98,7 +101,8 @@ void write_qwen2_vision(const Tower& t, const Tower& p, const Config& v, std::ui
 void write_qwen2_5_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t h = count_of(v, {"hidden_size"}, 1280);
   const std::uint64_t merge = square(count_of(v, {"spatial_merge_size"}, 2));
-  t.linear("visual.patch_embed", h, times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
+  t.linear("visual.patch_embed", h,
+           times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 3420), count_of(v, {"depth"}, 32)};
   blocks.gated = true;
   blocks.layer_norm = false;
@@ -114,7 +118,8 @@ void write_vit(const Tower& t, const Config& v, bool is_clip, bool has_head) {
   const std::uint64_t patch = count_of(v, {"patch_size"}, 14);
   const std::uint64_t inner = count_of(v, {"intermediate_size"}, is_clip ? 4096 : 4304);
   t.linear("vision_tower.patch_embedding", h, times(3, square(patch)), !is_clip);
-  t.plain("vision_tower.position_embedding", times(patches_of(count_of(v, {"image_size"}, is_clip ? 336 : 224), patch) + (is_clip ? 1 : 0), h));
+  t.plain("vision_tower.position_embedding",
+          times(patches_of(count_of(v, {"image_size"}, is_clip ? 336 : 224), patch) + (is_clip ? 1 : 0), h));
   if (is_clip) t.plain("vision_tower.class_embedding", h);
   t.blocks("vision_tower.layers.", {h, inner, count_of(v, {"num_hidden_layers"}, is_clip ? 24 : 27)});
   t.plain("vision_tower.post_layernorm", times(is_clip ? 4 : 2, h));
@@ -151,7 +156,8 @@ void write_internvl(const Tower& t, const Tower& p, const Config& v, std::uint64
   blocks.layer_norm = v.find_string("norm_type").value_or("layer_norm") == "layer_norm";
   blocks.extra = times(2 + (v.flag("use_qk_norm", v.flag("qk_normalization", false)) ? 2 : 0), h);  // layer scales
   t.blocks("vision_tower.layers.", blocks);
-  const std::uint64_t merged = ratio > 0 && ratio <= 1 ? times(h, static_cast<std::uint64_t>(1 / (ratio * ratio) + 0.5)) : times(4, h);
+  const std::uint64_t merged =
+      ratio > 0 && ratio <= 1 ? times(h, static_cast<std::uint64_t>(1 / (ratio * ratio) + 0.5)) : times(4, h);
   p.plain("multi_modal_projector.layer_norm", times(2, merged));
   p.linear("multi_modal_projector.linear_1", out_width, merged, true);
   p.linear("multi_modal_projector.linear_2", out_width, out_width, true);
@@ -161,7 +167,8 @@ void write_gemma4_vision(const Tower& t, const Tower& p, const Config& v, std::u
   const std::uint64_t h = count_of(v, {"hidden_size"}, 768);
   const std::uint64_t d = count_of(v, {"head_dim"}, 64);
   t.linear("vision_tower.patch_embedder.input_proj", h, times(3, square(count_of(v, {"patch_size"}, 16))), false);
-  t.plain("vision_tower.patch_embedder.position_embedding_table", times(2 * count_of(v, {"position_embedding_size"}, 10240), h));
+  t.plain("vision_tower.patch_embedder.position_embedding_table",
+          times(2 * count_of(v, {"position_embedding_size"}, 10240), h));
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 3072), count_of(v, {"num_hidden_layers"}, 16)};
   blocks.qkv_bias = 0;
   blocks.out_bias = blocks.mlp_bias = blocks.layer_norm = false;
@@ -176,8 +183,11 @@ void write_gemma4_vision(const Tower& t, const Tower& p, const Config& v, std::u
 void write_moonvit(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t h = count_of(v, {"hidden_size", "vt_hidden_size"}, 1152);
   t.linear("vision_tower.patch_embed", h, times(3, square(count_of(v, {"patch_size"}, 14))), true);
-  t.plain("vision_tower.pos_emb", times(times(count_of(v, {"pos_emb_height", "init_pos_emb_height"}, 64), count_of(v, {"pos_emb_width", "init_pos_emb_width"}, 64)), h));
-  t.blocks("vision_tower.blocks.", {h, count_of(v, {"intermediate_size", "vt_intermediate_size"}, 4304), count_of(v, {"num_hidden_layers", "vt_num_hidden_layers"}, 27)});
+  t.plain("vision_tower.pos_emb", times(times(count_of(v, {"pos_emb_height", "init_pos_emb_height"}, 64),
+                                              count_of(v, {"pos_emb_width", "init_pos_emb_width"}, 64)),
+                                        h));
+  t.blocks("vision_tower.blocks.", {h, count_of(v, {"intermediate_size", "vt_intermediate_size"}, 4304),
+                                    count_of(v, {"num_hidden_layers", "vt_num_hidden_layers"}, 27)});
   t.plain("vision_tower.final_layernorm", times(2, h));
   p.plain("mm_projector.pre_norm", times(2, h));
   p.linear("mm_projector.linear_1", times(4, h), times(4, h), true);
@@ -224,9 +234,11 @@ void write_glm4v(const Tower& t, const Tower& p, const Config& v, std::uint64_t 
 
 void write_minimax_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t h = count_of(v, {"hidden_size"}, 1280);
-  t.linear("vision_tower.patch_embed", h, times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
+  t.linear("vision_tower.patch_embed", h,
+           times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
   t.plain("vision_tower.pre_layernorm", times(2, h));
-  t.blocks("vision_tower.blocks.", {h, count_of(v, {"intermediate_size"}, 5120), count_of(v, {"num_hidden_layers"}, 32)});
+  t.blocks("vision_tower.blocks.",
+           {h, count_of(v, {"intermediate_size"}, 5120), count_of(v, {"num_hidden_layers"}, 32)});
   p.linear("multi_modal_projector.linear_1", out_width, h, true);
   p.linear("multi_modal_projector.linear_2", out_width, out_width, true);
   p.linear("patch_merge.linear_1", out_width, times(square(count_of(v, {"spatial_merge_size"}, 2)), out_width), true);
@@ -262,7 +274,8 @@ void write_whisper_encoder(const Tower& t, const Config& a) {
   t.linear("audio_tower.conv1", h, times(3, count_of(a, {"num_mel_bins"}, 128)), true);
   t.linear("audio_tower.conv2", h, times(3, h), true);
   t.plain("audio_tower.embed_positions", times(count_of(a, {"max_source_positions"}, 1500), h));
-  Blocks blocks{h, count_of(a, {"encoder_ffn_dim", "intermediate_size"}, 5120), count_of(a, {"encoder_layers", "num_hidden_layers"}, 32)};
+  Blocks blocks{h, count_of(a, {"encoder_ffn_dim", "intermediate_size"}, 5120),
+                count_of(a, {"encoder_layers", "num_hidden_layers"}, 32)};
   blocks.qkv_bias = 2;
   t.blocks("audio_tower.layers.", blocks);
   t.plain("audio_tower.layer_norm", times(2, h));
@@ -276,7 +289,8 @@ void two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias
 // What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
 void guess_tower(Inventory& inventory, const Config& side, Component component, const std::string& what) {
   const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width"}, 0);
-  const std::uint64_t layers = count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers"}, 0);
+  const std::uint64_t layers =
+      count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers"}, 0);
   const std::uint64_t inner = count_of(side, {"intermediate_size", "encoder_ffn_dim", "mlp_dim"}, times(4, h));
   UnknownTensors unknown;
   unknown.component = component;
@@ -296,7 +310,8 @@ void guess_tower(Inventory& inventory, const Config& side, Component component, 
   inventory.reader.model.unknown_tensors.push_back(unknown);
 }
 
-bool write_vision(Inventory& inventory, const Config& root, const Config& v, const std::string& root_type, const std::string& own) {
+bool write_vision(Inventory& inventory, const Config& root, const Config& v, const std::string& root_type,
+                  const std::string& own) {
   const Tower t{inventory, Component::kVision};
   const Tower p{inventory, Component::kProjector};
   const std::uint64_t out = inventory.hidden;
@@ -319,7 +334,8 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
     write_pixtral(t, v);
     if (root_type == "mistral3" || root_type == "lighton_ocr") {
       p.plain("multi_modal_projector.norm", h);
-      p.linear("multi_modal_projector.patch_merger", h, times(square(root.count_or("spatial_merge_size", 2)), h), false);
+      p.linear("multi_modal_projector.patch_merger", h, times(square(root.count_or("spatial_merge_size", 2)), h),
+               false);
       two_linears(p, h, out, root.flag("multimodal_projector_bias", false));
     } else {
       two_linears(p, h, out, root.flag("multimodal_projector_bias", true));
@@ -394,7 +410,8 @@ void write_towers(Inventory& inventory) {
   inventory.out.outside(Place::kFirst);
   const auto bare = root.with_class("");
   bool seen_vision = false;
-  for (const std::string_view key : {"vision_config", "visual", "vision_tower_config", "vit_config", "vision_encoder"}) {
+  for (const std::string_view key :
+       {"vision_config", "visual", "vision_tower_config", "vit_config", "vision_encoder"}) {
     const auto side = bare.child(key);
     if (!side || seen_vision) continue;
     seen_vision = true;
