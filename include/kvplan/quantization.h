@@ -33,10 +33,10 @@ struct QuantDeclaration {
   bool has_embedding = false;  // MLX packs the embedding too
   bool has_head = false;
   bool experts_only = false;
-  std::optional<WeightScheme> scheme;       // of linear layers that no rule names
+  std::optional<WeightScheme> scheme;         // of linear layers that no rule names
   std::optional<WeightScheme> expert_scheme;  // of routed experts where it differs (DeepSeek-V4: expert_dtype)
-  std::optional<WeightScheme> head_scheme;  // EXL2, EXL3
-  std::vector<SchemeRule> rules;            // the first that matches decides
+  std::optional<WeightScheme> head_scheme;    // EXL2, EXL3
+  std::vector<SchemeRule> rules;              // the first that matches decides
   friend bool is_declared(const QuantDeclaration& q) { return !q.dialect.empty(); }
 };
 

@@ -78,11 +78,10 @@ struct TensorGroup {
 
   std::string stored_type;  // as a file's header has it ("q6_k"); empty where a weight type decides
   Bytes stored_bytes;       // of one copy, likewise
-
-  std::uint64_t num_layers() const;        // 1 for what stands outside of the layers
-  Elements elements_of_one() const;        // rows * columns
-  Elements stored() const;                 // of all layers and copies; 0 for a tied head
-  Elements active() const;                 // the same over `used` copies
+  std::uint64_t num_layers() const;  // 1 for what stands outside of the layers
+  Elements elements_of_one() const;  // rows * columns
+  Elements stored() const;           // of all layers and copies; 0 for a tied head
+  Elements active() const;           // the same over `used` copies
 };
 
 // A part that the config does not determine.

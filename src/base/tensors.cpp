@@ -7,8 +7,8 @@ namespace kvplan {
 
 std::string_view name(Component component) {
   static constexpr std::array<std::string_view, 15> kNames{
-      "embedding", "attention", "mlp",     "experts",      "shared experts", "router",    "state mixer", "norms",
-      "lm_head",   "encoder",   "vision tower", "audio encoder", "projector", "mtp", "other"};
+      "embedding", "attention", "mlp",          "experts",       "shared experts", "router", "state mixer", "norms",
+      "lm_head",   "encoder",   "vision tower", "audio encoder", "projector",      "mtp",    "other"};
   return kNames[static_cast<std::size_t>(component)];
 }
 

@@ -91,7 +91,8 @@ void read_stored(const std::string& directory, ModelSpec& model) {
     model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(index_bytes)});
     return;
   }
-  const bool tied = std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& g) { return g.is_tied; });
+  const bool tied =
+      std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& g) { return g.is_tied; });
   std::map<std::pair<Component, std::string>, Sums> sums;
   bool has_embedding = false;
   for (const std::string& path : files) {
@@ -107,8 +108,9 @@ void read_stored(const std::string& directory, ModelSpec& model) {
   for (const auto& [key, sum] : sums) {
     // A tied head that the file holds all the same is not loaded twice.
     if (key.first == Component::kLmHead && tied && has_embedding) {
-      model.notes.push_back({NoteLevel::kInfo, "tied_head_stored",
-                             "the file holds the tied head besides the embedding (" + sized(sum.bytes) + "): counted once"});
+      model.notes.push_back(
+          {NoteLevel::kInfo, "tied_head_stored",
+           "the file holds the tied head besides the embedding (" + sized(sum.bytes) + "): counted once"});
       continue;
     }
     model.stored.push_back({key.first, key.second, sum.tensors, sum.elements, sum.bytes});
@@ -120,7 +122,8 @@ void read_stored(const std::string& directory, ModelSpec& model) {
     for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
       if (is_directory(it->path().string()) && exists(it->path().string() + "/model.safetensors"))
         more += sums_of(it->path().string()).bytes;
-    if (more > Bytes(0) && !model.stored.empty()) model.stored.push_back({Component::kOther, "sentence-transformers", 1, Elements(0), more});
+    if (more > Bytes(0) && !model.stored.empty())
+      model.stored.push_back({Component::kOther, "sentence-transformers", 1, Elements(0), more});
     model.notes.push_back({NoteLevel::kInfo, "sentence_transformers",
                            "a sentence-transformers layout: its modules behind the model take " + sized(more)});
   }
@@ -132,14 +135,15 @@ void read_stored(const std::string& directory, ModelSpec& model) {
         adapter.bytes += Bytes(tensor.bytes);
       });
     model.notes.push_back({NoteLevel::kInfo, "adapter",
-                           "an adapter lies beside the model: " + std::to_string(adapter.elements.count()) + " parameters, " +
-                               sized(adapter.bytes) + ", not part of the plan"});
+                           "an adapter lies beside the model: " + std::to_string(adapter.elements.count()) +
+                               " parameters, " + sized(adapter.bytes) + ", not part of the plan"});
   }
 }
 
 bool is_other_layout(const std::string& directory) {
   if (exists(directory + "/config.json")) return false;
-  return exists(directory + "/adapter_config.json") || exists(directory + "/model_index.json") || exists(directory + "/modules.json");
+  return exists(directory + "/adapter_config.json") || exists(directory + "/model_index.json") ||
+         exists(directory + "/modules.json");
 }
 
 void refuse_layout(const std::string& directory) {
@@ -171,8 +175,10 @@ void refuse_layout(const std::string& directory) {
       all += sums.bytes;
       parts += (parts.empty() ? "" : ", ") + one_line(key, 40) + " " + sized(sums.bytes);
     }
-    fail("the directory holds a diffusers pipeline (" + one_line(index.find_string("_class_name").value_or("unnamed"), 60) + "; " +
-             (parts.empty() ? std::string("no weights at hand") : parts) + "; " + sized(all) + " in all) and no decoder",
+    fail("the directory holds a diffusers pipeline (" +
+             one_line(index.find_string("_class_name").value_or("unnamed"), 60) + "; " +
+             (parts.empty() ? std::string("no weights at hand") : parts) + "; " + sized(all) +
+             " in all) and no decoder",
          "give the folder of its text encoder");
   }
   if (exists(directory + "/modules.json"))

@@ -84,7 +84,22 @@ std::string reason(const Json::exception& error) {
   return one_line(text, 120);
 }
 
+// Whether the value has more than `left` parts; counts no further.
+bool is_larger(const Json& value, std::size_t& left) {
+  if (!value.is_structured()) return false;
+  for (const Json& item : value) {
+    if (left == 0) return true;
+    --left;
+    if (is_larger(item, left)) return true;
+  }
+  return false;
+}
+
 std::string text_of(const Json& value) {
+  // A map of layers would be written out in full, only to be cut.
+  std::size_t parts = 400;
+  if (is_larger(value, parts))
+    return (value.is_object() ? "an object of " : "a list of ") + std::to_string(value.size()) + " entries";
   return one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace), 200);
 }
 
@@ -125,6 +140,12 @@ Config Config::empty() {
 Config Config::with_class(std::string_view model_type) const {
   Config out = *this;
   out.class_ = model_type;
+  return out;
+}
+
+Config Config::quietly() const {
+  Config out = *this;
+  out.quiet_ = true;
   return out;
 }
 
@@ -191,6 +212,7 @@ std::optional<Config::Hit> Config::look_up(std::string_view key) const {
 }
 
 void Config::record(std::string_view key, std::string_view text, Origin origin) const {
+  if (quiet_) return;
   if (origin == Origin::kFile || origin == Origin::kAlias) {
     if (!document_->read[node_].emplace(key).second) return;
   }
@@ -344,7 +366,9 @@ std::optional<Config> Config::list_item(std::string_view key, std::size_t index)
 std::optional<Config> Config::child(std::string_view key) const {
   const auto found = as_json(node_).find(key);
   if (found == as_json(node_).end() || !found->is_object()) return std::nullopt;
-  return Config(document_, &*found, path_ + std::string(key) + ".", "");
+  Config out(document_, &*found, path_ + std::string(key) + ".", "");
+  out.quiet_ = quiet_;
+  return out;
 }
 
 std::vector<std::string> Config::keys() const {

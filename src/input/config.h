@@ -29,6 +29,8 @@ class Config {
   // value null is not absent: null is an answer.
   Config with_class(std::string_view model_type) const;
   std::string_view class_name() const { return class_; }
+  // The same object, whose look-ups write no facts down: for maps with an entry for each layer.
+  Config quietly() const;
 
   bool has(std::string_view key) const;       // there, and not null; does not count as read
   bool is_null(std::string_view key) const;   // there, and null
@@ -55,7 +57,7 @@ class Config {
   std::optional<std::vector<std::string>> strings(std::string_view key) const;
   std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;  // booleans count as 0 and 1
   std::optional<std::vector<double>> reals(std::string_view key) const;
-  std::optional<std::vector<Config>> objects(std::string_view key) const;        // null elements become empty objects
+  std::optional<std::vector<Config>> objects(std::string_view key) const;  // null elements become empty objects
   std::optional<std::size_t> list_size(std::string_view key) const;
   // One element of a nested list, as a list: attention_types is [[["global", "local"], 12]].
   std::optional<Config> list_item(std::string_view key, std::size_t index) const;
@@ -93,6 +95,7 @@ class Config {
   const void* node_ = nullptr;
   std::string path_;
   std::string class_;
+  bool quiet_ = false;
 };
 
 }  // namespace kvplan

@@ -11,7 +11,8 @@ namespace kvplan {
 namespace {
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -71,8 +72,12 @@ std::optional<WeightScheme> scheme_of_group(const Config& group) {
   if (real && bits == 4) {
     scheme.type = size == 32 || word(*weights, "scale_dtype").find("uint8") != std::string::npos ? "mxfp4" : "nvfp4";
   } else if (real) {
-    scheme.type = size == 32 ? "mxfp8" : strategy == "channel" ? "fp8-channel" : strategy == "block" ? "fp8-block" : "fp8";
-    if (const auto block = weights->counts("block_structure"); block && block->size() == 2) scheme.block_rows = (*block)[0];
+    scheme.type = size == 32              ? "mxfp8"
+                  : strategy == "channel" ? "fp8-channel"
+                  : strategy == "block"   ? "fp8-block"
+                                          : "fp8";
+    if (const auto block = weights->counts("block_structure"); block && block->size() == 2)
+      scheme.block_rows = (*block)[0];
   } else {
     scheme.type = bits == 8 ? "int8" : "int4";
     scheme.millibits = bits * 1000;
@@ -85,15 +90,25 @@ std::optional<WeightScheme> scheme_of_group(const Config& group) {
 
 std::optional<WeightScheme> scheme_of_algorithm(const std::string& algorithm, std::uint64_t group_size) {
   WeightScheme scheme;
-  if (algorithm.find("nvfp4") != std::string::npos) scheme.type = "nvfp4";
-  else if (algorithm.find("mxfp4") != std::string::npos) scheme.type = "mxfp4";
-  else if (algorithm.find("mxfp8") != std::string::npos) scheme.type = "mxfp8";
-  else if (algorithm.find("w4a8") != std::string::npos || algorithm.find("w4a16") != std::string::npos || algorithm.find("int4") != std::string::npos) scheme.type = "int4";
-  else if (algorithm.find("fp8_pb") != std::string::npos) scheme.type = "fp8-block";
-  else if (algorithm.find("fp8_pc") != std::string::npos) scheme.type = "fp8-channel";
-  else if (algorithm.find("fp8") != std::string::npos) scheme.type = "fp8";
-  else if (algorithm.find("int8") != std::string::npos) scheme.type = "int8";
-  else return std::nullopt;
+  if (algorithm.find("nvfp4") != std::string::npos)
+    scheme.type = "nvfp4";
+  else if (algorithm.find("mxfp4") != std::string::npos)
+    scheme.type = "mxfp4";
+  else if (algorithm.find("mxfp8") != std::string::npos)
+    scheme.type = "mxfp8";
+  else if (algorithm.find("w4a8") != std::string::npos || algorithm.find("w4a16") != std::string::npos ||
+           algorithm.find("int4") != std::string::npos)
+    scheme.type = "int4";
+  else if (algorithm.find("fp8_pb") != std::string::npos)
+    scheme.type = "fp8-block";
+  else if (algorithm.find("fp8_pc") != std::string::npos)
+    scheme.type = "fp8-channel";
+  else if (algorithm.find("fp8") != std::string::npos)
+    scheme.type = "fp8";
+  else if (algorithm.find("int8") != std::string::npos)
+    scheme.type = "int8";
+  else
+    return std::nullopt;
   if (scheme.type == "int4" || scheme.type == "nvfp4") scheme.group_size = group_size;
   return scheme;
 }
@@ -163,8 +178,9 @@ void read_mlx(QuantDeclaration& out, const Config& config) {
     if (mode == "mxfp4" || mode == "nvfp4" || mode == "mxfp8") return named(mode);
     WeightScheme scheme = named("mlx-4bit");
     scheme.millibits = millibits(place, {"bits"}, 4);
-    if (scheme.millibits % 1000 == 0 && (scheme.millibits == 2000 || scheme.millibits == 3000 || scheme.millibits == 5000 ||
-                                         scheme.millibits == 6000 || scheme.millibits == 8000))
+    if (scheme.millibits % 1000 == 0 &&
+        (scheme.millibits == 2000 || scheme.millibits == 3000 || scheme.millibits == 5000 || scheme.millibits == 6000 ||
+         scheme.millibits == 8000))
       scheme.type = "mlx-" + std::to_string(scheme.millibits / 1000) + "bit";
     scheme.group_size = first_count(place, {"group_size"}, 64);
     return scheme;
@@ -198,7 +214,9 @@ void read_declared(QuantDeclaration& out, const Config& root, const Config& conf
     return child ? word(*child, "name") : std::string();
   }();
   out.dialect = method;
-  const auto group = [&](std::uint64_t fallback) { return first_count(config, {"group_size", "q_group_size"}, fallback); };
+  const auto group = [&](std::uint64_t fallback) {
+    return first_count(config, {"group_size", "q_group_size"}, fallback);
+  };
   if (method.starts_with("modelopt") || producer == "modelopt" || (method.empty() && config.is_string("quant_algo"))) {
     out.dialect = "modelopt";
     if (method == "fp8") return read_fp8(out, root, config);
@@ -284,7 +302,8 @@ void read_declared(QuantDeclaration& out, const Config& root, const Config& conf
     const std::uint64_t out_group = std::max<std::uint64_t>(1, first_count(config, {"out_group_size"}, 1));
     const std::uint64_t books = first_count(config, {"num_codebooks"}, 1);
     const std::uint64_t bits = first_count(config, {"nbits_per_codebook"}, 16);
-    if (books < 100 && bits < 100) out.scheme->millibits = std::max<std::uint64_t>(1, 1000 * books * bits / in_group / out_group);
+    if (books < 100 && bits < 100)
+      out.scheme->millibits = std::max<std::uint64_t>(1, 1000 * books * bits / in_group / out_group);
     return add_rules(out, config, {"linear_weights_not_to_quantize"}, std::nullopt);
   }
   if (method == "quark") {
@@ -321,7 +340,7 @@ QuantDeclaration read_quantization(const Config& root, const Config& text, std::
       if (is_declared(out)) break;
       if (const auto config = place.child(key); config && !config->keys().empty()) {
         place.touch(key);
-        read_declared(out, root, *config);
+        read_declared(out, root, config->quietly());
       }
     }
   }
@@ -331,7 +350,7 @@ QuantDeclaration read_quantization(const Config& root, const Config& text, std::
       if (const auto config = beside.child("quantization"); config && !config->keys().empty()) {
         QuantDeclaration own;
         own.dialect = "modelopt";
-        read_modelopt(own, *config);
+        read_modelopt(own, config->quietly());
         // The config may say the same with fewer words.
         if (own.is_known && (!is_declared(out) || out.rules.size() <= own.rules.size())) out = own;
       }
@@ -340,6 +359,8 @@ QuantDeclaration read_quantization(const Config& root, const Config& text, std::
       throw;
     }
   }
+  if (is_declared(out))
+    root.derived("weights", out.scheme ? out.scheme->type : out.expert_scheme ? out.expert_scheme->type : out.dialect);
   return out;
 }
 

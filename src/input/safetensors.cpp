@@ -28,11 +28,11 @@ struct TypeBits {
   std::uint64_t bits;
 };
 constexpr std::array kTypeBits{
-    TypeBits{"BOOL", 8},     TypeBits{"U8", 8},       TypeBits{"I8", 8},       TypeBits{"F8_E5M2", 8},
-    TypeBits{"F8_E4M3", 8},  TypeBits{"F8_E8M0", 8},  TypeBits{"I16", 16},     TypeBits{"U16", 16},
-    TypeBits{"F16", 16},     TypeBits{"BF16", 16},    TypeBits{"I32", 32},     TypeBits{"U32", 32},
-    TypeBits{"F32", 32},     TypeBits{"C64", 64},     TypeBits{"F64", 64},     TypeBits{"I64", 64},
-    TypeBits{"U64", 64},     TypeBits{"F4", 4},       TypeBits{"F6_E2M3", 6},  TypeBits{"F6_E3M2", 6},
+    TypeBits{"BOOL", 8},        TypeBits{"U8", 8},          TypeBits{"I8", 8},      TypeBits{"F8_E5M2", 8},
+    TypeBits{"F8_E4M3", 8},     TypeBits{"F8_E8M0", 8},     TypeBits{"I16", 16},    TypeBits{"U16", 16},
+    TypeBits{"F16", 16},        TypeBits{"BF16", 16},       TypeBits{"I32", 32},    TypeBits{"U32", 32},
+    TypeBits{"F32", 32},        TypeBits{"C64", 64},        TypeBits{"F64", 64},    TypeBits{"I64", 64},
+    TypeBits{"U64", 64},        TypeBits{"F4", 4},          TypeBits{"F6_E2M3", 6}, TypeBits{"F6_E3M2", 6},
     TypeBits{"F8_E4M3FNUZ", 8}, TypeBits{"F8_E5M2FNUZ", 8},
 };
 
@@ -128,7 +128,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   void finish() {
     if (!has_dtype_ || !has_shape_ || offsets_seen_ != 2)
       fail("the tensor " + shown(name_) + " lacks its dtype, shape or data_offsets", kAgain);
-    const auto* row = std::find_if(kTypeBits.begin(), kTypeBits.end(), [&](const TypeBits& t) { return t.name == dtype_; });
+    const auto* row =
+        std::find_if(kTypeBits.begin(), kTypeBits.end(), [&](const TypeBits& t) { return t.name == dtype_; });
     if (row == kTypeBits.end()) fail("the tensor " + shown(name_) + " has the unknown type " + shown(dtype_), kAgain);
     if (offsets_[0] > offsets_[1] || offsets_[1] > data_bytes_)
       fail("the tensor " + shown(name_) + " ends at byte " + std::to_string(offsets_[1]) + " of " +
@@ -161,8 +162,9 @@ std::uint64_t header_bytes(std::span<const std::byte> first_eight, std::uint64_t
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < 8; ++i) length |= std::to_integer<std::uint64_t>(first_eight[i]) << (8 * i);
   if (length > file_bytes - 8)
-    fail("the safetensors header claims " + std::to_string(length) + " bytes of a file of " + std::to_string(file_bytes),
-         kAgain);
+    fail(
+        "the safetensors header claims " + std::to_string(length) + " bytes of a file of " + std::to_string(file_bytes),
+        kAgain);
   if (length > kMaxSafetensorsHeader)
     fail("the safetensors header claims " + std::to_string(length) + " bytes", "the format allows 100 MB");
   return length;
@@ -192,7 +194,6 @@ void read_at(int fd, char* to, std::size_t size, std::uint64_t at) {
     size -= static_cast<std::size_t>(got);
   }
 }
-
 
 // "model-00002-of-00030.safetensors": the number of shards; 0 for other names.
 std::uint64_t shards_of(std::string_view name) {
@@ -254,7 +255,8 @@ SafetensorsIndex parse_safetensors_index(std::string_view text) {
     fail("the index of the shards is not valid JSON", kAgain);
   }
   const auto map = root.is_object() ? root.find("weight_map") : root.end();
-  if (!root.is_object() || map == root.end() || !map->is_object()) fail("the index of the shards has no weight_map", kAgain);
+  if (!root.is_object() || map == root.end() || !map->is_object())
+    fail("the index of the shards has no weight_map", kAgain);
   for (const auto& [name, file] : map->items()) {
     if (!file.is_string()) fail("the index names no file for " + shown(name), kAgain);
     const auto& path = file.get_ref<const std::string&>();
@@ -266,8 +268,10 @@ SafetensorsIndex parse_safetensors_index(std::string_view text) {
   out.files.erase(std::unique(out.files.begin(), out.files.end()), out.files.end());
   if (const auto metadata = root.find("metadata"); metadata != root.end() && metadata->is_object())
     if (const auto total = metadata->find("total_size"); total != metadata->end()) {
-      if (total->is_number_unsigned()) out.total_size = total->get<std::uint64_t>();
-      else if (total->is_number_float() && *total >= 0.0 && *total < 9.0e18) out.total_size = static_cast<std::uint64_t>(total->get<double>());
+      if (total->is_number_unsigned())
+        out.total_size = total->get<std::uint64_t>();
+      else if (total->is_number_float() && *total >= 0.0 && *total < 9.0e18)
+        out.total_size = static_cast<std::uint64_t>(total->get<double>());
     }
   return out;
 }
@@ -280,7 +284,8 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
   for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (name.ends_with(".safetensors") && !name.starts_with("adapter_")) found.push_back(name);
-    if (name.ends_with(".safetensors.index.json") && (index.empty() || name == "model.safetensors.index.json")) index = name;
+    if (name.ends_with(".safetensors.index.json") && (index.empty() || name == "model.safetensors.index.json"))
+      index = name;
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> out;
@@ -319,7 +324,8 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
         out.push_back(directory + "/" + other);
       }
     if (present != shards)
-      fail("the checkpoint has " + std::to_string(present) + " of " + std::to_string(shards) + " shards", "download the missing ones");
+      fail("the checkpoint has " + std::to_string(present) + " of " + std::to_string(shards) + " shards",
+           "download the missing ones");
     return out;
   }
   for (const std::string& name : found) out.push_back(directory + "/" + name);

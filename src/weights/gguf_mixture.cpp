@@ -106,16 +106,24 @@ GgufMixture::GgufMixture(std::string_view name, const ModelSpec& model) {
   num_layers_ = model.layers.size();
   is_falcon_ = model.model_type == "falcon";
   std::vector<bool> has_value(model.layers.size(), false);
+  std::vector<std::uint64_t> downs(model.layers.size() + 1, 0);
   for (const TensorGroup& group : model.tensors) {
     if (group.component == Component::kMtp) continue;
     if (group.is_tied) tied_ = true;
     if (group.is_expert) num_experts_ = std::max(num_experts_, group.copies);
     const Category kind = group.role == TensorRole::kLinear ? category(group) : Category::kOther;
-    if (kind != Category::kValue && kind != Category::kQkv) continue;
+    const bool is_value = kind == Category::kValue || kind == Category::kQkv;
+    if (!is_value && kind != Category::kDown) continue;
     for (const LayerRun& run : group.layers)
-      for (std::uint64_t i = 0; i < run.count; ++i)
-        if (const std::uint64_t layer = run.first + i * run.step; layer < has_value.size()) has_value[layer] = true;
+      for (std::uint64_t i = 0; i < run.count; ++i) {
+        const std::uint64_t layer = run.first + i * run.step;
+        if (layer >= has_value.size()) continue;
+        if (is_value) has_value[layer] = true;
+        if (!is_value) ++downs[layer + 1];
+      }
   }
+  for (std::size_t i = 1; i < downs.size(); ++i) downs[i] += downs[i - 1];
+  downs_before_ = std::move(downs);
   for (std::uint64_t i = 0; i < has_value.size(); ++i)
     if (has_value[i]) value_layers_.push_back(i);
   for (const Layer& layer : model.layers)
@@ -144,7 +152,7 @@ std::uint64_t GgufMixture::value_index(std::uint64_t layer) const {
                                     value_layers_.begin());
 }
 
-std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bool is_expert) const {
+std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, const TensorGroup& group) const {
   const std::string_view f = ftype_;
   const std::uint64_t n = num_layers_;
   const bool eight = num_experts_ == 8;
@@ -156,7 +164,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
     if (low || f == "iq3_xxs") return "q5_k";
     return "q6_k";
   }
-  if (f == "mxfp4_moe") return is_expert ? "mxfp4" : "q8_0";
+  if (f == "mxfp4_moe") return group.is_expert || category == Category::kKvB ? "mxfp4" : "q8_0";
   if (category == Category::kEmbedding) {
     if (one_of(f, {"iq2_xxs", "iq2_xs", "iq1_s", "iq1_m"})) return "q2_k";
     if (one_of(f, {"iq2_s", "iq2_m", "iq3_xxs"})) return "iq3_s";
@@ -167,7 +175,10 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, bo
     const bool wider = f == "iq2_s" || f == "iq2_m";
     if (is_value) return gqa_ >= 4 || num_experts_ >= 4 ? "q4_k" : wider ? "iq3_s" : "q2_k";
     if (eight && category == Category::kKey) return "q4_k";
-    if (category == Category::kDown && layer < n / 8) return wider ? "iq3_s" : "q2_k";
+    // Here llama.cpp counts tensors, not layers: shared experts use the places up sooner.
+    const std::uint64_t before = layer < downs_before_.size() ? downs_before_[layer] : layer;
+    if (category == Category::kDown && before + (group.component == Component::kSharedExperts ? 1 : 0) < n / 8)
+      return wider ? "iq3_s" : "q2_k";
     if (category == Category::kAttnOut) {
       if (eight) return "q5_k";
       if (f.starts_with("iq1")) return "iq2_xxs";
@@ -268,7 +279,7 @@ Bytes GgufMixture::bytes(const TensorGroup& group, std::uint64_t layer, std::uin
   const bool packed = is_table || (group.role == TensorRole::kLinear && group.component != Component::kRouter);
   if (!packed || columns <= 1) return Elements(rows) * columns == Elements(0) ? Bytes(0) : Bytes(rows) * columns * 4;
   const Category kind = category(group);
-  const std::string_view name = type_of(kind, layer, group.is_expert);
+  const std::string_view name = type_of(kind, layer, group);
   if (kind == Category::kKvB && nope_ + value_width_ > 0) {
     // llama.cpp keeps the latent's maps to keys and to values apart, the first one turned.
     const std::uint64_t heads = rows / (nope_ + value_width_);

@@ -28,9 +28,22 @@ class GgufMixture {
   Bytes bytes(const TensorGroup& group, std::uint64_t layer, std::uint64_t rows, std::uint64_t columns) const;
 
  private:
-  enum class Category : std::uint8_t { kOther, kEmbedding, kOutput, kQuery, kKey, kValue, kQkv, kKvB, kAttnOut, kUp, kGate, kDown };
+  enum class Category : std::uint8_t {
+    kOther,
+    kEmbedding,
+    kOutput,
+    kQuery,
+    kKey,
+    kValue,
+    kQkv,
+    kKvB,
+    kAttnOut,
+    kUp,
+    kGate,
+    kDown
+  };
   static Category category(const TensorGroup& group);
-  std::string_view type_of(Category category, std::uint64_t layer, bool is_expert) const;
+  std::string_view type_of(Category category, std::uint64_t layer, const TensorGroup& group) const;
   Bytes bytes_as(std::string_view type, bool is_output, std::uint64_t rows, std::uint64_t columns) const;
   // How many layers before this one have a value projection.
   std::uint64_t value_index(std::uint64_t layer) const;
@@ -44,6 +57,7 @@ class GgufMixture {
   bool tied_ = false;
   bool is_falcon_ = false;
   bool is_70b_ = false;
+  std::vector<std::uint64_t> downs_before_;  // ffn_down tensors of the layers before this one
   std::vector<std::uint64_t> value_layers_;  // layers with a value projection, ascending
 };
 

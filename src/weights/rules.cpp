@@ -29,10 +29,14 @@ std::optional<std::string> posix_of(std::string_view text) {
       continue;
     }
     if (++i == text.size()) return std::nullopt;
-    if (text[i] == 'd') out += "[0-9]";
-    else if (text[i] == 'w') out += "[A-Za-z0-9_]";
-    else if (text[i] >= '0' && text[i] <= '9') return std::nullopt;
-    else out += std::string("\\") + text[i];
+    if (text[i] == 'd')
+      out += "[0-9]";
+    else if (text[i] == 'w')
+      out += "[A-Za-z0-9_]";
+    else if (text[i] >= '0' && text[i] <= '9')
+      return std::nullopt;
+    else
+      out += std::string("\\") + text[i];
   }
   return out + ")";
 }
@@ -41,7 +45,6 @@ std::optional<std::string> posix_of(std::string_view text) {
 
 struct RuleBook::Regex {
   regex_t compiled{};
-  bool has_digits = false;
   ~Regex() { regfree(&compiled); }
 };
 
@@ -83,7 +86,9 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) : size_(rules.size()) {
   texts_.reserve(rules.size());
   for (const SchemeRule& rule : rules) {
     const Index index{&rule, texts_.size()};
+    in_order_.push_back(&rule);
     std::string_view pattern = rule.pattern;
+    const bool digits = pattern.find_first_of("0123456789") != std::string_view::npos;
     if (pattern.starts_with("re:")) {
       texts_.emplace_back();
       pattern.remove_prefix(3);
@@ -93,7 +98,7 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) : size_(rules.size()) {
         ++unread_;
         continue;
       }
-      expressions_.emplace_back(std::move(regex), index);
+      expressions_[digits ? 1 : 0].emplace_back(std::move(regex), index);
       continue;
     }
     texts_.emplace_back(bare_module(pattern));
@@ -106,20 +111,40 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) : size_(rules.size()) {
       prefixes_.emplace(text, index);
       prefix_lengths_.push_back(text.size());
     } else {
-      globs_.emplace_back(text, index);
+      globs_[digits ? 1 : 0].emplace_back(text, index);
     }
   }
   std::sort(prefix_lengths_.begin(), prefix_lengths_.end());
   prefix_lengths_.erase(std::unique(prefix_lengths_.begin(), prefix_lengths_.end()), prefix_lengths_.end());
 }
 
-const SchemeRule* RuleBook::find(std::string_view module) const {
-  if (empty()) return nullptr;
+std::size_t RuleBook::match(bool digits, std::string_view module, std::size_t best) const {
+  const std::size_t which = digits ? 1 : 0;
   const std::string_view bare = bare_module(module);
-  const Index* best = nullptr;
-  const auto offer = [&](const Index& index) {
-    if (best == nullptr || index.order < best->order) best = &index;
-  };
+  for (const auto& [glob, index] : globs_[which]) {
+    if (index.order >= best) continue;
+    if (glob_matches(glob, bare) || glob_matches(std::string(glob) + ".*", bare) || glob_matches(glob, module))
+      best = index.order;
+  }
+  if (expressions_[which].empty()) return best;
+  const std::string full(module), short_name(bare);
+  for (const auto& [regex, index] : expressions_[which]) {
+    if (index.order >= best) continue;
+    if (regexec(&regex->compiled, full.c_str(), 0, nullptr, 0) == 0 ||
+        regexec(&regex->compiled, short_name.c_str(), 0, nullptr, 0) == 0)
+      best = index.order;
+  }
+  return best;
+}
+
+std::size_t RuleBook::without_layer(std::string_view module) const {
+  return match(false, module, kNone);
+}
+
+const SchemeRule* RuleBook::find(std::string_view module, std::size_t without_layer) const {
+  std::size_t best = without_layer;
+  const std::string_view bare = bare_module(module);
+  const auto offer = [&](const Index& index) { best = std::min(best, index.order); };
   // A name stands for the module itself, for a block of modules, and for the end of a name: any whole run of words.
   for (std::size_t begin = 0; begin <= bare.size() && !exact_.empty();) {
     for (std::size_t end = bare.size();;) {
@@ -136,18 +161,8 @@ const SchemeRule* RuleBook::find(std::string_view module) const {
     if (length > bare.size()) break;
     if (const auto found = prefixes_.find(bare.substr(0, length)); found != prefixes_.end()) offer(found->second);
   }
-  for (const auto& [glob, index] : globs_) {
-    if (best != nullptr && best->order < index.order) continue;
-    if (glob_matches(glob, bare) || glob_matches(std::string(glob) + ".*", bare) || glob_matches(glob, module)) offer(index);
-  }
-  for (const auto& [regex, index] : expressions_) {
-    if (best != nullptr && best->order < index.order) continue;
-    const std::string full(module), short_name(bare);
-    if (regexec(&regex->compiled, full.c_str(), 0, nullptr, 0) == 0 ||
-        regexec(&regex->compiled, short_name.c_str(), 0, nullptr, 0) == 0)
-      offer(index);
-  }
-  return best == nullptr ? nullptr : best->rule;
+  best = match(true, module, best);
+  return best == kNone ? nullptr : in_order_[best];
 }
 
 }  // namespace kvplan

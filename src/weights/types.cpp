@@ -112,7 +112,8 @@ std::optional<WeightType> fractional_type(std::string_view name) {
     if (name.size() <= family.size() || !same_folded(name.substr(0, family.size()), family)) continue;
     std::string number(name.substr(family.size() + (name[family.size()] == '-' || name[family.size()] == '_' ? 1 : 0)));
     if (number.ends_with("bpw")) number.resize(number.size() - 3);
-    if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789.") != std::string::npos) return std::nullopt;
+    if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789.") != std::string::npos)
+      return std::nullopt;
     const double bits = std::strtod(number.c_str(), nullptr);
     if (!(bits >= 1 && bits <= 16)) return std::nullopt;
     WeightType type;
@@ -142,7 +143,8 @@ WeightType resolve(const WeightScheme& scheme) {
     type.group = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.group_size, 1U << 30));
     if (type.group_bits == 0) type.group_bits = 16;
   }
-  if (scheme.block_rows > 0 && type.block > 0) type.block = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.block_rows, 1U << 20));
+  if (scheme.block_rows > 0 && type.block > 0)
+    type.block = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.block_rows, 1U << 20));
   if (!scheme.has_zero_points) type.zero_bits = 0;
   if (!scheme.double_quantized && type.flat_scale_group > 0) {
     type.flat_bits = 32;

@@ -24,22 +24,22 @@ enum class Scope : std::uint8_t {
 // bytes = elements * bits + what stands beside them, each part rounded up to a byte.
 struct WeightType {
   std::string_view name = "";
-  std::string_view aliases = "";           // separated by spaces
+  std::string_view aliases = "";  // separated by spaces
   Scope scope = Scope::kLinears;
-  std::uint32_t millibits = 16000;    // of an element, in 1/1000 bit
-  std::uint32_t group = 0;            // elements along the input that share a scale
-  std::uint32_t group_bits = 0;       // of their scale
-  std::uint32_t zero_bits = 0;        // of their zero point
-  std::uint32_t flat = 0;             // elements in a row of the whole tensor that share a scale
+  std::uint32_t millibits = 16000;  // of an element, in 1/1000 bit
+  std::uint32_t group = 0;          // elements along the input that share a scale
+  std::uint32_t group_bits = 0;     // of their scale
+  std::uint32_t zero_bits = 0;      // of their zero point
+  std::uint32_t flat = 0;           // elements in a row of the whole tensor that share a scale
   std::uint32_t flat_bits = 0;
-  std::uint32_t flat_scale_group = 0; // scales that share a scale of their own (double quantization)
-  std::uint32_t block = 0;            // edge of a square that shares a scale
+  std::uint32_t flat_scale_group = 0;  // scales that share a scale of their own (double quantization)
+  std::uint32_t block = 0;             // edge of a square that shares a scale
   std::uint32_t block_bits = 0;
-  std::uint32_t row_bits = 0;         // for each output
-  std::uint32_t column_bits = 0;      // for each input (the order of GPTQ's columns)
-  std::uint32_t tensor_bits = 0;      // for the tensor
-  std::string_view quality = "";           // rough
-  std::string_view what = "";              // for people
+  std::uint32_t row_bits = 0;     // for each output
+  std::uint32_t column_bits = 0;  // for each input (the order of GPTQ's columns)
+  std::uint32_t tensor_bits = 0;  // for the tensor
+  std::string_view quality = "";  // rough
+  std::string_view what = "";     // for people
 };
 
 std::span<const WeightType> weight_types();

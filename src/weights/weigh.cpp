@@ -151,22 +151,36 @@ class Storer {
       return mine * piece.copies * held.count();
     }
     if (mixture_) {
-      held.each([&](std::uint64_t layer) { sum += mixture_->bytes(group, layer, piece.rows, piece.columns) * piece.copies; });
+      held.each(
+          [&](std::uint64_t layer) { sum += mixture_->bytes(group, layer, piece.rows, piece.columns) * piece.copies; });
       return sum;
     }
     const auto priced = [&](const WeightType* type) { return one(group, type, piece); };
     if (declared_ && !rules_->empty() && group.role != TensorRole::kPlain && group.role != TensorRole::kConv) {
+      // Layers in turn mostly have the same answer: it is priced once.
       const bool names_head = group.role == TensorRole::kHead;
+      const SchemeRule* last = nullptr;
+      std::optional<Bytes> price;
+      std::size_t steady = RuleBook::kNone;
+      bool is_first = true;
       held.each([&](std::uint64_t layer) {
-        const SchemeRule* rule = rules_->find(with_layer(group.module, layer));
-        if (rule == nullptr) {
-          sum += priced(usual(group));
-        } else if (!rule->scheme) {
-          sum += priced(names_head && head_ ? &*head_ : nullptr);
-        } else {
-          const WeightType own = resolve(*rule->scheme);
-          sum += priced(&own);
+        const std::string module = with_layer(group.module, layer);
+        if (is_first) steady = rules_->without_layer(module);
+        is_first = false;
+        const SchemeRule* rule = rules_->find(module, steady);
+        const bool same = rule == last || (rule != nullptr && last != nullptr && rule->scheme == last->scheme);
+        if (!price || !same) {
+          if (rule == nullptr) {
+            price = priced(usual(group));
+          } else if (!rule->scheme) {
+            price = priced(names_head && head_ ? &*head_ : nullptr);
+          } else {
+            const WeightType own = resolve(*rule->scheme);
+            price = priced(&own);
+          }
         }
+        last = rule;
+        sum += *price;
       });
       return sum;
     }
@@ -178,7 +192,8 @@ class Storer {
     if (is_gguf_mixture(asked)) {
       mixture_ = std::make_unique<GgufMixture>(asked, model_);
       name_ = asked;
-      std::transform(name_.begin(), name_.end(), name_.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      std::transform(name_.begin(), name_.end(), name_.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       return;
     }
     if (const WeightType* row = find_weight_type(asked)) {
@@ -224,9 +239,10 @@ class Storer {
       const std::uint64_t element = group.is_float32 ? 4 : plain_.millibits / 8000;
       return Bytes(piece.rows) * piece.columns * element * piece.copies;
     }
-    if (declared_ && type->group > 0 && group.columns % type->group != 0 && group.columns >= type->group && !is_tower(group.component))
-      fail("a group of " + std::to_string(type->group) + " weights does not divide the " + std::to_string(group.columns) +
-               " inputs of " + group.module,
+    if (declared_ && type->group > 0 && group.columns % type->group != 0 && group.columns >= type->group &&
+        !is_tower(group.component))
+      fail("a group of " + std::to_string(type->group) + " weights does not divide the " +
+               std::to_string(group.columns) + " inputs of " + group.module,
            "correct group_size in the quantization config");
     return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
   }
@@ -255,7 +271,8 @@ struct Sum {
   Elements elements;
 };
 
-void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<Component, Sum>& sums, WeightReport& report) {
+void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<Component, Sum>& sums,
+                 WeightReport& report) {
   const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
   for (const UnknownTensors& part : model.unknown_tensors) {
     if (is_tower(part.component) && !request.with_towers) continue;
@@ -263,7 +280,8 @@ void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<
     sum.bytes += Bytes(part.estimate.count()) * element;
     sum.low += Bytes(part.low.count()) * element;
     sum.high += Bytes(part.high.count()) * element;
-    report.notes.push_back({NoteLevel::kWarning, "estimated_weights", "the config does not determine " + part.what + ": its weights are an estimate"});
+    report.notes.push_back({NoteLevel::kWarning, "estimated_weights",
+                            "the config does not determine " + part.what + ": its weights are an estimate"});
   }
 }
 
@@ -298,10 +316,13 @@ void use_stored(const ModelSpec& model, const WeightRequest& request, const std:
     if (full != whole.end() && full->second.bytes > Bytes(0)) {
       const std::uint64_t part = mine == predicted.end() ? 0 : mine->second.bytes.count();
       if (part != full->second.bytes.count())
-        share = Bytes(static_cast<std::uint64_t>(static_cast<long double>(bytes.count()) * static_cast<long double>(part) /
-                                                 static_cast<long double>(full->second.bytes.count()) + 0.5L));
+        share =
+            Bytes(static_cast<std::uint64_t>(static_cast<long double>(bytes.count()) * static_cast<long double>(part) /
+                                                 static_cast<long double>(full->second.bytes.count()) +
+                                             0.5L));
     }
-    report.lines.push_back({component, std::string(name(component)), share, share, share, types[component], "headers of the checkpoint"});
+    report.lines.push_back(
+        {component, std::string(name(component)), share, share, share, types[component], "headers of the checkpoint"});
     report.total += share;
   }
   report.low = report.high = report.total;
@@ -323,7 +344,7 @@ Parameters count_parameters(const ModelSpec& model) {
   // A tower that the config does not determine is left out; a gap in the decoder leaves no total at all.
   out.is_known = !model.tensors.empty();
   for (const UnknownTensors& part : model.unknown_tensors)
-    if (!is_tower(part.component)) out.is_known = false;
+    if (!is_tower(part.component) && part.estimate > Elements(0)) out.is_known = false;
   if (model.tensors.empty() && !model.stored.empty()) {
     for (const StoredTensors& part : model.stored)
       if (part.component != Component::kMtp) total += part.elements;
@@ -386,18 +407,20 @@ WeightReport weigh(const ModelSpec& model, const WeightRequest& request) {
                             "the quantization \"" + one_line(model.quantization.dialect, 40) +
                                 "\" is not known: the weights are an estimate, between 2 and 16 bits each"});
   for (auto& [component, sum] : sums) {
-    if (vague && component != Component::kEmbedding && component != Component::kLmHead && component != Component::kNorms &&
-        component != Component::kRouter) {
+    if (vague && component != Component::kEmbedding && component != Component::kLmHead &&
+        component != Component::kNorms && component != Component::kRouter) {
       sum.low = Bytes(sum.elements.count() / 4);
       sum.high = std::max(sum.bytes, Bytes(sum.elements.count()) * 2);
     }
     std::string formula = std::to_string(sum.elements.count()) + " elements";
     if (sum.elements > Elements(0)) {
       char bits[48];
-      std::snprintf(bits, sizeof bits, " * %.4g bits", 8 * static_cast<double>(sum.bytes.count()) / static_cast<double>(sum.elements.count()));
+      std::snprintf(bits, sizeof bits, " * %.4g bits",
+                    8 * static_cast<double>(sum.bytes.count()) / static_cast<double>(sum.elements.count()));
       formula += bits;
     }
-    report.lines.push_back({component, std::string(name(component)), sum.bytes, sum.low, sum.high, formula, report.type});
+    report.lines.push_back(
+        {component, std::string(name(component)), sum.bytes, sum.low, sum.high, formula, report.type});
     report.total += sum.bytes;
     report.low += sum.low;
     report.high += sum.high;

@@ -142,7 +142,7 @@ struct Writer {
   }
   void operator()(const Shared& kind) const {
     // Files of Gemma 3n and 4 keep the projections of these layers; cross-layer sharing has none.
-    write_attention(inventory, kind.heads, inventory.is("gemma3n_text hymba"));
+    write_attention(inventory, kind.heads, inventory.is("hymba"));
   }
   void operator()(const None&) const {}
 };

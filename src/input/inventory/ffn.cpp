@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kGranite = "granitemoe granitemoeshared granitemoehybrid granitemoe_swa";
 constexpr std::string_view kFourTimes =
-    "gpt2 gptj codegen gpt_bigcode gpt_neo bloom falcon refinedweb refinedwebmodel openai-gpt";
+    "gpt2 gptj codegen gpt_bigcode gpt_neo bloom gpt_neox_japanese falcon refinedweb refinedwebmodel openai-gpt";
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b, "the width of an MLP");
@@ -45,6 +45,7 @@ std::uint64_t plain_width(const Inventory& inventory) {
   if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) return named("ffn_hidden_size");
   const std::uint64_t width = named("intermediate_size");
   if (inventory.is("qwen recurrent_gemma moshi")) return width / 2;
+  if (inventory.is("gemma3n_text") && width == 0) return 16384;  // the class's list, in every layer
   if (inventory.is("lfm2 lfm2_moe")) {
     if (!text.flag("block_auto_adjust_ff_dim", inventory.is("lfm2"))) return width;
     std::uint64_t adjusted = times(2, width) / 3;
@@ -88,7 +89,8 @@ std::optional<std::vector<std::uint64_t>> widths_by_layer(const Inventory& inven
     const std::uint64_t divisor = text.count_or("ffn_dim_divisor", 256);
     for (std::uint64_t i = 0; list && i < layers && i < list->size(); ++i) {
       const double factor = (*list)[i];
-      if (!(factor > 0 && factor < 1000) || divisor == 0) fail("\"ffn_multipliers\" is out of range", "correct the config");
+      if (!(factor > 0 && factor < 1000) || divisor == 0)
+        fail("\"ffn_multipliers\" is out of range", "correct the config");
       // Rounded to the nearest multiple, never down by more than a tenth.
       const auto wanted = static_cast<std::uint64_t>(factor * static_cast<double>(h));
       std::uint64_t width = std::max(divisor, (wanted + divisor / 2) / divisor * divisor);
@@ -157,13 +159,16 @@ std::vector<bool> expert_layers(const Inventory& inventory, std::uint64_t layers
       return text.count_or(key, fallback);
     };
     const std::uint64_t start = first_of("moe_layer_start_index", 1);
-    const std::uint64_t end = text.is_list("moe_layer_end_index") ? layers - 1 : text.find_count("moe_layer_end_index").value_or(layers - 1);
+    const std::uint64_t end =
+        text.is_list("moe_layer_end_index") ? layers - 1 : text.find_count("moe_layer_end_index").value_or(layers - 1);
     const std::uint64_t interval = std::max<std::uint64_t>(1, text.count_or("moe_layer_interval", 1));
     return only([&](std::uint64_t i) { return (i + 1) % interval == 0 && i >= start && i <= end; });
   }
   std::uint64_t dense = inventory.traits.dense_first;
-  if (const auto named = text.find_count("first_k_dense_replace")) dense = *named;
-  else if (const auto other = text.find_count("num_dense_layers")) dense = *other;
+  if (const auto named = text.find_count("first_k_dense_replace"))
+    dense = *named;
+  else if (const auto other = text.find_count("num_dense_layers"))
+    dense = *other;
   if (text.is_list("moe_layer_freq")) {
     const auto list = text.counts("moe_layer_freq");
     return only([&](std::uint64_t i) { return i < list->size() && (*list)[i] != 0; });
@@ -249,7 +254,8 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const auto widths = widths_by_layer(inventory, layers);
   const auto letters = single_letters(inventory, layers);
   const bool has_switch = inventory.is("gemma4_text gemma4_unified_text");
-  const bool may_have_experts = has_switch ? text.flag("enable_moe_block", false) : !inventory.is("doge") || text.flag("is_moe", false);
+  const bool may_have_experts =
+      has_switch ? text.flag("enable_moe_block", false) : !inventory.is("doge") || text.flag("is_moe", false);
   std::uint64_t experts = 0;
   if (may_have_experts && !text.is_list("num_experts")) {
     experts = text.count_or("num_experts", 0);
@@ -257,9 +263,12 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
     if (experts == 1 && !inventory.is("nemotron_h")) experts = 0;
   }
   const bool by_layer = may_have_experts && text.is_list("num_experts");
-  const std::vector<bool> sparse = experts > 0 || by_layer ? expert_layers(inventory, layers) : std::vector<bool>(layers, false);
+  const std::vector<bool> sparse =
+      experts > 0 || by_layer ? expert_layers(inventory, layers) : std::vector<bool>(layers, false);
   const bool doubles = inventory.is("gemma4_text gemma4_unified_text") && text.flag("use_double_wide_mlp", false);
   const std::uint64_t readers = doubles ? text.count_or("num_kv_shared_layers", 0) : 0;
+  const std::uint64_t hashed =
+      inventory.is("deepseek_v4 deepseek_ref") ? text.count_or("num_hash_layers", 3) : std::uint64_t{0};
   std::optional<Ffn> last;
   for (std::uint64_t i = 0; i < layers; ++i) {
     Ffn& ffn = out[i];
@@ -276,6 +285,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
     } else {
       ffn.dense = widths && i < widths->size() ? (*widths)[i] : width;
     }
+    ffn.hashed = i < hashed;
     if (inventory.is(kGranite)) {
       const std::uint64_t shared = text.count_or("shared_intermediate_size", 0);
       if (shared > 0 && !inventory.is("granitemoe granitemoe_swa")) ffn.dense = shared;
@@ -313,7 +323,7 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   TensorGroup& router = out.linear(Component::kRouter, at + (bias ? "router" : "gate"), choices, h);
   (void)router;
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
-  if (traits.has_router_bias && inventory.text.flag("use_expert_bias", true) &&
+  if (traits.has_router_bias && !ffn.hashed && inventory.text.flag("use_expert_bias", true) &&
       inventory.text.flag("moe_router_enable_expert_bias", true) && inventory.text.flag("use_moe_router_bias", true))
     out.plain(Component::kRouter, at + "gate.e_score_correction_bias", choices).is_float32 = true;
   const auto expert = [&](const char* name, std::uint64_t rows, std::uint64_t columns, Split split) {

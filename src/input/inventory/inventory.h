@@ -15,10 +15,10 @@ namespace kvplan {
 enum class NormStyle : std::uint8_t { kRms, kLayerNorm, kNoWeight };
 enum class QkNorm : std::uint8_t {
   kNone,
-  kHead,         // one vector of head_dim each for queries and keys
-  kHeadBias,     // the same with biases
-  kWide,         // as wide as all heads
-  kEveryHead,    // a vector of its own for each head (StableLM, Cohere)
+  kHead,       // one vector of head_dim each for queries and keys
+  kHeadBias,   // the same with biases
+  kWide,       // as wide as all heads
+  kEveryHead,  // a vector of its own for each head (StableLM, Cohere)
 };
 enum class Gate : std::uint8_t {
   kNone,
@@ -45,7 +45,7 @@ struct Traits {
   NormStyle norm_style = NormStyle::kRms;
   bool has_final_norm = true;
   bool has_gated_mlp = true;
-  bool fuses_qkv = false;          // one matrix for q, k and v
+  bool fuses_qkv = false;  // one matrix for q, k and v
   bool fuses_gate_up = false;
   bool has_position_table = false;
   std::uint64_t position_offset = 0;  // rows of the table beyond the positions
@@ -54,20 +54,21 @@ struct Traits {
   bool has_router_bias = false;    // one float32 for each expert, added for the choice only
   bool has_expert_biases = false;  // of router and experts alike (gpt-oss)
   bool has_gated_experts = true;
-  Switch shared_gate = "";         // a sigmoid gate on the shared expert
-  std::string_view moe = "mlp";    // the block's name in checkpoints
+  Switch shared_gate = "";       // a sigmoid gate on the shared expert
+  std::string_view moe = "mlp";  // the block's name in checkpoints
 };
 
 const Traits& traits_of(std::string_view model_type);
 
 // What stands behind the mixer of one layer.
 struct Ffn {
-  std::uint64_t dense = 0;        // width of a plain MLP; 0: none
-  std::uint64_t experts = 0;      // 0: none
+  std::uint64_t dense = 0;    // width of a plain MLP; 0: none
+  std::uint64_t experts = 0;  // 0: none
   std::uint64_t top_k = 0;
-  std::uint64_t width = 0;        // of one expert
-  std::uint64_t shared = 0;       // of all shared experts together
-  std::uint64_t latent = 0;       // experts work in this width instead of the hidden size
+  std::uint64_t width = 0;   // of one expert
+  std::uint64_t shared = 0;  // of all shared experts together
+  std::uint64_t latent = 0;  // experts work in this width instead of the hidden size
+  bool hashed = false;       // experts chosen by the token's hash: no bias on the choice
   friend bool operator==(const Ffn&, const Ffn&) = default;
 };
 
@@ -102,7 +103,8 @@ void write_rg_lru(Inventory& inventory, const RgLru& lru);
 
 // What a family has beside its layers, or in them beside mixer and MLP: per-layer embeddings, hyper-connections.
 void write_extras(Inventory& inventory);
-void write_encoder(Inventory& inventory);
+// Encoder and decoder of a known family; false where it is none.
+bool write_encoder_decoder(Inventory& inventory);
 void write_towers(Inventory& inventory);
 void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns);
 

@@ -50,7 +50,8 @@ void write_ssm(Inventory& inventory, const Ssm& ssm) {
     const std::uint64_t rank = std::max<std::uint64_t>(64, inventory.hidden / 16);
     out.linear(kMix, at + "in_proj", times(2, inner), inventory.hidden, Split::kRows);
     out.conv(kMix, at + "conv1d", inner, ssm.conv_kernel, Split::kRows);
-    out.linear(kMix, at + "bcdt_proj", checked_add(rank, times(2, ssm.d_state), "a projection"), inner, Split::kColumns);
+    out.linear(kMix, at + "bcdt_proj", checked_add(rank, times(2, ssm.d_state), "a projection"), inner,
+               Split::kColumns);
     out.linear(kMix, at + "dt_proj", ssm.num_heads, rank, Split::kRows);
     out.plain(kMix, at + "decay", times(3, ssm.num_heads), Split::kRows);
     out.norms(at + "norms", checked_add(rank, times(2, ssm.d_state), "a projection"));
@@ -58,9 +59,10 @@ void write_ssm(Inventory& inventory, const Ssm& ssm) {
     return;
   }
   const std::uint64_t grouped = times(2, times(ssm.n_groups, ssm.d_state));
-  const bool bias = text.flag("use_bias", false) || text.flag("mamba_proj_bias", false) ||
-                    text.flag("add_bias_linear", false);
-  out.linear(kMix, at + "in_proj", checked_add(times(2, inner), checked_add(grouped, ssm.num_heads, "a projection"), "a projection"),
+  const bool bias =
+      text.flag("use_bias", false) || text.flag("mamba_proj_bias", false) || text.flag("add_bias_linear", false);
+  out.linear(kMix, at + "in_proj",
+             checked_add(times(2, inner), checked_add(grouped, ssm.num_heads, "a projection"), "a projection"),
              inventory.hidden, Split::kRows, 0, bias);
   out.conv(kMix, at + "conv1d", checked_add(inner, grouped, "a convolution"), ssm.conv_kernel, Split::kRows);
   if (text.flag("use_conv_bias", text.flag("mamba_conv_bias", true)))
@@ -80,7 +82,8 @@ void write_delta_net(Inventory& inventory, const Linear& linear) {
   const std::uint64_t values = times(linear.num_value_heads, linear.value_head_dim);
   const std::uint64_t heads = linear.num_value_heads;
   const std::string at = "linear_attn.";
-  out.linear(kMix, at + "in_proj_qkv", checked_add(times(2, keys), values, "a projection"), h, Split::kRows, linear.num_key_heads);
+  out.linear(kMix, at + "in_proj_qkv", checked_add(times(2, keys), values, "a projection"), h, Split::kRows,
+             linear.num_key_heads);
   out.linear(kMix, at + "in_proj_z", values, h, Split::kRows, heads);
   out.linear(kMix, at + "in_proj_ba", times(2, heads), h, Split::kRows, heads);
   out.conv(kMix, at + "conv1d", checked_add(times(2, keys), values, "a projection"), linear.conv_kernel, Split::kRows);
@@ -98,9 +101,10 @@ void write_kda(Inventory& inventory, const Linear& linear) {
   const std::uint64_t wide = times(heads, d);
   const std::string at = "self_attn.";
   const auto settings = inventory.text.child("linear_attn_config");
-  const bool full_gate = (settings && settings->flag("use_full_rank_gate", false)) ||
-                         inventory.text.flag("use_full_rank_gate", false);
-  for (const char* const name : {"q_proj", "k_proj", "v_proj"}) out.linear(kMix, at + name, wide, h, Split::kRows, heads);
+  const bool full_gate =
+      (settings && settings->flag("use_full_rank_gate", false)) || inventory.text.flag("use_full_rank_gate", false);
+  for (const char* const name : {"q_proj", "k_proj", "v_proj"})
+    out.linear(kMix, at + name, wide, h, Split::kRows, heads);
   out.conv(kMix, at + "conv1d", times(3, wide), linear.conv_kernel, Split::kRows);
   out.linear(kMix, at + "f_a_proj", d, h);
   out.linear(kMix, at + "f_b_proj", wide, d, Split::kRows, heads);
@@ -167,8 +171,8 @@ void write_rg_lru(Inventory& inventory, const RgLru& lru) {
   out.conv(kMix, at + "conv_1d", w, lru.conv_kernel, Split::kRows);
   out.plain(kMix, at + "conv_1d.bias", w, Split::kRows);
   out.plain(kMix, at + "rg_lru.recurrent_param", w, Split::kRows);
-  TensorGroup& gates = out.plain(kMix, at + "rg_lru.gates", checked_add(times(n, times(block, block)), w, "the gates"),
-                                 Split::kRows);
+  TensorGroup& gates =
+      out.plain(kMix, at + "rg_lru.gates", checked_add(times(n, times(block, block)), w, "the gates"), Split::kRows);
   gates.copies = gates.used = 2;
 }
 

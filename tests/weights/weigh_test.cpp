@@ -1,0 +1,146 @@
+// Bytes of weight types, dialects, mixtures and ranks.
+#include "weights/weigh.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "input/input.h"
+#include "kvplan/error.h"
+#include "weights/rules.h"
+#include "weights/types.h"
+
+namespace kvplan {
+namespace {
+
+std::string llama(const std::string& more = "") {
+  return R"({"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,
+      "num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,
+      "torch_dtype":"bfloat16","tie_word_embeddings":false)" +
+         more + "}";
+}
+
+ModelSpec read(const std::string& text, const std::string& beside = "") {
+  return read_config(text, beside, "test", {});
+}
+
+std::uint64_t bytes_of(const ModelSpec& model, const char* type = nullptr) {
+  WeightRequest request;
+  if (type != nullptr) request.type = type;
+  return weigh(model, request).total.count();
+}
+
+TEST_CASE("bits of a matrix with what stands beside them") {
+  const auto bits = [](const char* name, std::uint64_t rows, std::uint64_t columns) {
+    const WeightType* type = find_weight_type(name);
+    REQUIRE(type != nullptr);
+    return matrix_bytes(*type, rows, columns).count();
+  };
+  CHECK(bits("bf16", 128, 128) == 32768);
+  CHECK(bits("fp8-block", 129, 128) == 129 * 128 + 2 * 4);
+  CHECK(bits("int8", 64, 256) == 64 * 256 + 64 * 2);
+  // 4 bits, a 16-bit scale and a 4-bit zero for each 128, an order of 32 bits for each input.
+  CHECK(bits("gptq", 256, 1024) == 256 * 512 + 256 * 8 * 2 + 256 * 8 / 2 + 1024 * 4);
+  CHECK(bits("awq", 256, 1024) == 256 * 512 + 256 * 8 * 2 + 256 * 8 / 2);
+  // Double quantization: 8 bits for each 64, 32 for each 256 of those.
+  CHECK(bits("nf4", 1024, 1024) == 524288 + 16384 + 64 * 4);
+  CHECK(bits("nvfp4", 16, 64) == 512 + 64 + 8);
+  CHECK(bits("mxfp4", 16, 64) == 512 + 32);
+  CHECK(bits("mlx-4bit", 16, 128) == 1024 + 16 * 2 * 4);
+}
+
+TEST_CASE("an unknown type lists the known ones") {
+  CHECK_THROWS_WITH_AS(check_weight_type("int7.5"), doctest::Contains("gptq-int4"), Error);
+  CHECK_THROWS_AS(bytes_of(read(llama()), "q9_k"), Error);
+  CHECK_NOTHROW(check_weight_type("exl2-4.25"));
+  CHECK_NOTHROW(check_weight_type("Q4_K_M"));
+}
+
+// Sizes that llama.cpp's own type selection gives for Llama 3.1 8B.
+TEST_CASE("mixtures of llama.cpp") {
+  const ModelSpec model = read(llama());
+  // A GGUF has 64 floats of rotary factors besides.
+  constexpr std::uint64_t kFactors = 256;
+  CHECK(bytes_of(model, "q4_0") + kFactors == 4653375744);
+  CHECK(bytes_of(model, "q4_k_m") + kFactors == 4912898304);
+  CHECK(bytes_of(model, "q8_0") + kFactors == 8532934912);
+  CHECK(bytes_of(model, "q2_k") + kFactors == 3171295488);
+}
+
+// The published AWQ and FP8 checkpoints' arithmetic: linear layers of the blocks are packed, the rest stays.
+TEST_CASE("declared quantization decides") {
+  constexpr std::uint64_t kLinear = 6979321856;
+  constexpr std::uint64_t kRest = 2 * (1050673152 + 266240);
+  CHECK(bytes_of(read(llama())) == 2 * 8030261248);
+  CHECK(bytes_of(read(
+            llama(R"(,"quantization_config":{"quant_method":"awq","bits":4,"group_size":128,"zero_point":true})"))) ==
+        kLinear / 2 + kLinear / 128 * 5 / 2 + kRest);
+  const std::string groups =
+      R"(,"quantization_config":{"quant_method":"compressed-tensors","ignore":["lm_head","re:.*self_attn.*"],
+      "config_groups":{"group_0":{"targets":["Linear"],"weights":{"num_bits":8,"type":"float","strategy":"tensor"}}}})";
+  constexpr std::uint64_t kAttention = 32 * (4096ULL * 4096 * 2 + 4096ULL * 1024 * 2);
+  CHECK(bytes_of(read(llama(groups))) == kLinear - kAttention + 2 * kAttention + kRest + 32 * 3 * 8);
+  // hf_quant_config.json beside a config that says nothing.
+  CHECK(bytes_of(read(llama(), R"({"quantization":{"quant_algo":"FP8","exclude_modules":["lm_head"]}})")) ==
+        kLinear + kRest + 32 * 7 * 8);
+}
+
+TEST_CASE("a dialect that nobody knows widens the range") {
+  const WeightReport report = weigh(read(llama(R"(,"quantization_config":{"quant_method":"novaquant"})")), {});
+  CHECK(report.low < report.total);
+  CHECK(report.total < report.high);
+  REQUIRE(!report.notes.empty());
+  CHECK(report.notes.front().code == "unknown_quantization");
+}
+
+TEST_CASE("a group that does not divide the inputs is an error") {
+  CHECK_THROWS_AS(bytes_of(read(llama(R"(,"quantization_config":{"quant_method":"gptq","bits":4,"group_size":1000})"))),
+                  Error);
+}
+
+// vLLM prints 16.4605 GiB a rank for Llama 3.1 70B at TP 8, 7.48 GiB for Llama 3 8B at TP 2.
+TEST_CASE("a rank's share") {
+  const ModelSpec model = read(llama());
+  WeightRequest request;
+  request.share.tensor_parallel = 2;
+  const double gib = static_cast<double>(weigh(model, request).total.count()) / (1ULL << 30);
+  CHECK(gib == doctest::Approx(7.48).epsilon(0.005));
+  // Sixteen ranks share eight KV heads: each head is there twice.
+  request.share.tensor_parallel = 16;
+  std::uint64_t attention = 0;
+  for (const WeightLine& line : weigh(model, request).lines)
+    if (line.component == Component::kAttention) attention = line.bytes.count();
+  CHECK(attention == 2 * 32 * (2 * 4096ULL * 4096 / 16 + 2 * 4096ULL * 1024 / 8));
+}
+
+TEST_CASE("stages of a pipeline") {
+  const ModelSpec model = read(R"({"model_type":"qwen3","hidden_size":1024,"intermediate_size":3072,
+      "num_hidden_layers":28,"head_dim":128,"num_attention_heads":16,"num_key_value_heads":8,"vocab_size":151936,
+      "tie_word_embeddings":true,"torch_dtype":"bfloat16","max_position_embeddings":4096})");
+  WeightRequest request;
+  request.share.layers = 14;
+  request.share.last_stage = false;
+  const std::uint64_t first = weigh(model, request).total.count();
+  request.share.first_layer = 14;
+  request.share.first_stage = false;
+  request.share.last_stage = true;
+  const std::uint64_t last = weigh(model, request).total.count();
+  // The tied head is on both.
+  CHECK(first + last == 2 * (596049920ULL + 151936ULL * 1024));
+}
+
+TEST_CASE("skip lists") {
+  const std::vector<SchemeRule> rules{
+      {"lm_head", {}}, {"gate", {}}, {"model.layers.3*", {}}, {"*.attn.*", {}}, {"re:.*mlp\\.(gate|up)_proj$", {}}};
+  const RuleBook book(rules);
+  CHECK(book.find("lm_head") == &rules[0]);
+  CHECK(book.find("model.layers.0.block_sparse_moe.gate") == &rules[1]);
+  CHECK(book.find("model.layers.0.block_sparse_moe.gate_up") == nullptr);
+  CHECK(book.find("language_model.model.layers.31.self_attn.q_proj") == &rules[2]);
+  CHECK(book.find("model.layers.0.attn.wq_a") == &rules[3]);
+  CHECK(book.find("model.layers.0.mlp.up_proj") == &rules[4]);
+  CHECK(book.find("model.layers.0.mlp.down_proj") == nullptr);
+}
+
+}  // namespace
+}  // namespace kvplan
