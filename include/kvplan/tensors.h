@@ -76,8 +76,8 @@ struct TensorGroup {
   bool is_tied = false;     // the head that is the embedding: no parameters of its own, but bytes of its own where the
                             // last stage of a pipeline is not the first
 
-  std::string stored_type;  // as a file's header has it ("q6_k"); empty where a weight type decides
-  Bytes stored_bytes;       // of one copy, likewise
+  std::string stored_type;           // as a file's header has it ("q6_k"); empty where a weight type decides
+  Bytes stored_bytes;                // of one copy, likewise
   std::uint64_t num_layers() const;  // 1 for what stands outside of the layers
   Elements elements_of_one() const;  // rows * columns
   Elements stored() const;           // of all layers and copies; 0 for a tied head

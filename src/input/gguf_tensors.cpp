@@ -9,13 +9,15 @@
 #include <map>
 #include <tuple>
 
-#include "weights/ggml_types.h"
+#include "kvplan/ggml_types.h"
 
 namespace kvplan {
 
 namespace {
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 // The layer of "blk.N.rest", and the name with "*" for N.
 struct Name {
@@ -42,7 +44,8 @@ Component component_of(const Name& name, std::uint64_t num_layers) {
   if (module.starts_with("a.")) return Component::kAudio;
   if (module.starts_with("mm.")) return Component::kProjector;
   if (module.starts_with("enc.")) return Component::kEncoder;
-  if (has(module, "nextn.") || (name.layer && *name.layer >= num_layers && module.starts_with("blk."))) return Component::kMtp;
+  if (has(module, "nextn.") || (name.layer && *name.layer >= num_layers && module.starts_with("blk.")))
+    return Component::kMtp;
   if (module == "output.weight" || module == "output.bias") return Component::kLmHead;
   if (has(module, "token_embd") || has(module, "position_embd") || has(module, "token_types"))
     return has(module, "norm") ? Component::kNorms : Component::kEmbedding;
@@ -64,13 +67,15 @@ struct FileType {
   std::string_view name;
 };
 constexpr std::array kFileTypes{
-    FileType{0, "f32"},      FileType{1, "f16"},      FileType{2, "q4_0"},     FileType{3, "q4_1"},     FileType{7, "q8_0"},
-    FileType{8, "q5_0"},     FileType{9, "q5_1"},     FileType{10, "q2_k"},    FileType{11, "q3_k_s"},  FileType{12, "q3_k_m"},
-    FileType{13, "q3_k_l"},  FileType{14, "q4_k_s"},  FileType{15, "q4_k_m"},  FileType{16, "q5_k_s"},  FileType{17, "q5_k_m"},
-    FileType{18, "q6_k"},    FileType{19, "iq2_xxs"}, FileType{20, "iq2_xs"},  FileType{21, "q2_k_s"},  FileType{22, "iq3_xs"},
-    FileType{23, "iq3_xxs"}, FileType{24, "iq1_s"},   FileType{25, "iq4_nl"},  FileType{26, "iq3_s"},   FileType{27, "iq3_m"},
-    FileType{28, "iq2_s"},   FileType{29, "iq2_m"},   FileType{30, "iq4_xs"},  FileType{31, "iq1_m"},   FileType{32, "bf16"},
-    FileType{36, "tq1_0"},   FileType{37, "tq2_0"},   FileType{38, "mxfp4_moe"},
+    FileType{0, "f32"},        FileType{1, "f16"},     FileType{2, "q4_0"},    FileType{3, "q4_1"},
+    FileType{7, "q8_0"},       FileType{8, "q5_0"},    FileType{9, "q5_1"},    FileType{10, "q2_k"},
+    FileType{11, "q3_k_s"},    FileType{12, "q3_k_m"}, FileType{13, "q3_k_l"}, FileType{14, "q4_k_s"},
+    FileType{15, "q4_k_m"},    FileType{16, "q5_k_s"}, FileType{17, "q5_k_m"}, FileType{18, "q6_k"},
+    FileType{19, "iq2_xxs"},   FileType{20, "iq2_xs"}, FileType{21, "q2_k_s"}, FileType{22, "iq3_xs"},
+    FileType{23, "iq3_xxs"},   FileType{24, "iq1_s"},  FileType{25, "iq4_nl"}, FileType{26, "iq3_s"},
+    FileType{27, "iq3_m"},     FileType{28, "iq2_s"},  FileType{29, "iq2_m"},  FileType{30, "iq4_xs"},
+    FileType{31, "iq1_m"},     FileType{32, "bf16"},   FileType{36, "tq1_0"},  FileType{37, "tq2_0"},
+    FileType{38, "mxfp4_moe"},
 };
 
 // Layers in order as runs of a constant step.
