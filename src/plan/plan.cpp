@@ -231,6 +231,7 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   const RankWeights weights = rank_weights(model, request, plan.notes);
   plan.weights_dtype = weights.type;
   fill_memory(input, engine, ranks, weights, plan);
+  plan.host = layout->host(plan.load);
   fill_capacity(input, engine, *layout, plan);
   judge(engine, *layout, plan);
   plan.mix = mix_of(input, *layout, plan.load);

@@ -24,6 +24,7 @@ struct Plan {
   std::vector<LayerGroup> groups;  // point into the model
   KvCachePlan kv_cache;
   std::vector<GpuMemory> memory;
+  std::vector<LedgerLine> host;  // what the engine keeps in host memory, beside the GPUs
   TotalReport total;
   std::optional<Capacity> capacity;
   std::optional<MixReport> mix;

@@ -172,25 +172,37 @@ Json cache_json(const KvCachePlan& kv) {
           {"groups", std::move(groups)}};
 }
 
+Json lines_json(const std::vector<LedgerLine>& lines) {
+  Json out = Json::array();
+  for (const LedgerLine& line : lines)
+    out.push_back({{"part", part_name(line.part)},
+                   {"what", line.what},
+                   {"bytes", line.bytes.count()},
+                   {"low_bytes", line.low.count()},
+                   {"high_bytes", line.high.count()},
+                   {"formula", line.formula},
+                   {"source", line.source}});
+  return out;
+}
+
+// Not among the GPUs' totals; null where the engine keeps nothing there.
+Json host_json(const std::vector<LedgerLine>& lines) {
+  if (lines.empty()) return nullptr;
+  Bytes total;
+  for (const LedgerLine& line : lines) total += line.bytes;
+  return {{"total_bytes", total.count()}, {"lines", lines_json(lines)}};
+}
+
 Json memory_json(const std::vector<GpuMemory>& memory) {
   Json out = Json::array();
   for (const GpuMemory& gpu : memory) {
-    Json lines = Json::array();
-    for (const LedgerLine& line : gpu.lines)
-      lines.push_back({{"part", part_name(line.part)},
-                       {"what", line.what},
-                       {"bytes", line.bytes.count()},
-                       {"low_bytes", line.low.count()},
-                       {"high_bytes", line.high.count()},
-                       {"formula", line.formula},
-                       {"source", line.source}});
     out.push_back({{"gpu", gpu.gpu},
                    {"weights_bytes", or_null(gpu.weights)},
                    {"kv_cache_bytes", or_null(gpu.kv_cache)},
                    {"activation_bytes", or_null(gpu.activation)},
                    {"runtime_bytes", or_null(gpu.runtime)},
                    {"total_bytes", gpu.total.count()},
-                   {"lines", std::move(lines)}});
+                   {"lines", lines_json(gpu.lines)}});
   }
   return out;
 }
@@ -248,6 +260,7 @@ Json plan_object(const ModelSpec& model, const Plan& plan) {
           {"request", request_json(model, plan)},
           {"kv_cache", cache_json(plan.kv_cache)},
           {"memory", memory_json(plan.memory)},
+          {"host_memory", host_json(plan.host)},
           {"total", total_json(plan.total)},
           {"capacity", capacity_json(plan.capacity)},
           {"mix", mix_json(plan.mix)},
