@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cli/options.h"
+#include "cli/shell.h"
 #include "kvplan/error.h"
 #include "report/report.h"
 
@@ -184,16 +185,69 @@ int run_gpus(const Invocation& call) {
   return 0;
 }
 
+int run_schema(const Invocation& call) {
+  emit(call, schema_json());
+  return 0;
+}
+
+int run_completions(const Invocation& call) {
+  if (call.models.size() != 1) {
+    Error error(Exit::kBadInput, "completions takes the name of a shell", "use one of bash, zsh, fish");
+    error.set_source("command line");
+    throw error;
+  }
+  emit(call, completions(call.models.front()));
+  return 0;
+}
+
+int run_man(const Invocation& call) {
+  emit(call, man_page());
+  return 0;
+}
+
+constexpr std::string_view kTables = "--output";
+
 constexpr std::array kCommands{
-    Command{"plan", "MODEL... [options]", "a memory plan", run_plan},
-    Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare},
-    Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit},
-    Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff},
-    Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain},
-    Command{"formulas", "", "the kinds of attention", run_formulas},
-    Command{"engines", "", "the engines, and what each part rests on", run_engines},
-    Command{"gpus", "", "the catalogue of cards", run_gpus},
-    Command{"dtypes", "", "the KV types and their true bytes", run_dtypes},
+    Command{"plan", "MODEL... [options]", "a memory plan; several MODELs give a row each", run_plan, "Load|Types", "",
+            "kvplan config.json --max-model-len 32k\n"
+            "kvplan config.json --engine vllm --gpu h100-80gb --gpu-count 2\n"
+            "kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json"},
+    Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare, "Types|Card and limits",
+            "",
+            "kvplan compare config.json --max-model-len 32k\n"
+            "kvplan compare config.json --engine vllm --gpu rtx-4090\n"
+            "kvplan compare config.json --gpu-memory 24GiB --format markdown"},
+    Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit,
+            "Parallelism|Card and limits", "",
+            "kvplan fit config.json --gpu rtx-4090\n"
+            "kvplan fit config.json --engine vllm --gpu h100-80gb --gpu-count 4 --num-seqs 16\n"
+            "kvplan fit config.json --max-model-len 32k"},
+    Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff, "",
+            "--fail-over --format --json --output --color",
+            "kvplan diff before.json after.json\n"
+            "kvplan diff before.json after.json --fail-over 5%\n"
+            "kvplan diff before.json after.json --format markdown -o comment.md"},
+    Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain,
+            "Load|Types", "",
+            "kvplan explain config.json\n"
+            "kvplan explain config.json --engine vllm --max-model-len 32k\n"
+            "kvplan explain config.json --kv-cache-dtype fp8 | less"},
+    Command{"formulas", "", "the kinds of attention", run_formulas, "", "--format --output",
+            "kvplan formulas\nkvplan formulas --format markdown\nkvplan formulas | grep mla"},
+    Command{"engines", "", "the engines, and what each part rests on", run_engines, "", kTables,
+            "kvplan engines\nkvplan engines | grep vllm\nkvplan engines -o engines.txt"},
+    Command{"gpus", "", "the catalogue of cards", run_gpus, "", kTables,
+            "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt"},
+    Command{"dtypes", "", "the KV types and their true bytes", run_dtypes, "", kTables,
+            "kvplan dtypes\nkvplan dtypes | grep fp8\nkvplan dtypes -o types.txt"},
+    Command{"schema", "", "the JSON Schema of every report", run_schema, "", kTables,
+            "kvplan schema\nkvplan schema -o kvplan.schema.json\nkvplan schema | python3 -m json.tool"},
+    Command{"completions", "bash|zsh|fish", "completions for a shell", run_completions, "", kTables,
+            "source <(kvplan completions bash)\n"
+            "kvplan completions zsh -o ~/.zfunc/_kvplan\n"
+            "kvplan completions fish -o ~/.config/fish/completions/kvplan.fish"},
+    Command{"man", "", "the man page, as roff", run_man, "", kTables,
+            "kvplan man | man -l -\nkvplan man -o kvplan.1\nkvplan man | groff -man -Tutf8 | less -R"},
 };
 
 }  // namespace

@@ -4,13 +4,12 @@
 #include <algorithm>
 
 #include "report/report.h"
+#include "report/rows.h"
 #include "report/text.h"
 
 namespace kvplan {
 
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 // What a weight type costs in quality, as published; rough, and not kvplan's to promise.
 // Source: the brief behind kvplan (INT8 below 0.5 %, INT4 1 to 3 %); llama.cpp's quantize tables for ggml types.
@@ -25,44 +24,18 @@ std::string_view rough_quality(std::string_view weights) {
   return "";
 }
 
-std::string gib_cell(Bytes bytes) { return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / 1073741824.0); }
+std::string gib_cell(Bytes bytes) {
+  return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / 1073741824.0);
+}
 
 std::string count_cell(std::uint64_t n) {
   if (n >= (std::uint64_t{1} << 40)) return "any";
   return n >= 100000 ? fmt::format("{}k", n / 1024) : grouped(n);
 }
 
-const GpuMemory& fullest(const Plan& plan) {
-  return *std::max_element(plan.memory.begin(), plan.memory.end(),
-                           [](const GpuMemory& a, const GpuMemory& b) { return a.total < b.total; });
-}
-
 std::string verdict_cell(const Plan& plan) {
   if (plan.verdict.status == Verdict::kUnknown) return "-";
   return plan.verdict.status == Verdict::kFits ? (plan.verdict.close ? "fits, close" : "fits") : "no";
-}
-
-Rows compare_rows(const Answers& answers) {
-  const bool rooms = answers.asked.capacity.has_value();
-  Rows rows{{"weights", "KV", "weights GiB", "KV GiB", "total GiB"}};
-  if (rooms) {
-    for (const char* title : {"fits", "longest", "sequences"}) rows[0].emplace_back(title);
-  }
-  rows[0].emplace_back("quality of the weights");
-  for (const Answer& answer : answers.answers) {
-    const Plan& plan = answer.plan;
-    const GpuMemory& gpu = fullest(plan);
-    std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype, std::string(name(plan.types.key)),
-                                 gpu.weights ? gib_cell(*gpu.weights) : "-", gib_cell(plan.kv_cache.reserved), gib_cell(gpu.total)};
-    if (rooms) {
-      row.push_back(verdict_cell(plan));
-      row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
-      row.push_back(plan.capacity ? count_cell(plan.capacity->max_num_seqs) : "-");
-    }
-    row.emplace_back(rough_quality(plan.weights_dtype));
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 std::string changes_text(const Answer& answer) {
@@ -71,26 +44,12 @@ std::string changes_text(const Answer& answer) {
   return out;
 }
 
-Rows fit_rows(const Answers& answers) {
-  Rows rows{{"answer", "options", "weights GiB", "KV GiB", "total GiB", "left GiB"}};
-  for (const Answer& answer : answers.answers) {
-    const GpuMemory& gpu = fullest(answer.plan);
-    std::string title = answer.name;
-    std::replace(title.begin(), title.end(), '_', ' ');
-    rows.push_back({title, changes_text(answer), gpu.weights ? gib_cell(*gpu.weights) : "-",
-                    gib_cell(answer.plan.kv_cache.reserved), gib_cell(gpu.total),
-                    answer.plan.verdict.headroom
-                        ? fmt::format("{:.2f}", static_cast<double>(*answer.plan.verdict.headroom) / 1073741824.0)
-                        : "-"});
-  }
-  return rows;
-}
-
 std::string title_of(const ModelSpec& model, const Answers& answers) {
   const Plan& plan = answers.asked;
-  return fmt::format("{}  {} tokens x {} sequence{}, {} {}", model.architecture.empty() ? model.model_type : model.architecture,
-                     grouped(plan.load.max_model_len.count()), plan.request.num_seqs, plan.request.num_seqs == 1 ? "" : "s",
-                     plan.request.engine, plan.engine_version);
+  return fmt::format("{}  {} tokens x {} sequence{}, {} {}",
+                     model.architecture.empty() ? model.model_type : model.architecture,
+                     grouped(plan.load.max_model_len.count()), plan.request.num_seqs,
+                     plan.request.num_seqs == 1 ? "" : "s", plan.request.engine, plan.engine_version);
 }
 
 std::string sentences_text(const Answers& answers, std::string_view prefix) {
@@ -114,6 +73,45 @@ std::string markdown_rows(const Rows& rows, std::size_t left) {
 }
 
 }  // namespace
+
+Rows compare_rows(const Answers& answers) {
+  const bool rooms = answers.asked.capacity.has_value();
+  Rows rows{{"weights", "KV", "weights GiB", "KV GiB", "total GiB"}};
+  if (rooms) {
+    for (const char* title : {"fits", "longest", "sequences"}) rows[0].emplace_back(title);
+  }
+  rows[0].emplace_back("quality of the weights");
+  for (const Answer& answer : answers.answers) {
+    const Plan& plan = answer.plan;
+    const GpuMemory& gpu = fullest_gpu(plan);
+    std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype,
+                                 std::string(name(plan.types.key)), gpu.weights ? gib_cell(*gpu.weights) : "-",
+                                 gib_cell(plan.kv_cache.reserved), gib_cell(gpu.total)};
+    if (rooms) {
+      row.push_back(verdict_cell(plan));
+      row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
+      row.push_back(plan.capacity ? count_cell(plan.capacity->max_num_seqs) : "-");
+    }
+    row.emplace_back(rough_quality(plan.weights_dtype));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Rows fit_rows(const Answers& answers) {
+  Rows rows{{"answer", "options", "weights GiB", "KV GiB", "total GiB", "left GiB"}};
+  for (const Answer& answer : answers.answers) {
+    const GpuMemory& gpu = fullest_gpu(answer.plan);
+    std::string title = answer.name;
+    std::replace(title.begin(), title.end(), '_', ' ');
+    rows.push_back({title, changes_text(answer), gpu.weights ? gib_cell(*gpu.weights) : "-",
+                    gib_cell(answer.plan.kv_cache.reserved), gib_cell(gpu.total),
+                    answer.plan.verdict.headroom
+                        ? fmt::format("{:.2f}", static_cast<double>(*answer.plan.verdict.headroom) / 1073741824.0)
+                        : "-"});
+  }
+  return rows;
+}
 
 std::string compare_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
   const bool rooms = answers.asked.capacity.has_value();

@@ -71,6 +71,10 @@ std::string plan_k8s(const ModelSpec& model, const Plan& plan, const ReportOptio
 std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
 std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 std::string answers_csv(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string plan_html(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string compare_html(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string fit_html(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
 
 // Every layer, every formula with its numbers put in, and where each number came from.
 std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
@@ -78,6 +82,9 @@ std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportO
 std::string diff_text(const PlanDiff& diff, const ReportOptions& options);
 std::string diff_json(const PlanDiff& diff);
 std::string diff_markdown(const PlanDiff& diff);
+
+// The JSON Schema of all of them.
+std::string schema_json();
 
 // The built-in tables: kinds (also as Markdown, for formulas/README.md), types, engines, cards.
 std::string kinds_text();

@@ -8,6 +8,7 @@
 
 #include "engines/term_sum.h"
 #include "report/report.h"
+#include "report/rows.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -178,16 +179,7 @@ std::string ladder(const ModelSpec& model, const Plan& plan) {
 std::string layer_lines(const Plan& plan) {
   std::vector<std::vector<std::string>> rows{{"layers", "kind", "B/token", "B/sequence", "stops at", "which"}};
   for (const LayerGroup& group : plan.groups) {
-    std::uint64_t per_token = 0;
-    std::uint64_t per_sequence = 0;
-    std::uint64_t limit = 0;
-    for (const Term& term : cache_terms(*group.mixer)) {
-      const std::uint64_t entry = entry_bytes(term, plan.types).count();
-      if (term.growth == Growth::kToken) per_token += entry / term.stride;
-      if (term.growth == Growth::kSequence) per_sequence += entry;
-      if (term.role != Role::kState && term.limit.kind != LimitKind::kNone && limit == 0)
-        limit = term.limit.total().count();
-    }
+    const auto [per_token, per_sequence, limit] = layer_figures(group, plan.types);
     std::string kind(kind_info(*group.mixer).name);
     if (const auto variant = kind_variant(*group.mixer); !variant.empty()) kind += " (" + std::string(variant) + ")";
     std::string which = index_ranges(group.indices);

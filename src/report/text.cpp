@@ -34,6 +34,10 @@ std::string tokens_text(std::uint64_t tokens) {
   return grouped(tokens);
 }
 
+std::string plural(std::uint64_t n, std::string_view word) {
+  return fmt::format("{} {}{}", grouped(n), word, n == 1 ? "" : "s");
+}
+
 std::string tinted(std::string_view text, Tint tint, bool color) {
   if (!color || tint == Tint::kNone) return std::string(text);
   constexpr std::string_view kCodes[] = {"0", "1", "2", "31", "32", "33", "34", "35", "36"};

@@ -16,6 +16,8 @@ std::string human_bytes(Bytes bytes);           // "70,272 B", "68.6 KiB", "1.50
 std::string grouped(std::uint64_t n);           // "163,840"
 std::string tokens_text(std::uint64_t tokens);  // "32k" where it is a whole number of 1024, else grouped
 
+std::string plural(std::uint64_t n, std::string_view word);  // "1 layer", "61 layers"
+
 enum class Tint { kNone, kBold, kDim, kRed, kGreen, kYellow, kBlue, kMagenta, kCyan };
 std::string tinted(std::string_view text, Tint tint, bool color);
 
