@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -120,7 +121,18 @@ const std::string& single_model(const Invocation& call) {
   throw error;
 }
 
+// Commands whose forms are no rows of the table of forms. Error where `call` asks for another than `known`.
+void require_known_form(const Invocation& call, std::initializer_list<std::string_view> known) {
+  if (std::find(known.begin(), known.end(), call.format) != known.end()) return;
+  std::string list;
+  for (const std::string_view form : known) list += (list.empty() ? "use " : " or ") + std::string(form);
+  Error error(Exit::kBadInput, "--format: " + call.command + " has no form \"" + call.format + "\"", list);
+  error.set_source("command line");
+  throw error;
+}
+
 int run_explain(const Invocation& call) {
+  require_known_form(call, {"table", "json"});
   const ModelSpec model = load_model(single_model(call), call.read);
   const Plan plan = plan_of(model, call.request);
   if (call.format == "table")
@@ -132,10 +144,10 @@ int run_explain(const Invocation& call) {
 
 int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
                 std::string (*ReportForm::*render)(const ModelSpec&, const Answers&, const ReportOptions&)) {
+  const auto form = require_form(find_format(call.format).*render, call.format, call.command);
   const ModelSpec model = load_model(single_model(call), call.read);
   try {
     const Answers answers = ask(model, call.request);
-    const auto form = require_form(find_format(call.format).*render, call.format, call.command);
     emit(call, form(model, answers, report_options(call)));
     return exit_of(answers.asked);
   } catch (Error& error) {
@@ -158,34 +170,41 @@ int run_diff(const Invocation& call) {
     error.set_source("command line");
     throw error;
   }
+  require_known_form(call, {"table", "json", "markdown", "github"});
   const PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]));
   emit(call, call.format == "json"       ? diff_json(diff)
              : call.format == "markdown" ? diff_markdown(diff)
+             : call.format == "github"   ? diff_github(diff, grew_beyond(diff, call.fail_over))
                                          : diff_text(diff, report_options(call)));
   return static_cast<int>(grew_beyond(diff, call.fail_over) ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
 int run_formulas(const Invocation& call) {
+  require_known_form(call, {"table", "markdown"});
   emit(call, call.format == "markdown" ? kinds_markdown() : kinds_text());
   return 0;
 }
 
 int run_dtypes(const Invocation& call) {
+  require_known_form(call, {"table"});
   emit(call, dtypes_text());
   return 0;
 }
 
 int run_engines(const Invocation& call) {
+  require_known_form(call, {"table"});
   emit(call, engines_text());
   return 0;
 }
 
 int run_gpus(const Invocation& call) {
+  require_known_form(call, {"table"});
   emit(call, gpus_text());
   return 0;
 }
 
 int run_schema(const Invocation& call) {
+  require_known_form(call, {"table", "json"});
   emit(call, schema_json());
   return 0;
 }

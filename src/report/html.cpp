@@ -41,7 +41,7 @@ std::string tiles(const Plan& plan) {
                 fmt::format("that {} reserves{}", plan.request.engine, plan.memory.size() > 1 ? " on a GPU" : ""));
   if (plan.capacity) {
     out += tile(grouped(plan.capacity->max_model_len),
-                fmt::format("tokens: the longest {} that fit", plural(plan.request.num_seqs, "sequence")));
+                fmt::format("tokens: the longest context of {}", plural(plan.request.num_seqs, "sequence")));
     out += tile(fmt::format("{:.2f}", plan.capacity->max_concurrency),
                 fmt::format("sequences of {} tokens in the room for KV", tokens_text(plan.load.max_model_len.count())));
   }
@@ -72,7 +72,7 @@ std::string gpu_title(const std::pair<std::size_t, std::size_t>& run) {
 std::string bars(const Plan& plan) {
   std::vector<BarRow> drawn;
   for (const auto& run : runs_of(plan.memory)) drawn.push_back({gpu_title(run), &plan.memory[run.first]});
-  std::string out = "<h2>Memory of each GPU</h2>\n" + html_bars(drawn, plan.request.gpu_memory.value_or(Bytes(0)));
+  std::string out = "<h2>Memory of each GPU</h2>\n" + html_bars(drawn, card_memory(plan));
 
   std::vector<std::vector<std::string>> rows;
   for (const auto& run : runs_of(plan.memory)) {

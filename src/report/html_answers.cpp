@@ -43,7 +43,7 @@ std::string sentences(const Answers& answers) {
 std::string answer_bars(const Answers& answers, std::string (*title)(const Answer& answer)) {
   std::vector<BarRow> rows;
   for (const Answer& answer : answers.answers) rows.push_back({html_escape(title(answer)), &fullest_gpu(answer.plan)});
-  const std::string bars = html_bars(rows, answers.asked.request.gpu_memory.value_or(Bytes(0)));
+  const std::string bars = html_bars(rows, card_memory(answers.asked));
   return bars.empty() ? "" : "<h2>Memory of the fullest GPU</h2>\n<div class=\"wide\">\n" + bars + "</div>\n";
 }
 
@@ -72,7 +72,7 @@ std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptio
     if (const auto slash = short_name.find_last_of('/'); slash != std::string::npos && slash + 1 < short_name.size())
       short_name = short_name.substr(slash + 1);
     bars.push_back({html_escape(short_name), &fullest_gpu(plan)});
-    card = std::max(card, plan.request.gpu_memory.value_or(Bytes(0)));
+    card = std::max(card, card_memory(plan));
     rows.push_back({source, html_escape(plan.attention), grouped(entry.model->layers.size()),
                     grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
                     grouped(plan.load.max_model_len.count()), gib_number(kv.reserved), gib_number(plan.total.bytes),

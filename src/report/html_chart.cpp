@@ -80,7 +80,7 @@ std::string html_chart(const Chart& chart) {
     }
   if (!(high > 0)) return "";
   // A limit far above every curve would press them flat: then it is named below and not drawn.
-  const bool drawn = chart.limit && *chart.limit <= high * 2.5;
+  const bool drawn = chart.limit && *chart.limit <= high * 4;
   if (drawn) high = std::max(high, *chart.limit * 1.08);
   Axis x{chart.x.front(), chart.x.back(), kWidth - kLeft - kRight, chart.log_x};
   Axis y{chart.log_y ? low : 0, high, kHeight - kTop - kBottom, chart.log_y};
@@ -95,11 +95,13 @@ std::string html_chart(const Chart& chart) {
         "<path class=\"grid\" d=\"M{0:.1f} {1:.1f}H{2:.1f}\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" "
         "text-anchor=\"end\">{5}</text>\n",
         kLeft, py(value), kWidth - kRight, kLeft - 6, py(value) + 4.5, tick_text(value, chart.y_is_tokens));
-  for (const double value : ticks(x, chart.x_is_tokens))
+  for (const double value : ticks(x, chart.x_is_tokens)) {
+    const bool last = px(value) > kWidth - kRight - 8;  // would stick out of the picture
     out += fmt::format(
-        "<path class=\"grid\" d=\"M{0:.1f} {1:.1f}v5\"/><text x=\"{0:.1f}\" y=\"{2:.1f}\" "
-        "text-anchor=\"middle\">{3}</text>\n",
-        px(value), kHeight - kBottom, kHeight - kBottom + 21, tick_text(value, chart.x_is_tokens));
+        "<path class=\"grid\" d=\"M{:.1f} {:.1f}v5\"/><text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+        px(value), kHeight - kBottom, last ? kWidth : px(value), kHeight - kBottom + 21, last ? "end" : "middle",
+        tick_text(value, chart.x_is_tokens));
+  }
   out +=
       fmt::format("<text x=\"2\" y=\"16\">{}</text>\n<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
                   html_escape(chart.y_title), kWidth - kRight, kHeight - 6, html_escape(chart.x_title));
@@ -121,7 +123,7 @@ std::string html_chart(const Chart& chart) {
   }
   out += "</svg>\n" + legend(chart);
   std::string caption;
-  if (chart.limit && !drawn) caption += html_escape(chart.limit_name) + " lies far above this picture. ";
+  if (chart.limit && !drawn) caption += "Far above this picture: " + html_escape(chart.limit_name) + ". ";
   if (chart.marked && !chart.marked_name.empty())
     caption += "The upright line is " + html_escape(chart.marked_name) + ".";
   if (!caption.empty()) out += "<figcaption class=\"small\">" + caption + "</figcaption>\n";

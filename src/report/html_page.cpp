@@ -26,7 +26,7 @@ constexpr std::string_view kStyle = R"css(
 * { box-sizing: border-box; }
 body {
   margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 68rem; background: var(--page); color: var(--text);
-  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; overflow-wrap: anywhere;
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; overflow-wrap: break-word;
 }
 h1 { font-size: 1.5rem; line-height: 1.2; margin: 0 0 .25rem; }
 h2 { font-size: 1.1rem; margin: 2.25rem 0 .75rem; }
@@ -47,7 +47,7 @@ p { margin: .25rem 0; max-width: 48rem; }
 .bar u { position: absolute; top: -.3rem; bottom: -.3rem; width: 0; border-left: 2px dashed var(--text); }
 .key { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; margin: .5rem 0; list-style: none; font-size: .875rem; }
 .key i { display: inline-block; width: .9rem; height: .9rem; margin-right: .4rem; vertical-align: -.1rem; }
-.key svg { width: 1.6rem; height: .6rem; margin-right: .4rem; vertical-align: .1rem; }
+figure .key svg { display: inline-block; width: 1.6rem; height: .6rem; margin-right: .4rem; vertical-align: .1rem; }
 .p1 { background: var(--s1); } .p2 { background: var(--s2); } .p3 { background: var(--s3); } .p4 { background: var(--s4); }
 .l1 { stroke: var(--s1); } .l2 { stroke: var(--s2); } .l3 { stroke: var(--s3); } .l4 { stroke: var(--s4); }
 .l5 { stroke: var(--s5); } .l6 { stroke: var(--s6); }
@@ -62,6 +62,7 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); }
 th { color: var(--muted); font-weight: 600; }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+code, .muted, .small { overflow-wrap: anywhere; }
 code { font: .85em ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
 details summary { cursor: pointer; padding: .35rem 0; }
 footer { margin-top: 3rem; color: var(--muted); font-size: .875rem; }
@@ -74,7 +75,8 @@ footer { margin-top: 3rem; color: var(--muted); font-size: .875rem; }
   tr { border-bottom: 1px solid var(--line); padding: .5rem 0; }
   td { border: 0; padding: .1rem 0; display: flex; gap: 1rem; justify-content: space-between; text-align: right; }
   td::before { content: attr(data-name); color: var(--muted); text-align: left; flex: none; }
-  td:first-child { font-weight: 600; } td.empty { display: none; } .n { white-space: normal; }
+  td:first-child { font-weight: 600; text-align: left; } td:first-child::before { content: none; }
+  td > span { min-width: 0; } td.empty { display: none; } .n { white-space: normal; }
 }
 @media print { details > * { display: block; } }
 )css";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "formulas/kinds.h"
+#include "plan/gpus.h"
 
 namespace kvplan {
 
@@ -23,6 +24,12 @@ LayerFigures layer_figures(const LayerGroup& group, const CacheTypes& types) {
 const GpuMemory& fullest_gpu(const Plan& plan) {
   return *std::max_element(plan.memory.begin(), plan.memory.end(),
                            [](const GpuMemory& a, const GpuMemory& b) { return a.total < b.total; });
+}
+
+Bytes card_memory(const Plan& plan) {
+  const Request& request = plan.request;
+  if (request.gpu_memory) return *request.gpu_memory;
+  return request.gpu ? Bytes(parse_gpu(*request.gpu).memory_mib << 20) : Bytes(0);
 }
 
 std::string kv_type_text(const CacheTypes& types) {

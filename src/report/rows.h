@@ -19,6 +19,7 @@ struct LayerFigures {
 LayerFigures layer_figures(const LayerGroup& group, const CacheTypes& types);
 
 const GpuMemory& fullest_gpu(const Plan& plan);
+Bytes card_memory(const Plan& plan);                // 0 without a card
 std::string kv_type_text(const CacheTypes& types);  // "float16", "q8_0/q4_0"
 // "2.14 GiB left", or what is missing; empty where the plan has no limit.
 std::string headroom_text(const VerdictReport& verdict);
