@@ -49,7 +49,7 @@ std::string bash() {
   std::string out =
       "# bash completion of kvplan, from its table of options: source it, or put it where bash-completion looks.\n"
       "_kvplan() {\n"
-      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=plan options='' word i\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=plan options='' IFS=$' \\t\\n'\n"
       "  # bash splits words at \"=\": --engine=vl stands as three.\n"
       "  if [[ $cur == = ]]; then cur=''\n"
       "  elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
@@ -61,7 +61,7 @@ std::string bash() {
     if (option.value.empty()) continue;
     out += "    " + joined(words(option.names), "|") + ") ";
     if (takes_path(option))
-      out += "compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\"))";
+      out += "compopt -o filenames 2>/dev/null; IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$cur\"))";
     else if (const std::vector<std::string> values = choices(option); !values.empty())
       out += "COMPREPLY=($(compgen -W '" + joined(values, " ") + "' -- \"$cur\"))";
     else
@@ -83,7 +83,7 @@ std::string bash() {
   out +=
       "  esac\n"
       "  compopt -o filenames 2>/dev/null\n"
-      "  COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+      "  IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$cur\")); IFS=$' \\t\\n'\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then COMPREPLY+=($(compgen -W '" +
       joined(command_names(), " ") +
       "' -- \"$cur\")); fi\n"

@@ -29,8 +29,7 @@ std::string gib_cell(Bytes bytes) {
 }
 
 std::string count_cell(std::uint64_t n) {
-  if (n >= (std::uint64_t{1} << 40)) return "any";
-  return n >= 100000 ? fmt::format("{}k", n / 1024) : grouped(n);
+  return n >= (std::uint64_t{1} << 40) ? "any" : grouped(n);
 }
 
 std::string verdict_cell(const Plan& plan) {

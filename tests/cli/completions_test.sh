@@ -23,7 +23,7 @@ done
 if command -v bash >/dev/null 2>&1; then
   cat >"$work/tab" <<'BASH'
 # `tab WORD...`: what TAB offers for the last word.
-source "$1"
+source "./$1"
 shift
 complete -p kvplan | grep -q -- '-F _kvplan' || exit 3
 COMP_WORDS=(kvplan "$@")
@@ -52,13 +52,15 @@ BASH
   expect "tab" ta
   expect "off on" --flash-attn o
   expect "bash" -o ba
+  : >"$work/two words.json"
+  expect "two words.json" two
 else
   echo "completions_test: no bash here: SKIPPED in part" >&2
 fi
 if command -v zsh >/dev/null 2>&1; then zsh -n "$work/zsh" || wrong "zsh cannot read its completions"; fi
 if command -v fish >/dev/null 2>&1; then
   fish --no-execute "$work/fish" || wrong "fish cannot read its completions"
-  got=$(fish --private -c "source $work/fish; complete -C 'kvplan --engine vl'" 2>&1)
+  got=$(fish --private -c "source $work/fish; complete -C 'kvplan --engine vl'" 2>&1 | cut -f1)
   [ "$got" = vllm ] || wrong "fish: kvplan --engine vl<TAB> gives '$got'"
   got=$(fish --private -c "source $work/fish; complete -C 'kvplan --eng'" 2>&1 | cut -f1)
   [ "$got" = --engine ] || wrong "fish: kvplan --eng<TAB> gives '$got'"
