@@ -9,6 +9,7 @@
 #include <cctype>
 
 #include "kvplan/error.h"
+#include "kvplan/mistake.h"
 
 namespace kvplan {
 
@@ -122,9 +123,9 @@ std::optional<Dtype> find_dtype(std::string_view text) {
 
 Dtype parse_dtype(std::string_view text, std::string_view option) {
   if (const auto type = find_dtype(text)) return *type;
-  std::string known;
-  for (const DtypeInfo& row : kTypes) known += (known.empty() ? "" : ", ") + std::string(row.name);
-  fail(std::string(option) + ": there is no type \"" + std::string(text) + "\"", "use one of " + known);
+  std::vector<std::string_view> known;
+  for (const DtypeInfo& row : kTypes) known.push_back(row.name);
+  fail(std::string(option) + ": there is no type \"" + std::string(text) + "\"", nearest_remedy(text, known));
 }
 
 std::uint64_t plain_bytes(Dtype type) {

@@ -3,12 +3,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "cli/options.h"
+#include "cli/shell.h"
 #include "engines/engine.h"
 #include "input/file.h"
 #include "kvplan/error.h"
@@ -153,7 +155,18 @@ const std::string& single_model(const Invocation& call) {
   throw error;
 }
 
+// Commands whose forms are no rows of the table of forms. Error where `call` asks for another than `known`.
+void require_known_form(const Invocation& call, std::initializer_list<std::string_view> known) {
+  if (std::find(known.begin(), known.end(), call.format) != known.end()) return;
+  std::string list;
+  for (const std::string_view form : known) list += (list.empty() ? "use " : " or ") + std::string(form);
+  Error error(Exit::kBadInput, "--format: " + call.command + " has no form \"" + call.format + "\"", list);
+  error.set_source("command line");
+  throw error;
+}
+
 int run_explain(const Invocation& call) {
+  require_known_form(call, {"table", "json"});
   const ModelSpec model = load_model(single_model(call), call.read);
   const Plan plan = plan_of(model, call.request);
   if (call.format == "table")
@@ -165,10 +178,10 @@ int run_explain(const Invocation& call) {
 
 int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
                 std::string (*ReportForm::*render)(const ModelSpec&, const Answers&, const ReportOptions&)) {
+  const auto form = require_form(find_format(call.format).*render, call.format, call.command);
   const ModelSpec model = load_model(single_model(call), call.read);
   try {
     const Answers answers = ask(model, call.request);
-    const auto form = require_form(find_format(call.format).*render, call.format, call.command);
     emit(call, form(model, answers, report_options(call)));
     return exit_of(answers.asked);
   } catch (Error& error) {
@@ -191,9 +204,11 @@ int run_diff(const Invocation& call) {
     error.set_source("command line");
     throw error;
   }
+  require_known_form(call, {"table", "json", "markdown", "github"});
   const PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]));
   emit(call, call.format == "json"       ? diff_json(diff)
              : call.format == "markdown" ? diff_markdown(diff)
+             : call.format == "github"   ? diff_github(diff, grew_beyond(diff, call.fail_over))
                                          : diff_text(diff, report_options(call)));
   return static_cast<int>(grew_beyond(diff, call.fail_over) ? Exit::kDoesNotFit : Exit::kAnswered);
 }
@@ -220,16 +235,19 @@ int run_check_log(const Invocation& call) {
 }
 
 int run_formulas(const Invocation& call) {
+  require_known_form(call, {"table", "markdown"});
   emit(call, call.format == "markdown" ? kinds_markdown() : kinds_text());
   return 0;
 }
 
 int run_dtypes(const Invocation& call) {
+  require_known_form(call, {"table"});
   emit(call, dtypes_text());
   return 0;
 }
 
 int run_engines(const Invocation& call) {
+  require_known_form(call, {"table"});
   emit(call, engines_text());
   return 0;
 }
@@ -253,17 +271,75 @@ int run_gpus(const Invocation& call) {
   return 0;
 }
 
+int run_schema(const Invocation& call) {
+  require_known_form(call, {"table", "json"});
+  emit(call, schema_json());
+  return 0;
+}
+
+int run_completions(const Invocation& call) {
+  if (call.models.size() != 1) {
+    Error error(Exit::kBadInput, "completions takes the name of a shell", "use one of bash, zsh, fish");
+    error.set_source("command line");
+    throw error;
+  }
+  emit(call, completions(call.models.front()));
+  return 0;
+}
+
+int run_man(const Invocation& call) {
+  emit(call, man_page());
+  return 0;
+}
+
+constexpr std::string_view kTables = "--output";
+
 constexpr std::array kCommands{
-    Command{"plan", "MODEL... [options]", "a memory plan", run_plan},
-    Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare},
-    Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit},
-    Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff},
-    Command{"check-log", "MODEL LOG", "a start-up log against the plan, line by line", run_check_log},
-    Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain},
-    Command{"formulas", "", "the kinds of attention", run_formulas},
-    Command{"engines", "", "the engines, and what each part rests on", run_engines},
-    Command{"gpus", "[NAME...]", "the catalogue of cards", run_gpus},
-    Command{"dtypes", "", "the KV types and their true bytes", run_dtypes},
+    Command{"plan", "MODEL... [options]", "a memory plan; several MODELs give a row each", run_plan, "Load|Types", "",
+            "kvplan config.json --max-model-len 32k\n"
+            "kvplan config.json --engine vllm --gpu h100-80gb --gpu-count 2\n"
+            "kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json"},
+    Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare, "Types|Card and limits",
+            "",
+            "kvplan compare config.json --max-model-len 32k\n"
+            "kvplan compare config.json --engine vllm --gpu rtx-4090\n"
+            "kvplan compare config.json --gpu-memory 24GiB --format markdown"},
+    Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit,
+            "Parallelism|Card and limits", "",
+            "kvplan fit config.json --gpu rtx-4090\n"
+            "kvplan fit config.json --engine vllm --gpu h100-80gb --gpu-count 4 --num-seqs 16\n"
+            "kvplan fit config.json --max-model-len 32k"},
+    Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff, "",
+            "--fail-over --format --json --output --color",
+            "kvplan diff before.json after.json\n"
+            "kvplan diff before.json after.json --fail-over 5%\n"
+            "kvplan diff before.json after.json --format markdown -o comment.md"},
+    Command{"check-log", "MODEL LOG", "a start-up log against the plan, line by line", run_check_log, "Load|Parallelism",
+            "",
+            "kvplan check-log config.json vllm.log\n"
+            "kvplan check-log model.gguf server.log --engine llama.cpp\n"
+            "journalctl -u vllm | kvplan check-log config.json -"},
+    Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain,
+            "Load|Types", "",
+            "kvplan explain config.json\n"
+            "kvplan explain config.json --engine vllm --max-model-len 32k\n"
+            "kvplan explain config.json --kv-cache-dtype fp8 | less"},
+    Command{"formulas", "", "the kinds of attention", run_formulas, "", "--format --output",
+            "kvplan formulas\nkvplan formulas --format markdown\nkvplan formulas | grep mla"},
+    Command{"engines", "", "the engines, and what each part rests on", run_engines, "", kTables,
+            "kvplan engines\nkvplan engines | grep vllm\nkvplan engines -o engines.txt"},
+    Command{"gpus", "[NAME...]", "the catalogue of cards", run_gpus, "", "--gpu-file --format --json --output",
+            "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt"},
+    Command{"dtypes", "", "the KV types and their true bytes", run_dtypes, "", kTables,
+            "kvplan dtypes\nkvplan dtypes | grep fp8\nkvplan dtypes -o types.txt"},
+    Command{"schema", "", "the JSON Schema of every report", run_schema, "", kTables,
+            "kvplan schema\nkvplan schema -o kvplan.schema.json\nkvplan schema | python3 -m json.tool"},
+    Command{"completions", "bash|zsh|fish", "completions for a shell", run_completions, "", kTables,
+            "source <(kvplan completions bash)\n"
+            "kvplan completions zsh -o ~/.zfunc/_kvplan\n"
+            "kvplan completions fish -o ~/.config/fish/completions/kvplan.fish"},
+    Command{"man", "", "the man page, as roff", run_man, "", kTables,
+            "kvplan man | man -l -\nkvplan man -o kvplan.1\nkvplan man | groff -man -Tutf8 | less -R"},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/engine_options.h"
+#include "cli/shell.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
 #include "input/gpu_file.h"
@@ -98,7 +99,7 @@ constexpr std::array kOptions{
     Option{"--mtp", "", kLoad, "plan the MTP layers too",
            [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
 
-    Option{"--weights --quantization -q", "T", kTypes, "weight type (default: as the checkpoint declares)",
+    Option{"--weights --quantization -q", "W", kTypes, "weight type (default: as the checkpoint declares)",
            [](Invocation& c, string_view v, string_view) { c.request.weights = std::string(v); }},
     Option{"--dtype", "T", kTypes, "compute type",
            [](Invocation& c, string_view v, string_view n) { c.request.dtype = type_or_auto(v, n); }},
@@ -169,7 +170,7 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.block_size = parse_count(v, n); }},
     Option{"--enable-prefix-caching", "", kVllm, "for models with states: align or all",
            [](Invocation& c, string_view, string_view) { c.request.prefix_caching = true; }},
-    Option{"--mamba-cache-mode", "M", kVllm, "none, align, all",
+    Option{"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
            [](Invocation& c, string_view v, string_view) { c.request.mamba_cache_mode = std::string(v); }},
     Option{"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
            [](Invocation& c, string_view, string_view) { c.request.hybrid_manager = false; }},
@@ -202,7 +203,7 @@ constexpr std::array kOptions{
     Option{"--no-kv-offload", "", kLlama, "the cache stays in host memory",
            [](Invocation& c, string_view, string_view) { c.request.no_kv_offload = true; }},
 
-    Option{"--format", "F", kOutput, "the form of the answer",
+    Option{"--format", "FORM", kOutput, "the form of the answer",
            [](Invocation& c, string_view v, string_view) { c.format = std::string(find_format(v).name); }},
     Option{"--json", "", kOutput, "the same as --format json",
            [](Invocation& c, string_view, string_view) { c.format = "json"; }},
@@ -277,38 +278,6 @@ void check_options_of_engines(const Invocation& call, const Given& given) {
     if (given(i)) check_engine_option(words(kOptions[i].names).front(), chosen);
 }
 
-// Help of our own: CLI11's layout differs from release to release.
-void print_help() {
-  std::string out =
-      "kvplan: how much memory a model takes, in the engine you run, and why\n\n"
-      "  kvplan MODEL... [options]\n";
-  for (const Command& command : commands()) {
-    if (command.name == "plan") continue;
-    std::string usage = "  kvplan " + std::string(command.name) + " " + std::string(command.arguments);
-    usage.resize(std::max<std::size_t>(usage.size() + 2, 36), ' ');
-    out += usage + std::string(command.help) + "\n";
-  }
-  out += "\nMODEL is a config.json, a directory with one, a *.gguf file, or - for standard input.\n";
-  string_view group;
-  for (const Option& option : kOptions) {
-    if (option.group != group) {
-      group = option.group;
-      out += "\n" + std::string(group) + "\n";
-    }
-    std::string usage = "  ";
-    for (const string_view name : words(option.names)) usage += std::string(name) + " ";
-    usage += option.value;
-    usage.resize(std::max<std::size_t>(usage.size() + 2, 44), ' ');
-    out += usage + std::string(option.help) + "\n";
-  }
-  out +=
-      "\nExamples\n"
-      "  kvplan config.json --max-model-len 32k\n"
-      "  kvplan config.json --engine vllm --gpu h100-80gb --gpu-count 2\n"
-      "  kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json\n";
-  std::fputs(out.c_str(), stdout);
-}
-
 }  // namespace
 
 std::span<const Option> options() {
@@ -327,6 +296,8 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
       break;
     }
   }
+
+  refuse_mistakes(arguments);
 
   CLI::App app("", "kvplan");
   app.set_help_flag();
@@ -354,7 +325,10 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
     throw out;
   }
   if (help) {
-    print_help();
+    const Command& command = *find_command(call.command);
+    const bool all = !call.models.empty() && call.models.back() == "all";
+    const std::string text = all ? full_help(command) : call.command == "plan" ? main_help() : command_help(command);
+    std::fputs(text.c_str(), stdout);
     return std::nullopt;
   }
   if (version) {

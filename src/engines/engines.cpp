@@ -3,6 +3,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/mistake.h"
 
 namespace kvplan {
 
@@ -74,9 +75,9 @@ const Engine& find_engine(std::string_view text, Request& request) {
            "write for example " + std::string(engine.name) + "@" + std::string(engine.versions.back().version));
     return engine;
   }
-  std::string known;
-  for (const Engine& engine : engines()) known += (known.empty() ? "" : ", ") + std::string(engine.name);
-  fail("--engine: there is no engine \"" + std::string(text) + "\"", "use one of " + known);
+  std::vector<std::string_view> known;
+  for (const Engine& engine : engines()) known.push_back(engine.name);
+  fail("--engine: there is no engine \"" + std::string(text) + "\"", nearest_remedy(wanted, known));
 }
 
 const Engine& engine_of(const Request& request) {

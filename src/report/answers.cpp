@@ -4,24 +4,23 @@
 #include <algorithm>
 
 #include "report/report.h"
+#include "report/rows.h"
 #include "report/text.h"
 
 namespace kvplan {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
 // What a weight type costs in quality, as published; rough, and not kvplan's to promise.
 // Source: the brief behind kvplan (INT8 below 0.5 %, INT4 1 to 3 %); llama.cpp's quantize tables for ggml types.
 std::string_view rough_quality(std::string_view weights) {
   const auto has = [&](std::string_view part) { return weights.find(part) != std::string_view::npos; };
-  if (has("float") || has("bf16") || has("fp16") || has("f16")) return "reference";
-  if (has("fp8") || has("int8") || has("q8") || has("8bit")) return "rough: < 0.5 % lost";
-  if (has("q6") || has("q5")) return "rough: < 1 % lost";
+  if (has("float") || has("bf16") || has("fp16") || has("f16")) return "none";
+  if (has("fp8") || has("int8") || has("q8") || has("8bit")) return "< 0.5 %";
+  if (has("q6") || has("q5")) return "< 1 %";
   if (has("fp4") || has("int4") || has("q4") || has("iq4") || has("awq") || has("gptq") || has("nf4") || has("4bit"))
-    return "rough: 1-3 % lost";
-  if (has("q3") || has("q2") || has("iq")) return "rough: > 3 % lost";
+    return "1-3 %";
+  if (has("q3") || has("q2") || has("iq")) return "> 3 %";
   return "";
 }
 
@@ -30,63 +29,28 @@ std::string gib_cell(Bytes bytes) {
 }
 
 std::string count_cell(std::uint64_t n) {
-  if (n >= (std::uint64_t{1} << 40)) return "any";
-  return n >= 100000 ? fmt::format("{}k", n / 1024) : grouped(n);
-}
-
-const GpuMemory& fullest(const Plan& plan) {
-  return *std::max_element(plan.memory.begin(), plan.memory.end(),
-                           [](const GpuMemory& a, const GpuMemory& b) { return a.total < b.total; });
+  return n >= (std::uint64_t{1} << 40) ? "any" : grouped(n);
 }
 
 std::string verdict_cell(const Plan& plan) {
   if (plan.verdict.status == Verdict::kUnknown) return "-";
-  return plan.verdict.status == Verdict::kFits ? (plan.verdict.close ? "fits, close" : "fits") : "no";
+  return plan.verdict.status == Verdict::kFits ? (plan.verdict.close ? "close" : "yes") : "no";
 }
 
-Rows compare_rows(const Answers& answers) {
-  const bool rooms = answers.asked.capacity.has_value();
-  Rows rows{{"weights", "KV", "weights GiB", "KV GiB", "total GiB"}};
-  if (rooms) {
-    for (const char* title : {"fits", "longest", "sequences"}) rows[0].emplace_back(title);
-  }
-  rows[0].emplace_back("quality of the weights");
-  for (const Answer& answer : answers.answers) {
-    const Plan& plan = answer.plan;
-    const GpuMemory& gpu = fullest(plan);
-    std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype,
-                                 std::string(name(plan.types.key)), gpu.weights ? gib_cell(*gpu.weights) : "-",
-                                 gib_cell(plan.kv_cache.reserved), gib_cell(gpu.total)};
-    if (rooms) {
-      row.push_back(verdict_cell(plan));
-      row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
-      row.push_back(plan.capacity ? count_cell(plan.capacity->max_num_seqs) : "-");
-    }
-    row.emplace_back(rough_quality(plan.weights_dtype));
-    rows.push_back(std::move(row));
-  }
-  return rows;
+// The shorter of an option's names: the cells of a table are narrow.
+std::string_view short_option(std::string_view option) {
+  if (option == "--tensor-parallel-size") return "-tp";
+  if (option == "--pipeline-parallel-size") return "-pp";
+  if (option == "--kv-cache-dtype") return "--kv";
+  if (option == "--max-model-len") return "--context";
+  return option;
 }
 
 std::string changes_text(const Answer& answer) {
   std::string out;
-  for (const auto& [option, value] : answer.changes) out += (out.empty() ? "" : " ") + option + " " + value;
+  for (const auto& [option, value] : answer.changes)
+    out += (out.empty() ? "" : " ") + std::string(short_option(option)) + " " + value;
   return out;
-}
-
-Rows fit_rows(const Answers& answers) {
-  Rows rows{{"answer", "options", "weights GiB", "KV GiB", "total GiB", "left GiB"}};
-  for (const Answer& answer : answers.answers) {
-    const GpuMemory& gpu = fullest(answer.plan);
-    std::string title = answer.name;
-    std::replace(title.begin(), title.end(), '_', ' ');
-    rows.push_back({title, changes_text(answer), gpu.weights ? gib_cell(*gpu.weights) : "-",
-                    gib_cell(answer.plan.kv_cache.reserved), gib_cell(gpu.total),
-                    answer.plan.verdict.headroom
-                        ? fmt::format("{:.2f}", static_cast<double>(*answer.plan.verdict.headroom) / 1073741824.0)
-                        : "-"});
-  }
-  return rows;
 }
 
 std::string title_of(const ModelSpec& model, const Answers& answers) {
@@ -97,9 +61,9 @@ std::string title_of(const ModelSpec& model, const Answers& answers) {
                      plan.request.num_seqs == 1 ? "" : "s", plan.request.engine, plan.engine_version);
 }
 
-std::string sentences_text(const Answers& answers, std::string_view prefix) {
+std::string sentences_text(const Answers& answers, std::string_view prefix, std::size_t width = 1000) {
   std::string out;
-  for (const std::string& sentence : answers.sentences) out += std::string(prefix) + sentence + "\n";
+  for (const std::string& sentence : answers.sentences) out += wrapped(std::string(prefix) + sentence, width) + "\n";
   return out;
 }
 
@@ -119,10 +83,51 @@ std::string markdown_rows(const Rows& rows, std::size_t left) {
 
 }  // namespace
 
+Rows compare_rows(const Answers& answers) {
+  const bool rooms = answers.asked.capacity.has_value();
+  Rows rows{{"weights", "KV", "weights GiB", "KV GiB", "total GiB"}};
+  if (rooms) {
+    for (const char* title : {"fits", "longest", "seqs"}) rows[0].emplace_back(title);
+  }
+  rows[0].emplace_back("rough loss");
+  for (const Answer& answer : answers.answers) {
+    const Plan& plan = answer.plan;
+    const GpuMemory& gpu = fullest_gpu(plan);
+    std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype,
+                                 std::string(name(plan.types.key)), gpu.weights ? gib_cell(*gpu.weights) : "-",
+                                 gib_cell(plan.kv_cache.reserved), gib_cell(gpu.total)};
+    if (rooms) {
+      row.push_back(verdict_cell(plan));
+      row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
+      row.push_back(plan.capacity ? count_cell(plan.capacity->max_num_seqs) : "-");
+    }
+    row.emplace_back(rough_quality(plan.weights_dtype));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Rows fit_rows(const Answers& answers) {
+  Rows rows{{"answer", "options", "weights GiB", "KV GiB", "total GiB", "left GiB"}};
+  for (const Answer& answer : answers.answers) {
+    const GpuMemory& gpu = fullest_gpu(answer.plan);
+    std::string title = answer.name;
+    std::replace(title.begin(), title.end(), '_', ' ');
+    rows.push_back({title, changes_text(answer), gpu.weights ? gib_cell(*gpu.weights) : "-",
+                    gib_cell(answer.plan.kv_cache.reserved), gib_cell(gpu.total),
+                    answer.plan.verdict.headroom
+                        ? fmt::format("{:.2f}", static_cast<double>(*answer.plan.verdict.headroom) / 1073741824.0)
+                        : "-"});
+  }
+  return rows;
+}
+
 std::string compare_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
   const bool rooms = answers.asked.capacity.has_value();
   std::string out = tinted(title_of(model, answers), Tint::kBold, options.color) + "\n\n";
-  std::string body = columns(compare_rows(answers), rooms ? 0b11011100U : 0b00011100U, "");
+  const auto width = static_cast<std::size_t>(options.width);
+  const std::vector<std::size_t> drop = rooms ? std::vector<std::size_t>{8, 2} : std::vector<std::size_t>{5};
+  std::string body = columns_within(compare_rows(answers), rooms ? 0b11011100U : 0b00011100U, "", width, drop);
   if (options.color && rooms) {
     // The cells that fit stand out: whole rows, so that alignment is not disturbed.
     std::string tinted_body;
@@ -135,8 +140,9 @@ std::string compare_table(const ModelSpec& model, const Answers& answers, const 
     }
     body = tinted_body;
   }
-  out += body + "\n* as the checkpoint is\n";
-  return out + sentences_text(answers, "");
+  out += body + "\n* as the checkpoint is";
+  if (body.find("rough loss") != std::string::npos) out += "; rough loss: of quality, by what is published of the type";
+  return out + "\n" + sentences_text(answers, "", width);
 }
 
 std::string compare_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
@@ -150,9 +156,10 @@ std::string fit_table(const ModelSpec& model, const Answers& answers, const Repo
   if (verdict.status != Verdict::kUnknown)
     out += tinted(verdict.status == Verdict::kFits ? "FITS" : "DOES NOT FIT",
                   verdict.status == Verdict::kFits ? Tint::kGreen : Tint::kRed, options.color) +
-           "  " + verdict.reason + "\n";
-  out += sentences_text(answers, "");
-  return out + "\n" + columns(fit_rows(answers), 0b111100, "");
+           ": " + verdict.reason + (verdict.headroom ? "; " + headroom_text(verdict) : "") + "\n";
+  const auto width = static_cast<std::size_t>(options.width);
+  out += sentences_text(answers, "", width);
+  return out + "\n" + columns_within(fit_rows(answers), 0b111100, "", width, {2, 3});
 }
 
 std::string fit_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions&) {

@@ -21,8 +21,9 @@ std::string change_text(const ValueChange& change) {
                      change.after.empty() ? "(none)" : change.after);
 }
 
-// The sentence a reviewer reads: "+3.1 GiB: num_key_value_heads 4 -> 8".
-std::string headline(const PlanDiff& diff) {
+}  // namespace
+
+std::string diff_headline(const PlanDiff& diff) {
   std::string out = diff.total.difference() == 0 ? "the same memory" : signed_size(diff.total.difference());
   std::string causes;
   for (const ValueChange& change : diff.values) causes += (causes.empty() ? "" : ", ") + change_text(change);
@@ -30,11 +31,9 @@ std::string headline(const PlanDiff& diff) {
   return out;
 }
 
-}  // namespace
-
 std::string diff_text(const PlanDiff& diff, const ReportOptions& options) {
   const std::int64_t grown = diff.total.difference();
-  std::string out = tinted(headline(diff),
+  std::string out = tinted(diff_headline(diff),
                            grown > 0   ? Tint::kRed
                            : grown < 0 ? Tint::kGreen
                                        : Tint::kBold,
@@ -77,7 +76,7 @@ std::string diff_json(const PlanDiff& diff) {
                       {"after", change.after.empty() ? Json(nullptr) : Json(change.after)}});
   const Json out{{"schema_version", 1},
                  {"kvplan_version", kVersion},
-                 {"headline", headline(diff)},
+                 {"headline", diff_headline(diff)},
                  {"total",
                   {{"before_bytes", diff.total.before},
                    {"after_bytes", diff.total.after},
@@ -89,7 +88,7 @@ std::string diff_json(const PlanDiff& diff) {
 
 std::string diff_markdown(const PlanDiff& diff) {
   std::string out =
-      "**" + headline(diff) + "**\n\n| memory, all GPUs | before | after | change |\n|---|---:|---:|---:|\n";
+      "**" + diff_headline(diff) + "**\n\n| memory, all GPUs | before | after | change |\n|---|---:|---:|---:|\n";
   for (const MemoryChange& change : diff.memory)
     out += fmt::format("| {} | {} | {} | {} |\n", change.part, gib(Bytes(change.before)), gib(Bytes(change.after)),
                        signed_size(change.difference()));

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "kvplan/mistake.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -13,6 +14,7 @@ constexpr std::array kForms{
     ReportForm{"args", "the engine's own command line", plan_args, nullptr, nullptr, nullptr},
     ReportForm{"k8s", "a container's arguments and resources", plan_k8s, nullptr, nullptr, nullptr},
     ReportForm{"csv", "for a spreadsheet", plan_csv, fleet_csv, answers_csv, answers_csv},
+    ReportForm{"html", "one page to share, without network", plan_html, fleet_html, compare_html, fit_html},
 };
 }  // namespace
 
@@ -23,9 +25,9 @@ std::span<const ReportForm> forms() {
 const ReportForm& find_format(std::string_view name) {
   for (const ReportForm& form : kForms)
     if (form.name == name) return form;
-  std::string known;
-  for (const ReportForm& form : kForms) known += (known.empty() ? "" : ", ") + std::string(form.name);
-  fail("--format: there is no form \"" + std::string(name) + "\"", "use one of " + known);
+  std::vector<std::string_view> known;
+  for (const ReportForm& form : kForms) known.push_back(form.name);
+  fail("--format: there is no form \"" + std::string(name) + "\"", nearest_remedy(name, known));
 }
 
 }  // namespace kvplan

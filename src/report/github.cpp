@@ -60,6 +60,11 @@ std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOp
   return out;
 }
 
+std::string diff_github(const PlanDiff& diff, bool is_too_much) {
+  return annotation(is_too_much ? "error" : "notice", one_line(diff.after.source),
+                    is_too_much ? "kvplan: memory grew too much" : "kvplan", diff_headline(diff));
+}
+
 std::string fleet_github(const std::vector<FleetEntry>& entries, const ReportOptions& options) {
   std::string out;
   for (const FleetEntry& entry : entries)

@@ -78,13 +78,23 @@ std::string plan_k8s(const ModelSpec& model, const Plan& plan, const ReportOptio
 std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
 std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 std::string answers_csv(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string plan_html(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string compare_html(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string fit_html(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
 
 // Every layer, every formula with its numbers put in, and where each number came from.
 std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
 
+// The sentence a reviewer reads: "+3.1 GiB: num_key_value_heads 4 -> 8".
+std::string diff_headline(const PlanDiff& diff);
 std::string diff_text(const PlanDiff& diff, const ReportOptions& options);
 std::string diff_json(const PlanDiff& diff);
 std::string diff_markdown(const PlanDiff& diff);
+std::string diff_github(const PlanDiff& diff, bool is_too_much);
+
+// The JSON Schema of all of them.
+std::string schema_json();
 
 std::string check_log_text(const LogCheck& check, const ReportOptions& options);
 std::string check_log_json(const LogCheck& check);

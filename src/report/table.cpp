@@ -8,6 +8,7 @@
 
 #include "engines/term_sum.h"
 #include "report/report.h"
+#include "report/rows.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -15,6 +16,11 @@ namespace kvplan {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+// Very wide terminals do not make sentences easier to read.
+std::size_t width_of(const ReportOptions& options) {
+  return static_cast<std::size_t>(std::clamp(options.width, 40, 120));
+}
 
 std::string heading(const ModelSpec& model, const Plan& plan, bool color) {
   std::string name = model.architecture.empty() ? model.model_type : model.architecture;
@@ -48,18 +54,17 @@ std::string request_line(const Plan& plan) {
   return out;
 }
 
-std::string verdict_line(const Plan& plan, bool color) {
+std::string verdict_line(const Plan& plan, const ReportOptions& options) {
   const VerdictReport& verdict = plan.verdict;
   if (verdict.status == Verdict::kUnknown) return "";
   const bool fits = verdict.status == Verdict::kFits;
-  std::string out =
-      tinted(fits ? "FITS" : "DOES NOT FIT", fits ? Tint::kGreen : Tint::kRed, color) + "  " + verdict.reason;
-  if (verdict.headroom) {
-    const auto room = static_cast<double>(*verdict.headroom) / kGiB;
-    out += fits ? fmt::format("; {:.2f} GiB left", room) : fmt::format("; {:.2f} GiB missing", -room);
-  }
-  if (verdict.close) out += tinted("  close: the limit lies inside the range", Tint::kYellow, color);
-  return out + "\n";
+  const std::string_view word = fits ? "FITS" : "DOES NOT FIT";
+  std::string text = std::string(word) + ": " + verdict.reason;
+  if (verdict.headroom) text += "; " + headroom_text(verdict);
+  text = wrapped(text, width_of(options)).substr(word.size());
+  std::string out = tinted(word, fits ? Tint::kGreen : Tint::kRed, options.color) + text + "\n";
+  if (verdict.close) out += tinted("close: the limit lies inside the range", Tint::kYellow, options.color) + "\n";
+  return out;
 }
 
 std::string bar(Bytes part, Bytes whole, std::size_t width) {
@@ -175,35 +180,28 @@ std::string ladder(const ModelSpec& model, const Plan& plan) {
          columns(rows, ~std::uint64_t{1});
 }
 
-std::string layer_lines(const Plan& plan) {
+std::string layer_lines(const Plan& plan, const ReportOptions& options) {
   std::vector<std::vector<std::string>> rows{{"layers", "kind", "B/token", "B/sequence", "stops at", "which"}};
+  const std::size_t most = width_of(options) > 100 ? 44 : 20;
   for (const LayerGroup& group : plan.groups) {
-    std::uint64_t per_token = 0;
-    std::uint64_t per_sequence = 0;
-    std::uint64_t limit = 0;
-    for (const Term& term : cache_terms(*group.mixer)) {
-      const std::uint64_t entry = entry_bytes(term, plan.types).count();
-      if (term.growth == Growth::kToken) per_token += entry / term.stride;
-      if (term.growth == Growth::kSequence) per_sequence += entry;
-      if (term.role != Role::kState && term.limit.kind != LimitKind::kNone && limit == 0)
-        limit = term.limit.total().count();
-    }
+    const auto [per_token, per_sequence, limit] = layer_figures(group, plan.types);
     std::string kind(kind_info(*group.mixer).name);
     if (const auto variant = kind_variant(*group.mixer); !variant.empty()) kind += " (" + std::string(variant) + ")";
     std::string which = index_ranges(group.indices);
-    if (which.size() > 24) which = which.substr(0, 21) + "...";
+    if (which.size() > most) which = which.substr(0, most - 3) + "...";
     rows.push_back({std::to_string(group.indices.size()), kind, per_token > 0 ? grouped(per_token) : "-",
                     per_sequence > 0 ? grouped(per_sequence) : "-", limit > 0 ? grouped(limit) : "-", which});
   }
-  return "Layers (bytes of one)\n" + columns(rows, 0b011101);
+  return "Layers (bytes of one)\n" + columns_within(rows, 0b011101, "  ", width_of(options), {5});
 }
 
-std::string note_lines(const Plan& plan, bool color) {
+std::string note_lines(const Plan& plan, const ReportOptions& options) {
   std::string out;
   for (const Note& note : plan.notes) {
     const bool warning = note.level == NoteLevel::kWarning;
-    out += tinted(warning ? "warning: " : "note: ", warning ? Tint::kYellow : Tint::kDim, color) +
-           one_line(note.message) + "\n";
+    const std::string_view label = warning ? "warning:" : "note:";
+    const std::string text = wrapped(std::string(label) + " " + one_line(note.message), width_of(options));
+    out += tinted(label, warning ? Tint::kYellow : Tint::kDim, options.color) + text.substr(label.size()) + "\n";
   }
   return out;
 }
@@ -213,39 +211,46 @@ std::string note_lines(const Plan& plan, bool color) {
 std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
   std::string out = heading(model, plan, options.color);
   out += request_line(plan) + "\n";
-  out += verdict_line(plan, options.color);
+  out += verdict_line(plan, options);
   out += "\n" + parts(plan, options);
   out += "\n" + cache_lines(plan);
   if (const std::string room = capacity_lines(plan); !room.empty()) out += "\n" + room;
   if (const std::string mix = mix_lines(plan); !mix.empty()) out += "\n" + mix;
   out += "\n" + ladder(model, plan);
-  out += "\n" + layer_lines(plan);
-  if (const std::string notes = note_lines(plan, options.color); !notes.empty()) out += "\n" + notes;
+  out += "\n" + layer_lines(plan, options);
+  if (const std::string notes = note_lines(plan, options); !notes.empty()) out += "\n" + notes;
   return out;
 }
 
-std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions&) {
+std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions& options) {
   std::vector<std::vector<std::string>> rows{
       {"model", "attention", "layers", "B/token", "B/sequence", "tokens", "KV GiB", "total GiB", "verdict"}};
+  std::string errors;
+  bool verdicts = false;
+  const std::size_t widest = width_of(options) > 100 ? 48 : 24;
   for (const FleetEntry& entry : entries) {
-    std::string source = one_line(entry.source, 200);
-    if (source.size() > 40) source = "..." + source.substr(source.size() - 37);
     if (!entry.plan) {
-      rows.push_back({source, one_line(entry.error, 60)});
+      errors += tinted("not planned:", Tint::kRed, options.color) +
+                wrapped("not planned: " + one_line(entry.error), width_of(options)).substr(12) + "\n";
       continue;
     }
     const Plan& plan = *entry.plan;
     const KvCachePlan& kv = plan.kv_cache;
-    rows.push_back({source, plan.attention, std::to_string(entry.model->layers.size()),
-                    grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
-                    tokens_text(plan.load.max_model_len.count()),
+    verdicts = verdicts || plan.verdict.status != Verdict::kUnknown;
+    rows.push_back({end_of(one_line(entry.source, 200), widest), plan.attention,
+                    std::to_string(entry.model->layers.size()), grouped(kv.bytes_per_token.count()),
+                    grouped(kv.bytes_per_sequence.count()), tokens_text(plan.load.max_model_len.count()),
                     fmt::format("{:.2f}", static_cast<double>(kv.reserved.count()) / kGiB),
                     fmt::format("{:.2f}", static_cast<double>(plan.total.bytes.count()) / kGiB),
                     plan.verdict.status == Verdict::kUnknown ? "-"
                     : plan.verdict.status == Verdict::kFits  ? "fits"
-                                                             : "does not fit"});
+                                                             : "no"});
   }
-  return columns(rows, 0b011111100, "");
+  if (rows.size() == 1) return errors;
+  if (!verdicts)
+    for (auto& row : rows) row.pop_back();
+  // What is left out on a narrow terminal stands in every other form.
+  return columns_within(rows, 0b011111100, "", width_of(options), {2, 4, 5}) + (errors.empty() ? "" : "\n" + errors);
 }
 
 }  // namespace kvplan

@@ -34,6 +34,10 @@ std::string tokens_text(std::uint64_t tokens) {
   return grouped(tokens);
 }
 
+std::string plural(std::uint64_t n, std::string_view word) {
+  return fmt::format("{} {}{}", grouped(n), word, n == 1 ? "" : "s");
+}
+
 std::string tinted(std::string_view text, Tint tint, bool color) {
   if (!color || tint == Tint::kNone) return std::string(text);
   constexpr std::string_view kCodes[] = {"0", "1", "2", "31", "32", "33", "34", "35", "36"};
@@ -67,6 +71,64 @@ std::string columns(const std::vector<std::vector<std::string>>& rows, std::uint
     out += line + "\n";
   }
   return out;
+}
+
+std::string columns_within(std::vector<std::vector<std::string>> rows, std::uint64_t right, std::string_view indent,
+                           std::size_t width, const std::vector<std::size_t>& drop) {
+  std::vector<std::size_t> kept;
+  for (std::size_t c = 0; c < rows.front().size(); ++c) kept.push_back(c);
+  const auto total = [&] {
+    std::size_t out = text_width(indent);
+    for (const std::size_t c : kept) {
+      std::size_t most = 0;
+      for (const auto& row : rows)
+        if (c < row.size()) most = std::max(most, text_width(row[c]));
+      out += most + (c == kept.front() ? 0 : 2);
+    }
+    return out;
+  };
+  for (const std::size_t c : drop)
+    if (total() > width) std::erase(kept, c);
+  std::uint64_t aligned = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) aligned |= (right >> kept[i] & 1U) << i;
+  for (auto& row : rows) {
+    std::vector<std::string> cells;
+    for (const std::size_t c : kept)
+      if (c < row.size()) cells.push_back(std::move(row[c]));
+    row = std::move(cells);
+  }
+  return columns(rows, aligned, indent);
+}
+
+std::string wrapped(std::string_view text, std::size_t width) {
+  std::string out;
+  std::size_t at = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t space = rest.find(' ');
+    const std::string_view word = rest.substr(0, space);
+    const std::size_t wide = text_width(word);
+    if (at > 2 && at + 1 + wide > width) {
+      out += "\n  ";
+      at = 2;
+    } else if (!out.empty()) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += wide;
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return out;
+}
+
+std::string end_of(std::string_view text, std::size_t width) {
+  if (text_width(text) <= width || width < 8) return std::string(text);
+  std::size_t at = text.size();
+  for (std::size_t kept = 0; at > 0 && kept < width - 3;) {
+    --at;
+    if ((static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U) ++kept;
+  }
+  return "..." + std::string(text.substr(at));
 }
 
 }  // namespace kvplan

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "kvplan/error.h"
+#include "kvplan/mistake.h"
 #include "weights/gguf_mixture.h"
 #include "weights/rules.h"
 #include "weights/types.h"
@@ -358,8 +359,13 @@ Parameters count_parameters(const ModelSpec& model) {
 }
 
 void check_weight_type(std::string_view name) {
-  if (find_weight_type(name) == nullptr && !fractional_type(name) && !is_gguf_mixture(name))
-    fail("--weights: \"" + one_line(name, 40) + "\" is no weight type", "known: " + known_weight_types());
+  if (find_weight_type(name) != nullptr || fractional_type(name) || is_gguf_mixture(name)) return;
+  std::vector<std::string_view> known;
+  for (const WeightType& type : weight_types()) known.push_back(type.name);
+  for (const std::string_view mixture : gguf_mixture_names()) known.push_back(mixture);
+  const std::string near = did_you_mean(name, known);
+  fail("--weights: \"" + one_line(name, 40) + "\" is no weight type",
+       near.empty() ? "known: " + known_weight_types() : near);
 }
 
 std::string declared_weight_type(const ModelSpec& model) {

@@ -1,0 +1,20 @@
+// The remedy that an error names where a word is not known.
+#ifndef KVPLAN_MISTAKE_H_
+#define KVPLAN_MISTAKE_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace kvplan {
+
+// "did you mean vllm?" where a known word is near, else "use one of vllm, ...". Of equal ones the first are named.
+std::string nearest_remedy(std::string_view wrong, std::span<const std::string_view> known);
+// The same, with words separated by spaces.
+std::string nearest_remedy(std::string_view wrong, std::string_view known);
+// What is near enough to have been meant, nearest first.
+std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> known);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MISTAKE_H_

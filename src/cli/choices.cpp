@@ -1,0 +1,131 @@
+// Which option belongs to which command, and what it chooses from.
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/shell.h"
+#include "engines/engine.h"
+#include "kvplan/error.h"
+#include "kvplan/mistake.h"
+#include "plan/gpus.h"
+#include "report/report.h"
+#include "weights/gguf_mixture.h"
+#include "weights/types.h"
+
+namespace kvplan {
+
+using std::string_view;
+
+std::vector<string_view> words(string_view list) {
+  std::vector<string_view> out;
+  for (string_view rest = list; !rest.empty();) {
+    const auto space = rest.find(' ');
+    if (space != 0) out.push_back(rest.substr(0, space));
+    rest = space == string_view::npos ? string_view() : rest.substr(space + 1);
+  }
+  return out;
+}
+
+const Command* find_command(string_view name) {
+  for (const Command& command : commands())
+    if (command.name == name) return &command;
+  return nullptr;
+}
+
+std::vector<const Option*> options_of(const Command& command) {
+  std::vector<const Option*> out;
+  const std::vector<string_view> only = words(command.only);
+  for (const Option& option : options()) {
+    const string_view name = words(option.names).front();
+    if (only.empty() ? name != "--fail-over" : std::find(only.begin(), only.end(), name) != only.end())
+      out.push_back(&option);
+  }
+  return out;
+}
+
+std::vector<string_view> argument_choices(const Command& command) {
+  // "bash|zsh|fish": an argument that is spelled as its choices.
+  std::vector<string_view> out;
+  if (command.arguments.find('|') == string_view::npos) return out;
+  for (string_view rest = command.arguments; !rest.empty();) {
+    const auto bar = rest.find('|');
+    out.push_back(rest.substr(0, bar));
+    rest = bar == string_view::npos ? string_view() : rest.substr(bar + 1);
+  }
+  return out;
+}
+
+std::vector<std::string> choices(const Option& option) {
+  std::vector<std::string> out;
+  const string_view first = words(option.names).front();
+  if (option.value == "E")
+    for (const Engine& engine : engines()) out.emplace_back(engine.name);
+  if (option.value == "NAME" && first == "--gpu")
+    for (const Gpu& gpu : gpus()) out.emplace_back(gpu.name);
+  if (option.value == "FORM")
+    for (const ReportForm& form : forms()) out.emplace_back(form.name);
+  if (option.value == "W") {
+    for (const WeightType& type : weight_types()) out.emplace_back(type.name);
+    for (const string_view mixture : gguf_mixture_names()) out.emplace_back(mixture);
+  }
+  if (option.value == "T") {
+    out.emplace_back("auto");
+    for (const DtypeInfo& type : dtypes())
+      if (first.find("cache") != string_view::npos || !type.kv_only) out.emplace_back(type.name);
+  }
+  if (option.value.find('|') != string_view::npos && option.value.find('%') == string_view::npos)
+    for (string_view rest = option.value; !rest.empty();) {
+      const auto bar = rest.find('|');
+      out.emplace_back(rest.substr(0, bar));
+      rest = bar == string_view::npos ? string_view() : rest.substr(bar + 1);
+    }
+  return out;
+}
+
+bool takes_path(const Option& option) {
+  return option.value == "FILE" || option.value == "MODEL";
+}
+
+void refuse_mistakes(const std::vector<std::string>& arguments) {
+  const auto refuse = [](const std::string& what, const std::string& remedy) {
+    Error error(Exit::kBadInput, what, remedy);
+    error.set_source("command line");
+    throw error;
+  };
+  if (arguments.size() > 1 && arguments[0].find_first_of("./-~") == std::string::npos &&
+      !std::filesystem::exists(arguments[0])) {
+    std::vector<string_view> names;
+    for (const Command& command : commands()) names.push_back(command.name);
+    if (const std::string near = did_you_mean(arguments[0], names); !near.empty())
+      refuse("there is no command and no file \"" + one_line(arguments[0], 60) + "\"", near);
+  }
+  std::vector<string_view> known{"--help", "--version", "-h", "-V"};
+  std::vector<string_view> suggested{"--help", "--version"};
+  for (const Option& option : options())
+    for (const string_view name : words(option.names)) {
+      known.push_back(name);
+      if (name.starts_with("--")) suggested.push_back(name);
+    }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--") return;
+    if (argument.size() < 2 || argument[0] != '-') continue;
+    const string_view name = string_view(argument).substr(0, argument.find('='));
+    const Option* found = nullptr;
+    bool attached = name.size() != argument.size();
+    for (const Option& option : options())
+      for (const string_view spelling : words(option.names)) {
+        const bool letter = spelling.size() == 2 && argument[1] != '-' && argument.starts_with(spelling);
+        if (spelling != name && !letter) continue;
+        found = &option;
+        attached = attached || (letter && argument.size() > 2);
+      }
+    if (found == nullptr && std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string near = did_you_mean(name, suggested);
+      refuse("there is no option \"" + one_line(name, 60) + "\"",
+             near.empty() ? "see kvplan --help all" : near + " See kvplan --help all");
+    }
+    if (found != nullptr && !found->value.empty() && !attached) ++i;  // the next argument is its value
+  }
+}
+
+}  // namespace kvplan

@@ -1,0 +1,203 @@
+// Completions for bash, zsh and fish, from the tables of commands and options.
+#include <algorithm>
+
+#include "cli/shell.h"
+#include "kvplan/error.h"
+#include "kvplan/mistake.h"
+
+namespace kvplan {
+
+namespace {
+
+using std::string_view;
+
+template <class Strings>
+std::string joined(const Strings& list, string_view between) {
+  std::string out;
+  for (const auto& item : list) {
+    if (!out.empty()) out += between;
+    out += item;
+  }
+  return out;
+}
+
+std::vector<string_view> command_names() {
+  std::vector<string_view> out;
+  for (const Command& command : commands())
+    if (command.name != "plan") out.push_back(command.name);
+  return out;
+}
+
+bool takes_model(const Command& command) {
+  return command.arguments.find("MODEL") != string_view::npos || command.arguments.find(".json") != string_view::npos;
+}
+
+// Text inside single quotes of a shell.
+std::string quoted(string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out;
+}
+
+std::string names_of(const Command& command) {
+  std::string out;
+  for (const Option* option : options_of(command)) out += std::string(option->names) + " ";
+  return out + "--help -h";
+}
+
+std::string bash() {
+  std::string out =
+      "# bash completion of kvplan, from its table of options: source it, or put it where bash-completion looks.\n"
+      "_kvplan() {\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=plan options='' IFS=$' \\t\\n'\n"
+      "  # bash splits words at \"=\": --engine=vl stands as three.\n"
+      "  if [[ $cur == = ]]; then cur=''\n"
+      "  elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+      "  COMPREPLY=()\n"
+      "  case ${COMP_WORDS[1]} in\n    " +
+      joined(command_names(), "|") +
+      ") [ \"$COMP_CWORD\" -gt 1 ] && command=${COMP_WORDS[1]} ;;\n  esac\n  case $prev in\n";
+  for (const Option& option : options()) {
+    if (option.value.empty()) continue;
+    out += "    " + joined(words(option.names), "|") + ") ";
+    if (takes_path(option))
+      out += "compopt -o filenames 2>/dev/null; IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$cur\"))";
+    else if (const std::vector<std::string> values = choices(option); !values.empty())
+      out += "COMPREPLY=($(compgen -W '" + joined(values, " ") + "' -- \"$cur\"))";
+    else
+      out += ":";
+    out += "; return ;;\n";
+  }
+  out += "  esac\n  case $command in\n";
+  for (const Command& command : commands())
+    out += "    " + std::string(command.name) + ") options='" + names_of(command) + "' ;;\n";
+  out +=
+      "  esac\n"
+      "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")); return; fi\n"
+      "  case $command in\n";
+  for (const Command& command : commands()) {
+    if (command.name == "plan" || takes_model(command)) continue;
+    out += "    " + std::string(command.name) + ") COMPREPLY=($(compgen -W '" + joined(argument_choices(command), " ") +
+           "' -- \"$cur\")); return ;;\n";
+  }
+  out +=
+      "  esac\n"
+      "  compopt -o filenames 2>/dev/null\n"
+      "  IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$cur\")); IFS=$' \\t\\n'\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then COMPREPLY+=($(compgen -W '" +
+      joined(command_names(), " ") +
+      "' -- \"$cur\")); fi\n"
+      "}\n"
+      "complete -F _kvplan kvplan\n";
+  return out;
+}
+
+std::string zsh_text(string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return quoted(out);
+}
+
+std::string zsh_option(const Option& option) {
+  const std::vector<string_view> names = words(option.names);
+  std::string value;
+  if (!option.value.empty()) {
+    value = ":" + zsh_text(option.value) + ":";
+    if (takes_path(option))
+      value += "_files";
+    else if (const std::vector<std::string> list = choices(option); !list.empty())
+      value += "(" + joined(list, " ") + ")";
+  }
+  std::string out;
+  for (const string_view name : names) {
+    // An exclusion list keeps the other names of the option from being offered again.
+    out += "'(" + joined(names, " ") + ")" + std::string(name) + "[" + zsh_text(option.help) + "]" + value + "' ";
+  }
+  return out;
+}
+
+std::string zsh() {
+  std::string out =
+      "#compdef kvplan\n# zsh completion of kvplan, from its table of options: put it as _kvplan in $fpath.\n"
+      "_kvplan() {\n  local -a commands options\n  commands=(";
+  for (const Command& command : commands())
+    if (command.name != "plan") out += "'" + std::string(command.name) + ":" + zsh_text(command.help) + "' ";
+  out += ")\n  case ${words[2]} in\n";
+  for (const Command& command : commands()) {
+    const bool plan = command.name == "plan";
+    if (plan) continue;
+    out += "    " + std::string(command.name) + ") options=(";
+    for (const Option* option : options_of(command)) out += "\n      " + zsh_option(*option);
+    out += "\n      ";
+    if (takes_model(command))
+      out += "'*:MODEL:_files'";
+    else if (const auto list = argument_choices(command); !list.empty())
+      out += "'*:argument:(" + joined(list, " ") + ")'";
+    out += ")\n      shift words; (( CURRENT-- ))\n      _arguments $options; return ;;\n";
+  }
+  out += "  esac\n  options=(";
+  for (const Option* option : options_of(commands().front())) out += "\n    " + zsh_option(*option);
+  out +=
+      "\n    '*:MODEL:_files')\n"
+      "  (( CURRENT == 2 )) && [[ ${words[2]} != -* ]] && _describe command commands\n"
+      "  _arguments $options\n"
+      "}\n"
+      "if [ \"$funcstack[1]\" = _kvplan ]; then _kvplan \"$@\"; else compdef _kvplan kvplan; fi\n";
+  return out;
+}
+
+std::string fish() {
+  std::string out = "# fish completion of kvplan, from its table of options.\n";
+  std::string all = joined(command_names(), " ");
+  for (const Command& command : commands()) {
+    if (command.name == "plan") continue;
+    out += "complete -c kvplan -n __fish_use_subcommand -a " + std::string(command.name) + " -d '" +
+           quoted(command.help) + "'\n";
+    for (const string_view word : argument_choices(command))
+      out += "complete -c kvplan -n '__fish_seen_subcommand_from " + std::string(command.name) + "' -f -a " +
+             std::string(word) + "\n";
+  }
+  const std::vector<const Option*> of_plan = options_of(commands().front());
+  for (const Option& option : options()) {
+    out += "complete -c kvplan";
+    std::string takers;
+    bool all_take = true;
+    for (const Command& command : commands()) {
+      const auto taken = options_of(command);
+      const bool takes = std::find(taken.begin(), taken.end(), &option) != taken.end();
+      if (takes && command.name != "plan") takers += " " + std::string(command.name);
+      all_take = all_take && takes;
+    }
+    const bool plan = std::find(of_plan.begin(), of_plan.end(), &option) != of_plan.end();
+    if (!all_take) {
+      out += " -n '";
+      if (plan) out += "not __fish_seen_subcommand_from " + all + (takers.empty() ? "" : "; or ");
+      if (!takers.empty()) out += "__fish_seen_subcommand_from" + takers;
+      out += "'";
+    }
+    for (const string_view name : words(option.names))
+      out += (name.starts_with("--") ? " -l " + std::string(name.substr(2))
+                                     : (name.size() == 2 ? " -s " : " -o ") + std::string(name.substr(1)));
+    if (takes_path(option))
+      out += " -rF";
+    else if (!option.value.empty())
+      out += " -x";
+    if (const std::vector<std::string> list = choices(option); !list.empty()) out += " -a '" + joined(list, " ") + "'";
+    out += " -d '" + quoted(option.help) + "'\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string completions(string_view shell) {
+  if (shell == "bash") return bash();
+  if (shell == "zsh") return zsh();
+  if (shell == "fish") return fish();
+  fail("completions: there is no shell \"" + one_line(shell, 40) + "\"", nearest_remedy(shell, "bash zsh fish"));
+}
+
+}  // namespace kvplan

@@ -1,0 +1,98 @@
+// The man page, as roff.
+#include <algorithm>
+
+#include "cli/shell.h"
+#include "kvplan/version.h"
+
+namespace kvplan {
+
+namespace {
+
+using std::string_view;
+
+// A dash is a minus sign to roff, a backslash starts a request, and so does a dot or a quote at a line's start.
+std::string roff(string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else if ((c == '.' || c == '\'') && out.empty())
+      out += std::string("\\&") + c;
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string option_entry(const Option& option) {
+  std::string out = ".TP\n";
+  bool first = true;
+  for (const string_view name : words(option.names)) {
+    out += (first ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
+    first = false;
+  }
+  if (!option.value.empty()) out += " \\fI" + roff(option.value) + "\\fR";
+  out += "\n" + roff(option.help) + ".\n";
+  const std::vector<std::string> values = choices(option);
+  if (option.value != "E" && option.value != "FORM") return out;
+  std::string list;
+  for (const std::string& value : values) list += (list.empty() ? "" : ", ") + value;
+  return out + "One of " + roff(list) + ".\n";
+}
+
+}  // namespace
+
+std::string man_page() {
+  std::string out = ".TH KVPLAN 1 \"\" \"kvplan " + std::string(kVersion) + "\" \"User Commands\"\n";
+  out += ".SH NAME\nkvplan \\- how much memory a model takes, in the engine you run, and why\n.SH SYNOPSIS\n";
+  for (const Command& command : commands()) {
+    out += "\\fBkvplan";
+    if (command.name != "plan") out += " " + roff(command.name);
+    out += "\\fR " + roff(command.arguments) + "\n.br\n";
+  }
+  out +=
+      ".SH DESCRIPTION\n"
+      "kvplan reads what a checkpoint says of itself (a config.json, a GGUF header) and answers with a number for "
+      "every\n"
+      "part of the memory, each with its formula and the config fields that it came from. It needs no GPU and no "
+      "network.\n"
+      ".PP\nMODEL is a config.json, a directory that holds one, a *.gguf file, or \\- for standard input.\n"
+      ".SH COMMANDS\n";
+  for (const Command& command : commands()) {
+    out += ".TP\n\\fB" + (command.name == "plan" ? "(none)" : roff(command.name)) + "\\fR\n";
+    out += roff(command.help) + ".\n";
+  }
+  out +=
+      ".SH OPTIONS\n.TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nHelp that fits a screen; \\fB\\-\\-help all\\fR explains "
+      "each option.\n"
+      ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nThe version.\n";
+  string_view group;
+  for (const Option& option : options()) {
+    if (option.group != group) {
+      group = option.group;
+      out += ".SS " + roff(group) + "\n";
+    }
+    out += option_entry(option);
+  }
+  out +=
+      ".SH \"EXIT STATUS\"\n"
+      ".TP\n0\nAnswered; and it fits, where a GPU or a limit was given.\n"
+      ".TP\n1\nAnswered, and it does not fit, or breaks a limit.\n"
+      ".TP\n2\nBad usage, or an input that cannot be read or is not valid.\n"
+      ".TP\n3\nThe architecture is not known; \\fB\\-\\-assume\\fR plans it all the same.\n"
+      ".TP\n4\nThe Hub could not be reached, or refused.\n"
+      ".TP\n5\nNo device to measure on.\n"
+      ".SH EXAMPLES\n";
+  for (const Command& command : commands()) {
+    for (string_view rest = command.examples; !rest.empty();) {
+      const auto end = rest.find('\n');
+      out += ".PP\n.RS\n" + roff(rest.substr(0, end)) + "\n.RE\n";
+      rest = end == string_view::npos ? string_view() : rest.substr(end + 1);
+    }
+  }
+  return out;
+}
+
+}  // namespace kvplan

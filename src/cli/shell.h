@@ -1,0 +1,38 @@
+// What is printed from the table of options: help, completions, the man page.
+#ifndef KVPLAN_CLI_SHELL_H_
+#define KVPLAN_CLI_SHELL_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace kvplan {
+
+std::vector<std::string_view> words(std::string_view list);  // of a list separated by spaces
+
+// The options that a command takes, in the table's order.
+std::vector<const Option*> options_of(const Command& command);
+const Command* find_command(std::string_view name);
+
+// The values that an option chooses from; empty where it takes a number, a size or a path.
+std::vector<std::string> choices(const Option& option);
+bool takes_path(const Option& option);
+// The words a command chooses its own arguments from ("bash", "zsh", "fish").
+std::vector<std::string_view> argument_choices(const Command& command);
+
+std::string main_help();                           // fits a screen
+std::string command_help(const Command& command);  // likewise: the options that matter most to it in full
+std::string full_help(const Command& command);     // every option that it takes, a line each
+
+// Error where there is no such shell.
+std::string completions(std::string_view shell);
+std::string man_page();
+
+// Throws Error with what was probably meant where an argument is no option, or the first one is nearly a command.
+void refuse_mistakes(const std::vector<std::string>& arguments);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CLI_SHELL_H_

@@ -1,0 +1,225 @@
+// The plan as one page to share: the verdict, the memory of each GPU as bars, KV against context for each KV type with
+// the room that the card leaves, the frontier of sequences and context, the ledger.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/html_page.h"
+#include "report/html_parts.h"
+#include "report/part_names.h"
+#include "report/report.h"
+#include "report/rows.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+double in_gib(Bytes bytes) {
+  return static_cast<double>(bytes.count()) / kGiB;
+}
+std::string gib_number(Bytes bytes) {
+  return fmt::format("{:.2f}", in_gib(bytes));
+}
+
+std::string tile(std::string_view value, std::string_view what) {
+  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", html_escape(value), html_escape(what));
+}
+
+std::string tiles(const Plan& plan) {
+  const KvCachePlan& kv = plan.kv_cache;
+  std::string out = "<div class=\"tiles\">\n";
+  out += tile(gib(plan.total.bytes), plan.memory.size() > 1 ? "in all, over every GPU" : "in all");
+  out += tile(human_bytes(kv.bytes_per_token), "one more token");
+  if (kv.bytes_per_sequence > Bytes(0)) out += tile(human_bytes(kv.bytes_per_sequence), "fixed state of a sequence");
+  out += tile(human_bytes(kv.logical), "KV cache that the request needs");
+  if (kv.reserved != kv.logical)
+    out += tile(human_bytes(kv.reserved),
+                fmt::format("that {} reserves{}", plan.request.engine, plan.memory.size() > 1 ? " on a GPU" : ""));
+  if (plan.capacity) {
+    out += tile(grouped(plan.capacity->max_model_len),
+                fmt::format("tokens: the longest context of {}", plural(plan.request.num_seqs, "sequence")));
+    out += tile(fmt::format("{:.2f}", plan.capacity->max_concurrency),
+                fmt::format("sequences of {} tokens in the room for KV", tokens_text(plan.load.max_model_len.count())));
+  }
+  return out + "</div>\n";
+}
+
+bool same_parts(const GpuMemory& a, const GpuMemory& b) {
+  return std::all_of(kParts.begin(), kParts.end(), [&](const PartName& p) { return a.*p.bytes == b.*p.bytes; });
+}
+
+// GPUs with the same memory, next to each other, as first and last index.
+std::vector<std::pair<std::size_t, std::size_t>> runs_of(const std::vector<GpuMemory>& memory) {
+  std::vector<std::pair<std::size_t, std::size_t>> out;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (!out.empty() && same_parts(memory[out.back().first], memory[i]))
+      out.back().second = i;
+    else
+      out.emplace_back(i, i);
+  }
+  return out;
+}
+
+std::string gpu_title(const std::pair<std::size_t, std::size_t>& run) {
+  return run.first == run.second ? fmt::format("GPU {}", run.first)
+                                 : fmt::format("GPU {} to {}", run.first, run.second);
+}
+
+std::string bars(const Plan& plan) {
+  std::vector<BarRow> drawn;
+  for (const auto& run : runs_of(plan.memory)) drawn.push_back({gpu_title(run), &plan.memory[run.first]});
+  std::string out = "<h2>Memory of each GPU</h2>\n" + html_bars(drawn, card_memory(plan));
+
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& run : runs_of(plan.memory)) {
+    const GpuMemory& gpu = plan.memory[run.first];
+    std::vector<std::string> row{gpu_title(run)};
+    for (const PartName& part : kParts) row.push_back(gpu.*part.bytes ? gib_number(*(gpu.*part.bytes)) : "not known");
+    row.push_back(gib_number(gpu.total));
+    rows.push_back(std::move(row));
+  }
+  return out + html_rows({{"", false},
+                          {"weights GiB", true},
+                          {"KV cache GiB", true},
+                          {"activations GiB", true},
+                          {"runtime GiB", true},
+                          {"total GiB", true}},
+                         rows);
+}
+
+std::vector<std::string_view> words_of(std::string_view list) {
+  std::vector<std::string_view> out;
+  for (std::string_view rest = list; !rest.empty();) {
+    const auto space = rest.find(' ');
+    out.push_back(rest.substr(0, space));
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+  }
+  return out;
+}
+
+// KV of the fullest GPU against context, a curve for the plan's KV type and for each that the engine's users choose.
+std::string kv_curves(const ModelSpec& model, const Plan& plan) {
+  constexpr std::size_t kPoints = 96;
+  const std::uint64_t asked = plan.load.max_model_len.count();
+  const auto most = static_cast<double>(std::max(model.max_model_len.count(), asked));
+  Chart chart;
+  chart.title = "KV cache against context, a curve for each KV type";
+  chart.x_title = plan.load.pooled ? "tokens of the pool" : "tokens of a sequence";
+  chart.y_title = fmt::format("KV GiB{}, {}", plan.memory.size() > 1 ? " of the fullest GPU" : "",
+                              plural(plan.load.num_seqs, "sequence"));
+  chart.x_is_tokens = true;
+  for (std::size_t i = 0; i <= kPoints; ++i) chart.x.push_back(std::floor(most * static_cast<double>(i) / kPoints));
+
+  std::vector<CacheTypes> seen;
+  const auto add = [&](const Request& request) {
+    try {
+      const EngineInput input = engine_input(model, request);
+      if (std::find(seen.begin(), seen.end(), input.types) != seen.end()) return;
+      seen.push_back(input.types);
+      std::vector<Note> notes;
+      const auto layout = engine_of(request).layout(input, notes);
+      ChartSeries series{kv_type_text(input.types), {}};
+      for (const double x : chart.x) {
+        Load load = plan.load;
+        load.max_model_len = Tokens(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(x)));
+        series.y.push_back(in_gib(layout->reserved(load)));
+      }
+      chart.series.push_back(std::move(series));
+    } catch (const Error&) {
+      // A type that this engine or model has not: no curve.
+    }
+  };
+  add(plan.request);
+  for (const std::string_view type : words_of(engine_of(plan.request).kv_choices)) {
+    Request other = plan.request;
+    other.cache_type_k = other.cache_type_v = parse_dtype(type, "--kv-cache-dtype");
+    add(other);
+  }
+  if (plan.capacity) {
+    chart.limit = in_gib(plan.capacity->kv_cache_memory);
+    chart.limit_name = fmt::format("room for KV on the card: {}", gib(plan.capacity->kv_cache_memory));
+  }
+  if (asked < model.max_model_len.count()) {
+    chart.marked = static_cast<double>(asked);
+    chart.marked_name = fmt::format("the request, {} tokens", grouped(asked));
+  }
+  const std::string figure = html_chart(chart);
+  return figure.empty() ? "" : "<section>\n<h2>KV cache against context</h2>\n" + figure + "</section>\n";
+}
+
+Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
+  constexpr std::uint64_t kAny = std::uint64_t{1} << 40;
+  Frontier out;
+  if (!plan.capacity) return out;
+  for (std::uint64_t seqs = 1; seqs <= 256; seqs *= 2) {
+    Request request = plan.request;
+    request.num_seqs = seqs;
+    request.layout_given = true;
+    const std::uint64_t tokens = longest_that_fits(model, request);
+    if (tokens == 0 || tokens >= kAny) break;
+    out.emplace_back(seqs, tokens);
+  }
+  return out;
+}
+
+std::string ledger(const Plan& plan) {
+  std::string out = "<h2>Ledger</h2>\n";
+  for (const auto& run : runs_of(plan.memory)) {
+    const GpuMemory& gpu = plan.memory[run.first];
+    std::vector<std::vector<std::string>> rows;
+    for (const PartName& part : kParts)
+      for (const LedgerLine& line : gpu.lines) {
+        if (line.part != part.part) continue;
+        rows.push_back({html_escape(line.what), std::string(part.name), gib_number(line.bytes),
+                        grouped(line.bytes.count()),
+                        line.low == line.high ? "" : gib_number(line.low) + " to " + gib_number(line.high),
+                        "<code>" + html_escape(line.formula) + "</code>", html_escape(line.source)});
+      }
+    out += fmt::format("<details{}><summary>{}: {}</summary>\n", run.first == 0 ? " open" : "", gpu_title(run),
+                       gib(gpu.total));
+    out += html_rows({{"what", false},
+                      {"part", false},
+                      {"GiB", true},
+                      {"bytes", true},
+                      {"range GiB", true},
+                      {"formula", false},
+                      {"source", false}},
+                     rows) +
+           "</details>\n";
+  }
+  return out;
+}
+
+std::string layers_html(const Plan& plan) {
+  std::vector<std::vector<std::string>> rows;
+  for (const LayerGroup& group : plan.groups) {
+    const LayerFigures figures = layer_figures(group, plan.types);
+    std::string kind(kind_info(*group.mixer).name);
+    if (const auto variant = kind_variant(*group.mixer); !variant.empty()) kind += " (" + std::string(variant) + ")";
+    rows.push_back({html_escape(kind), grouped(group.indices.size()), grouped(figures.per_token),
+                    grouped(figures.per_sequence), figures.limit > 0 ? grouped(figures.limit) : "",
+                    html_escape(index_ranges(group.indices))});
+  }
+  return "<h2>Layers</h2>\n" + html_rows({{"kind", false},
+                                          {"layers", true},
+                                          {"bytes per token, of one", true},
+                                          {"bytes per sequence, of one", true},
+                                          {"stops at, tokens", true},
+                                          {"which", false}},
+                                         rows);
+}
+
+}  // namespace
+
+std::string plan_html(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
+  std::string body = html_heading(model, plan) + html_verdict(plan) + tiles(plan) + bars(plan);
+  body += "<div class=\"charts\">\n" + kv_curves(model, plan) + html_frontier(frontier_of(model, plan)) + "</div>\n";
+  body += ledger(plan) + layers_html(plan) + html_notes(plan.notes);
+  return html_page(page_title(model), body);
+}
+
+}  // namespace kvplan

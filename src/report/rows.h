@@ -1,0 +1,32 @@
+// Rows that several forms print: worked out once, so that no form contradicts another.
+#ifndef KVPLAN_REPORT_ROWS_H_
+#define KVPLAN_REPORT_ROWS_H_
+
+#include <string>
+#include <vector>
+
+#include "plan/answers.h"
+#include "plan/plan.h"
+
+namespace kvplan {
+
+using Rows = std::vector<std::vector<std::string>>;  // the first row holds the titles
+
+// One layer of a group, in bytes. `limit` is 0 where nothing stops its growth.
+struct LayerFigures {
+  std::uint64_t per_token = 0, per_sequence = 0, limit = 0;
+};
+LayerFigures layer_figures(const LayerGroup& group, const CacheTypes& types);
+
+const GpuMemory& fullest_gpu(const Plan& plan);
+Bytes card_memory(const Plan& plan);                // 0 without a card
+std::string kv_type_text(const CacheTypes& types);  // "float16", "q8_0/q4_0"
+// "2.14 GiB left", or what is missing; empty where the plan has no limit.
+std::string headroom_text(const VerdictReport& verdict);
+
+Rows compare_rows(const Answers& answers);
+Rows fit_rows(const Answers& answers);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_ROWS_H_

@@ -1,0 +1,374 @@
+// The JSON Schema (2020-12) of everything that kvplan prints as JSON. Keys may be added within a schema_version, so
+// unknown keys are allowed; a test holds every report against a copy that forbids them.
+#include "kvplan/version.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kSchema = R"json({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:kvplan:schema:1",
+  "title": "kvplan report",
+  "description": "What kvplan prints with --format json: a plan, a fleet of plans, the answers of compare and fit, or the difference of two plans. Bytes are integers and their keys end in _bytes; what does not apply is null, never absent.",
+  "oneOf": [
+    {"$ref": "#/$defs/plan"},
+    {"$ref": "#/$defs/fleet"},
+    {"$ref": "#/$defs/answers"},
+    {"$ref": "#/$defs/diff"}
+  ],
+  "$defs": {
+    "count": {"type": "integer", "minimum": 0},
+    "count_or_null": {"type": ["integer", "null"], "minimum": 0},
+    "text_or_null": {"type": ["string", "null"]},
+    "schema_version": {"const": 1},
+    "plan": {
+      "description": "kvplan MODEL --format json",
+      "type": "object",
+      "required": ["schema_version", "kvplan_version", "model", "request", "kv_cache", "memory", "total", "capacity", "verdict", "notes"],
+      "properties": {
+        "schema_version": {"$ref": "#/$defs/schema_version"},
+        "kvplan_version": {"type": "string"},
+        "model": {"$ref": "#/$defs/model"},
+        "request": {"$ref": "#/$defs/request"},
+        "kv_cache": {"$ref": "#/$defs/kv_cache"},
+        "memory": {"$ref": "#/$defs/memory"},
+        "total": {"$ref": "#/$defs/total"},
+        "capacity": {"$ref": "#/$defs/capacity"},
+        "verdict": {"$ref": "#/$defs/verdict"},
+        "notes": {"$ref": "#/$defs/notes"}
+      }
+    },
+    "fleet": {
+      "description": "kvplan MODEL MODEL... or a directory of configs; also with one entry",
+      "type": "object",
+      "required": ["schema_version", "kvplan_version", "plans"],
+      "properties": {
+        "schema_version": {"$ref": "#/$defs/schema_version"},
+        "kvplan_version": {"type": "string"},
+        "plans": {"type": "array", "items": {"oneOf": [{"$ref": "#/$defs/plan"}, {"$ref": "#/$defs/failed"}]}}
+      }
+    },
+    "failed": {
+      "description": "a model of a fleet that has no plan",
+      "type": "object",
+      "required": ["source", "error", "exit"],
+      "properties": {
+        "source": {"type": "string"},
+        "error": {"type": "string"},
+        "exit": {"description": "the exit code that this model alone would have", "type": "integer", "minimum": 1, "maximum": 5}
+      }
+    },
+    "answers": {
+      "description": "kvplan compare and kvplan fit: each answer is a plan, with the options in which it differs from the request",
+      "type": "object",
+      "required": ["schema_version", "kvplan_version", "model", "request", "answers", "notes"],
+      "properties": {
+        "schema_version": {"$ref": "#/$defs/schema_version"},
+        "kvplan_version": {"type": "string"},
+        "model": {"$ref": "#/$defs/model"},
+        "request": {"$ref": "#/$defs/request"},
+        "answers": {"type": "array", "items": {"$ref": "#/$defs/answer"}},
+        "notes": {"$ref": "#/$defs/notes"}
+      }
+    },
+    "answer": {
+      "type": "object",
+      "required": ["name", "changes", "weights_dtype", "kv_cache_dtype", "kv_cache", "memory", "total", "capacity", "verdict"],
+      "properties": {
+        "name": {"type": "string"},
+        "changes": {"description": "option and value", "type": "object", "additionalProperties": {"type": "string"}},
+        "weights_dtype": {"$ref": "#/$defs/text_or_null"},
+        "kv_cache_dtype": {"type": "string"},
+        "kv_cache": {"$ref": "#/$defs/kv_cache"},
+        "memory": {"$ref": "#/$defs/memory"},
+        "total": {"$ref": "#/$defs/total"},
+        "capacity": {"$ref": "#/$defs/capacity"},
+        "verdict": {"$ref": "#/$defs/verdict"}
+      }
+    },
+    "diff": {
+      "description": "kvplan diff OLD.json NEW.json",
+      "type": "object",
+      "required": ["schema_version", "kvplan_version", "headline", "total", "memory", "changes"],
+      "properties": {
+        "schema_version": {"$ref": "#/$defs/schema_version"},
+        "kvplan_version": {"type": "string"},
+        "headline": {"description": "one sentence for a reviewer", "type": "string"},
+        "total": {
+          "type": "object",
+          "required": ["before_bytes", "after_bytes", "change_bytes"],
+          "properties": {
+            "before_bytes": {"$ref": "#/$defs/count"},
+            "after_bytes": {"$ref": "#/$defs/count"},
+            "change_bytes": {"type": "integer"}
+          }
+        },
+        "memory": {
+          "description": "parts that changed, biggest first",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["part", "before_bytes", "after_bytes", "change_bytes"],
+            "properties": {
+              "part": {"type": "string"},
+              "before_bytes": {"$ref": "#/$defs/count"},
+              "after_bytes": {"$ref": "#/$defs/count"},
+              "change_bytes": {"type": "integer"}
+            }
+          }
+        },
+        "changes": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["where", "key", "before", "after"],
+            "properties": {
+              "where": {"enum": ["config", "request"]},
+              "key": {"type": "string"},
+              "before": {"$ref": "#/$defs/text_or_null"},
+              "after": {"$ref": "#/$defs/text_or_null"}
+            }
+          }
+        }
+      }
+    },
+)json"
+                                     // Compilers promise 64 KiB to a literal; two are easier to read.
+                                     R"json(    "model": {
+      "type": "object",
+      "required": ["source", "model_type", "architecture", "attention", "dtype", "num_layers", "max_model_len", "parameters", "config", "layers"],
+      "properties": {
+        "source": {"type": "string"},
+        "model_type": {"$ref": "#/$defs/text_or_null"},
+        "architecture": {"$ref": "#/$defs/text_or_null"},
+        "family": {"description": "the rule that read it", "type": "string"},
+        "attention": {"description": "the one kind of all caching layers, or hybrid where they differ",
+                      "anyOf": [{"$ref": "#/$defs/kind"}, {"const": "hybrid"}]},
+        "dtype": {"type": "string"},
+        "num_layers": {"$ref": "#/$defs/count"},
+        "max_model_len": {"$ref": "#/$defs/count_or_null"},
+        "parameters": {
+          "type": ["object", "null"],
+          "required": ["total", "active"],
+          "properties": {
+            "total": {"description": "unique parameters of the main model", "$ref": "#/$defs/count"},
+            "active": {"description": "those that one token passes through", "$ref": "#/$defs/count"},
+            "mtp": {"$ref": "#/$defs/count_or_null"}
+          }
+        },
+        "config": {
+          "description": "what the plan read, and from where",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["key", "value", "origin"],
+            "properties": {
+              "key": {"type": "string"},
+              "value": true,
+              "origin": {"enum": ["file", "alias", "class_default", "derived"]}
+            }
+          }
+        },
+        "layers": {"description": "a row for each distinct layer", "type": "array", "items": {"$ref": "#/$defs/layer"}},
+        "sides": {
+          "description": "models beside the decoder, without a cache",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["what", "model_type", "num_layers"],
+            "properties": {
+              "what": {"type": "string"},
+              "model_type": {"$ref": "#/$defs/text_or_null"},
+              "num_layers": {"$ref": "#/$defs/count_or_null"}
+            }
+          }
+        }
+      }
+    },
+    "kind": {
+      "enum": [@KINDS@]
+    },
+    "layer": {
+      "type": "object",
+      "required": ["kind", "variant", "count", "indices", "bytes_per_token", "bytes_per_sequence", "token_limit", "terms"],
+      "properties": {
+        "kind": {"$ref": "#/$defs/kind"},
+        "variant": {"$ref": "#/$defs/text_or_null"},
+        "count": {"$ref": "#/$defs/count"},
+        "indices": {"type": "string", "pattern": "^[0-9]+(-[0-9]+)?(, ?[0-9]+(-[0-9]+)?)*$"},
+        "bytes_per_token": {"description": "of one such layer", "$ref": "#/$defs/count"},
+        "bytes_per_sequence": {"description": "fixed state of one such layer", "$ref": "#/$defs/count"},
+        "token_limit": {"description": "tokens beyond it cost nothing", "$ref": "#/$defs/count_or_null"},
+        "terms": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["name", "role", "elements", "per", "dtype"],
+            "properties": {
+              "name": {"type": "string"},
+              "role": {"enum": ["key", "value", "state", "index"]},
+              "elements": {"$ref": "#/$defs/count"},
+              "per": {"enum": ["token", "source_token", "sequence"]},
+              "dtype": {"type": "string"},
+              "bytes": {"description": "of one entry", "$ref": "#/$defs/count"},
+              "stride": {"description": "tokens for one entry", "type": "integer", "minimum": 1},
+              "token_limit": {"$ref": "#/$defs/count_or_null"}
+            }
+          }
+        }
+      }
+    },
+    "request": {
+      "type": "object",
+      "required": ["engine", "engine_version", "max_model_len", "num_seqs", "kv_cache_dtype", "weights_dtype", "tensor_parallel_size", "pipeline_parallel_size"],
+      "properties": {
+        "engine": {"type": "string"},
+        "engine_version": {"type": "string"},
+        "max_model_len": {"type": "integer", "minimum": 1},
+        "num_seqs": {"type": "integer", "minimum": 1},
+        "max_num_seqs": {"$ref": "#/$defs/count_or_null"},
+        "encoder_len": {"$ref": "#/$defs/count_or_null"},
+        "kv_cache_dtype": {"type": "string"},
+        "state_dtype": {"type": "string"},
+        "weights_dtype": {"$ref": "#/$defs/text_or_null"},
+        "tensor_parallel_size": {"type": "integer", "minimum": 1},
+        "pipeline_parallel_size": {"type": "integer", "minimum": 1},
+        "data_parallel_size": {"type": "integer", "minimum": 1},
+        "gpu": {"$ref": "#/$defs/text_or_null"},
+        "gpu_memory_bytes": {"$ref": "#/$defs/count_or_null"}
+      }
+    },
+    "kv_cache": {
+      "type": "object",
+      "required": ["bytes_per_token", "bytes_per_token_in_window", "bytes_per_sequence", "logical_bytes", "logical_bytes_per_gpu", "reserved_bytes", "reserved_total_bytes", "gap", "block_size", "groups"],
+      "properties": {
+        "bytes_per_token": {"description": "what one more token of one sequence adds beyond every window", "$ref": "#/$defs/count"},
+        "bytes_per_token_in_window": {"$ref": "#/$defs/count"},
+        "bytes_per_sequence": {"$ref": "#/$defs/count"},
+        "logical_bytes": {"description": "what the architecture needs for the request, whole model", "$ref": "#/$defs/count"},
+        "logical_bytes_per_gpu": {"$ref": "#/$defs/count"},
+        "reserved_bytes": {"description": "what the engine takes on the fullest GPU", "$ref": "#/$defs/count"},
+        "reserved_total_bytes": {"$ref": "#/$defs/count"},
+        "gap": {
+          "description": "from logical_bytes_per_gpu to reserved_bytes; adds up exactly",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["reason", "bytes"],
+            "properties": {"reason": {"type": "string"}, "bytes": {"type": "integer"}}
+          }
+        },
+        "block_size": {"$ref": "#/$defs/count_or_null"},
+        "groups": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["kind", "layers", "block_size", "page_bytes"],
+            "properties": {
+              "kind": {"type": "string"},
+              "layers": {"$ref": "#/$defs/count"},
+              "block_size": {"$ref": "#/$defs/count_or_null"},
+              "page_bytes": {"$ref": "#/$defs/count_or_null"}
+            }
+          }
+        }
+      }
+    },
+    "memory": {
+      "description": "a row for each GPU; the four parts add up to the total",
+      "type": "array",
+      "minItems": 1,
+      "items": {
+        "type": "object",
+        "required": ["gpu", "weights_bytes", "kv_cache_bytes", "activation_bytes", "runtime_bytes", "total_bytes", "lines"],
+        "properties": {
+          "gpu": {"$ref": "#/$defs/count"},
+          "weights_bytes": {"$ref": "#/$defs/count_or_null"},
+          "kv_cache_bytes": {"$ref": "#/$defs/count_or_null"},
+          "activation_bytes": {"$ref": "#/$defs/count_or_null"},
+          "runtime_bytes": {"$ref": "#/$defs/count_or_null"},
+          "total_bytes": {"$ref": "#/$defs/count"},
+          "lines": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "required": ["part", "what", "bytes", "low_bytes", "high_bytes", "formula", "source"],
+              "properties": {
+                "part": {"enum": ["weights", "kv_cache", "activation", "runtime"]},
+                "what": {"type": "string"},
+                "bytes": {"$ref": "#/$defs/count"},
+                "low_bytes": {"$ref": "#/$defs/count"},
+                "high_bytes": {"$ref": "#/$defs/count"},
+                "formula": {"type": "string"},
+                "source": {"type": "string"}
+              }
+            }
+          }
+        }
+      }
+    },
+    "total": {
+      "description": "all GPUs; the range comes from what is estimated",
+      "type": "object",
+      "required": ["bytes", "low_bytes", "high_bytes"],
+      "properties": {
+        "bytes": {"$ref": "#/$defs/count"},
+        "low_bytes": {"$ref": "#/$defs/count"},
+        "high_bytes": {"$ref": "#/$defs/count"}
+      }
+    },
+    "capacity": {
+      "description": "null without a GPU, a size or a KV budget",
+      "type": ["object", "null"],
+      "required": ["kv_cache_memory_bytes", "num_blocks", "tokens", "max_concurrency", "max_model_len", "max_num_seqs"],
+      "properties": {
+        "kv_cache_memory_bytes": {"description": "per GPU", "$ref": "#/$defs/count"},
+        "num_blocks": {"$ref": "#/$defs/count_or_null"},
+        "tokens": {"$ref": "#/$defs/count_or_null"},
+        "max_concurrency": {"type": "number", "minimum": 0},
+        "max_model_len": {"description": "the longest at the requested sequences", "$ref": "#/$defs/count"},
+        "max_num_seqs": {"description": "the most at the requested length", "$ref": "#/$defs/count"}
+      }
+    },
+    "verdict": {
+      "type": "object",
+      "required": ["status", "close", "reason", "headroom_bytes"],
+      "properties": {
+        "status": {"enum": ["fits", "does_not_fit", "unknown"]},
+        "close": {"description": "the limit lies inside the range", "type": "boolean"},
+        "reason": {"type": "string"},
+        "headroom_bytes": {"description": "negative where memory is missing", "type": ["integer", "null"]}
+      }
+    },
+    "notes": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "required": ["level", "code", "message"],
+        "properties": {
+          "level": {"enum": ["info", "warning"]},
+          "code": {"description": "stable, for programs", "type": "string"},
+          "message": {"type": "string"}
+        }
+      }
+    }
+  }
+}
+)json";
+
+}  // namespace
+
+std::string schema_json() {
+  std::string kinds;
+  for (const KindInfo& kind : all_kinds()) {
+    const std::string quoted = "\"" + std::string(kind.name) + "\"";
+    if (kinds.find(quoted) == std::string::npos) kinds += (kinds.empty() ? "" : ", ") + quoted;
+  }
+  std::string out(kSchema);
+  constexpr std::string_view kMark = "@KINDS@";
+  return out.replace(out.find(kMark), kMark.size(), kinds);
+}
+
+}  // namespace kvplan

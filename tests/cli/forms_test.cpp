@@ -1,0 +1,241 @@
+// Forms through the real program: what a command does not have, what cannot be written, a reader that goes away; help
+// that fits a screen; what was meant by a mistyped word; the HTML page.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "cli/shell.h"
+#include "report/html_page.h"
+#include "report/report.h"
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+const std::string kModel = "testdata/configs/llama-3.1-8b.json";
+
+void check_line(const Run& run, const std::string& part) {
+  CAPTURE(run.err);
+  CHECK(run.exit == 2);
+  CHECK(run.out.empty());
+  CHECK(run.err.starts_with("kvplan: "));
+  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  CHECK(run.err.find(part) != std::string::npos);
+}
+
+TEST_CASE("forms: a form that a command does not have is one line and exit 2") {
+  check_line(run_program({"compare", kModel, "--format", "args"}), "compare has no form \"args\"");
+  check_line(run_program({"fit", kModel, "--gpu-memory", "24GiB", "--format", "k8s"}), "fit has no form \"k8s\"");
+  check_line(run_program({kModel, kModel, "--format", "args"}), "a fleet has no form \"args\"");
+  check_line(run_program({"diff", "a.json", "b.json", "--format", "csv"}), "diff has no form \"csv\"");
+  check_line(run_program({"explain", kModel, "--format", "html"}), "explain has no form \"html\"");
+  check_line(run_program({"formulas", "--format", "json"}), "formulas has no form \"json\"");
+  check_line(run_program({"gpus", "--format", "json"}), "gpus has no form \"json\"");
+}
+
+TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 1") {
+  for (const ReportForm& form : forms()) {
+    CAPTURE(form.name);
+    const std::string name(form.name);
+    const auto check = [&](const Run& run) {
+      CAPTURE(run.err);
+      CHECK(run.exit <= 1);
+      CHECK(run.out.ends_with("\n"));
+    };
+    if (form.name != "args" && form.name != "k8s")
+      check(run_program({kModel, "--gpu-memory", "24GiB", "--format", name}));
+    if (form.fleet != nullptr) check(run_program({kModel, "testdata/configs/mamba-2.8b.json", "--format", name}));
+    if (form.compare != nullptr) check(run_program({"compare", kModel, "--format", name}));
+    if (form.fit != nullptr) check(run_program({"fit", kModel, "--gpu-memory", "24GiB", "--format", name}));
+  }
+}
+
+TEST_CASE("forms: what cannot be written leaves nothing behind") {
+  const TemporaryFolder folder;
+  for (const std::string form : {"table", "json", "html"}) {
+    check_line(run_program({kModel, "--format", form, "-o", folder.path() + "/none/report"}), "cannot be written");
+    check_line(run_program({kModel, "--format", form, "-o", folder.path()}), "cannot be written");
+    check_line(run_program({kModel, "--format", form, "-o", "/dev/null/report"}), "cannot be written");
+  }
+  check_line(run_program({kModel, "-o", ""}), "an empty name");
+  CHECK(std::filesystem::is_empty(folder.path()));
+  // A report that exists is replaced whole, or stays.
+  const std::string old = folder.write("report", "old");
+  check_line(run_program({"testdata/bad/truncated.json", "-o", old}), "truncated.json");
+  std::ifstream kept(old);
+  std::string text;
+  CHECK(std::getline(kept, text));
+  CHECK(text == "old");
+  CHECK(run_program({kModel, "-o", old}).exit == 0);
+  CHECK(std::filesystem::file_size(old) > 100);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("forms: a full disk is an error, a closed pipe is none") {
+  if (std::filesystem::exists("/dev/full")) {
+    const std::string command =
+        std::string(KVPLAN_BINARY) + " " + KVPLAN_SOURCE_DIR + "/" + kModel + " --json >/dev/full 2>/dev/null";
+    CHECK(WEXITSTATUS(std::system(command.c_str())) == 2);
+  }
+  // The reader takes one line of much more than a pipe holds; nothing is said on standard error.
+  const TemporaryFolder folder;
+  const std::string command = std::string("cd ") + KVPLAN_SOURCE_DIR + " && " + KVPLAN_BINARY +
+                              " testdata/configs --json 2>" + folder.path() + "/err | head -n 1 >/dev/null";
+  CHECK(std::system(command.c_str()) == 0);
+  CHECK(std::filesystem::file_size(folder.path() + "/err") == 0);
+}
+
+TEST_CASE("help: fits a screen, and each command has three examples") {
+  const auto check_screen = [](const std::string& text) {
+    CHECK(std::count(text.begin(), text.end(), '\n') <= 50);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(line.size() <= 100);
+      CHECK((line.empty() || line.back() != ' '));
+    }
+  };
+  check_screen(main_help());
+  CHECK(run_program({"--help"}).out == main_help());
+  CHECK(run_program({"-h"}).out == main_help());
+  for (const Command& command : commands()) {
+    CAPTURE(command.name);
+    if (command.name != "plan") {
+      const std::string text = run_program({std::string(command.name), "--help"}).out;
+      CHECK(text == command_help(command));
+      check_screen(text);
+    }
+    CHECK(std::count(command.examples.begin(), command.examples.end(), '\n') == 2);
+  }
+  // Nothing is hidden: the main help names every option, --help all explains each.
+  const std::string all = run_program({"--help", "all"}).out;
+  for (const Option* option : options_of(commands().front())) {
+    const std::string name(words(option->names).front());
+    CAPTURE(name);
+    CHECK(main_help().find(name) != std::string::npos);
+    CHECK(all.find(std::string(option->help)) != std::string::npos);
+  }
+}
+
+TEST_CASE("mistakes: what was probably meant") {
+  check_line(run_program({kModel, "--eng", "vllm"}), "did you mean --engine?");
+  check_line(run_program({kModel, "--max-model-length", "4096"}), "--max-model-len");
+  check_line(run_program({kModel, "--tensor-paralel-size=2"}), "did you mean --tensor-parallel-size?");
+  check_line(run_program({kModel, "--completely-else"}), "see kvplan --help");
+  check_line(run_program({kModel, "--engine", "vlm"}), "did you mean vllm?");
+  check_line(run_program({kModel, "--engine", "lama.cpp"}), "did you mean llama.cpp?");
+  check_line(run_program({kModel, "--engine", "x"}), "use one of logical");
+  check_line(run_program({kModel, "--format", "jsn"}), "did you mean json?");
+  check_line(run_program({kModel, "--format", "markdwon"}), "did you mean markdown?");
+  check_line(run_program({kModel, "--kv-cache-dtype", "bfloat61"}), "bfloat16");
+  check_line(run_program({kModel, "--weights", "intt4"}), "int4");
+  check_line(run_program({"compar", kModel}), "did you mean compare?");
+  check_line(run_program({"completions", "bsh"}), "did you mean bash?");
+  // Values and files that look like mistakes are none.
+  CHECK(run_program({kModel, "--max-model-len=4096"}).exit == 0);
+  CHECK(run_program({kModel, "-c4096"}).exit == 0);
+  CHECK(run_program({"--", kModel}).exit == 0);
+}
+
+// --- HTML ---
+
+std::string page(const std::vector<std::string>& arguments) {
+  std::vector<std::string> all = arguments;
+  all.insert(all.end(), {"--format", "html"});
+  const Run run = run_program(all);
+  CHECK(run.exit <= 1);
+  return run.out;
+}
+
+TEST_CASE("html: text from outside is escaped") {
+  CHECK(html_escape("<b a=\"1\" c='2'>&") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
+  CHECK(html_escape("\xff"
+                    "a\xe2\x82") ==
+        "\xEF\xBF\xBD"
+        "a\xEF\xBF\xBD\xEF\xBF\xBD");
+  CHECK(html_escape("\xc0\xaf\xed\xa0\x80").find('\xed') == std::string::npos);
+  CHECK(html_escape(std::string("\0\x1b", 2)) == "\xEF\xBF\xBD\xEF\xBF\xBD");
+  CHECK(html_escape("\xe2\x82\xac \xf0\x9f\x98\x80") == "\xe2\x82\xac \xf0\x9f\x98\x80");
+  const TemporaryFolder folder;
+  const std::string attack = "<script>alert(1)</script>\\\" onload=\\\"x";
+  const std::string model = folder.write(
+      "<img src=x onerror=alert(1)>.json",
+      "{\"model_type\":\"llama\",\"architectures\":[\"" + attack +
+          "\"],\"hidden_size\":64,\"intermediate_size\":128,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
+          "\"vocab_size\":100,\"torch_dtype\":\"bfloat16\",\"max_position_embeddings\":4096}");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{model}, {model, kModel}, {"compare", model}, {"fit", model, "--gpu-memory", "8GiB"}}) {
+    const std::string text = page(arguments);
+    CHECK(text.find("<script") == std::string::npos);
+    CHECK(text.find("<img") == std::string::npos);
+    CHECK(text.find("\" onload") == std::string::npos);
+  }
+}
+
+TEST_CASE("html: one file without network, with its pictures") {
+  const std::string text = page({kModel, "--gpu-memory", "24GiB", "--engine", "vllm"});
+  for (const std::string wanted :
+       {"<!DOCTYPE html>", "name=\"viewport\"", "prefers-color-scheme: dark", "class=\"bar\"",
+        "room for KV on the card", "Frontier", "Ledger", "fp8_e4m3", "bfloat16", "</html>"}) {
+    CAPTURE(wanted);
+    CHECK(text.find(wanted) != std::string::npos);
+  }
+  for (const std::string refused : {"http:", "https:", "//", "<script", "@import", "url(", "nan", "inf%", ">-0"}) {
+    CAPTURE(refused);
+    CHECK(text.find(refused) == std::string::npos);
+  }
+  CHECK(text.size() < 100000);
+}
+
+// WCAG's contrast of two colours "#rrggbb".
+double contrast(const std::string& a, const std::string& b) {
+  const auto luminance = [](const std::string& color) {
+    double out = 0;
+    const double weights[] = {0.2126, 0.7152, 0.0722};
+    for (int i = 0; i < 3; ++i) {
+      const double c = std::stoi(color.substr(1 + 2 * static_cast<std::size_t>(i), 2), nullptr, 16) / 255.0;
+      out += weights[i] * (c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4));
+    }
+    return out + 0.05;
+  };
+  const double x = luminance(a);
+  const double y = luminance(b);
+  return std::max(x, y) / std::min(x, y);
+}
+
+TEST_CASE("html: contrast in light and in dark") {
+  CHECK(contrast("#000000", "#ffffff") == doctest::Approx(21));
+  const std::string text = html_page("x", "");
+  const std::size_t dark = text.find("prefers-color-scheme");
+  for (const bool is_dark : {false, true}) {
+    CAPTURE(is_dark);
+    std::map<std::string, std::string> colors;
+    for (std::size_t at = text.find("--", is_dark ? dark : 0); at != std::string::npos && (is_dark || at < dark);
+         at = text.find("--", at + 2)) {
+      const std::size_t colon = text.find(':', at);
+      if (colon - at < 10 && text[colon + 2] == '#')
+        colors[text.substr(at + 2, colon - at - 2)] = text.substr(colon + 2, 7);
+    }
+    REQUIRE(colors.size() == 14);
+    for (const std::string name : {"text", "muted", "good", "bad", "warn"})
+      for (const std::string ground : {"page", "panel"}) {
+        CAPTURE(name);
+        CHECK(contrast(colors[name], colors[ground]) >= 4.5);
+      }
+    // Shapes: 3 to 1, and neighbours in a bar are parted by a line of the page's colour.
+    for (const std::string name : {"s1", "s2", "s3", "s4", "s5", "s6", "bad"}) {
+      CAPTURE(name);
+      CHECK(contrast(colors[name], colors["page"]) >= 3);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,75 @@
+#!/bin/sh
+# Every JSON that the tests produce against `kvplan schema`, by a validator that knows nothing of kvplan.
+set -u
+kvplan=$1
+cd "$2" || exit 1
+if ! python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null; then
+  echo "schema_test: SKIPPED: no python3-jsonschema (scripts/setup --dev installs it)" >&2
+  exit 0
+fi
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+run() { # NAME ARGUMENTS...: a JSON report; 0 and 1 are answers
+  name=$1
+  shift
+  "$kvplan" "$@" --format json -o "$work/$name.json"
+  code=$?
+  [ "$code" -le 1 ] || [ "$name" = fleet ] || { echo "kvplan $* ended with $code" >&2; exit 1; }
+}
+"$kvplan" schema >"$work/schema" || exit 1
+llama=testdata/configs/llama-3.1-8b.json
+run plan "$llama"
+run card "$llama" --engine vllm --gpu h100-80gb -tp 2 --max-model-len 32k
+run small "$llama" --gpu-memory 8GiB
+for config in testdata/configs/*.json; do run "model-$(basename "$config" .json)" "$config" --num-seqs 2; done
+run fleet testdata/configs testdata/bad/truncated.json
+run compare compare "$llama" --gpu-memory 24GiB
+run fit fit "$llama" --gpu-memory 24GiB --max-model-len 8k
+run fit-none fit "$llama"
+run diff diff "$work/plan.json" "$work/card.json"
+run same diff "$work/plan.json" "$work/plan.json"
+
+python3 - "$work/schema" "$work"/*.json testdata/golden/*.json <<'PYTHON'
+import copy, json, sys
+from jsonschema import Draft202012Validator
+
+schema = json.load(open(sys.argv[1]))
+Draft202012Validator.check_schema(schema)
+
+def closed(node):  # a copy that forbids keys which the schema does not name
+    if isinstance(node, dict):
+        out = {key: closed(value) for key, value in node.items()}
+        if isinstance(node.get("properties"), dict) and "additionalProperties" not in node:
+            out["additionalProperties"] = False
+        return out
+    return [closed(item) for item in node] if isinstance(node, list) else node
+
+definitions = {"plans": "fleet", "answers": "answers", "changes": "diff"}
+failed = 0
+for path in sys.argv[2:]:
+    report = json.load(open(path))
+    kind = next((name for key, name in definitions.items() if key in report), "plan")
+    strict = closed({"$ref": "#/$defs/" + kind, "$defs": schema["$defs"]})
+    for error in list(Draft202012Validator(schema).iter_errors(report))[:1] or list(
+            Draft202012Validator(strict).iter_errors(report))[:5]:
+        failed += 1
+        print(f"{path}: {error.json_path}: {error.message[:300]}", file=sys.stderr)
+# The schema must be able to say no.
+plan = json.load(open(next(p for p in sys.argv[2:] if p.endswith("/plan.json"))))
+for path, wrong in ((("total", "bytes"), -1), (("verdict", "status"), "perhaps"), (("capacity",), 3), (("schema_version",), 2)):
+    broken = copy.deepcopy(plan)
+    at = broken
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = wrong
+    if Draft202012Validator(schema).is_valid(broken):
+        failed += 1
+        print(f"the schema accepts {path} = {wrong}", file=sys.stderr)
+    del at[path[-1]]
+    if Draft202012Validator(schema).is_valid(broken):
+        failed += 1
+        print(f"the schema accepts a plan without {path}", file=sys.stderr)
+print(f"{len(sys.argv) - 2} reports, {failed} errors")
+sys.exit(1 if failed else 0)
+PYTHON
