@@ -344,6 +344,10 @@ double utilization(const Request& request) {
   return vllm_rules(request).utilization;
 }
 
+Bytes budget(const BudgetInput& in) {
+  return vllm_cache_budget(*in.engine, in.gpu_memory, in.weights + in.activation + in.runtime);
+}
+
 }  // namespace
 
 Engine vllm_engine() {
@@ -351,6 +355,7 @@ Engine vllm_engine() {
                 vllm_versions(), 0.92,         resolve,
                 layout,          vllm_overhead};
   engine.utilization_of = utilization;
+  engine.cache_budget = budget;
   return engine;
 }
 

@@ -167,7 +167,15 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
   };
   if (const auto memory = card_memory(plan.request); memory && engine.cache_budget != nullptr) {
     require(fullest->total, low, high, *memory, "the memory of a GPU");
-    if (plan.capacity && !plan.request.kv_cache_memory_bytes) require_cache(plan.capacity->kv_cache_memory);
+    if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
+      const Bytes budget = plan.capacity->kv_cache_memory;
+      const bool in_question = verdict.status != Verdict::kDoesNotFit;
+      require_cache(budget);
+      // The budget is as uncertain as the parts beside the cache.
+      if (in_question)
+        verdict.close = plan.kv_cache.reserved <= budget + (fullest->total - low) &&
+                        budget < plan.kv_cache.reserved + (high - fullest->total);
+    }
   } else if (memory) {
     const double share = usable_share(engine, plan.request);
     const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
