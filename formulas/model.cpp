@@ -4,6 +4,34 @@
 
 namespace kvplan {
 
+ModelSpec::operator WeightModel() const {
+  WeightModel out{.model_type = model_type,
+                  .family = family,
+                  .dtype = dtype,
+                  .num_layers = layers.size(),
+                  .tensors = tensors,
+                  .unknown_tensors = unknown_tensors,
+                  .stored = stored,
+                  .quantization = quantization};
+  const auto grouped = [&](const Heads& heads) {
+    out.group = std::max(out.group, heads.num_heads / heads.num_kv_heads);
+  };
+  const auto latent = [&](const Latent& dims) {
+    out.group = std::max(out.group, dims.num_heads);  // llama.cpp keeps one KV head for latent attention
+    out.nope = dims.qk_nope_head_dim;
+    out.value_width = dims.v_head_dim;
+  };
+  for (const Layer& layer : layers) {
+    for (const Mixer& mixer : layer.mixers) {
+      if (const auto* mla = std::get_if<Mla>(&mixer)) latent(mla->latent);
+      if (const auto* sparse = std::get_if<SparseMla>(&mixer)) latent(sparse->latent);
+      if (const auto* full = std::get_if<FullAttention>(&mixer)) grouped(full->heads);
+      if (const auto* window = std::get_if<SlidingWindow>(&mixer)) grouped(window->heads);
+    }
+  }
+  return out;
+}
+
 std::vector<LayerGroup> group_layers(const ModelSpec& model) {
   std::vector<LayerGroup> out;
   for (std::uint64_t i = 0; i < model.layers.size(); ++i) {

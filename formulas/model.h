@@ -14,6 +14,7 @@
 #include "kvplan/quantization.h"
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
+#include "kvplan/weight_model.h"
 
 namespace kvplan {
 
@@ -61,6 +62,9 @@ struct ModelSpec {
 
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;
+
+  // The weights room's view of it.
+  operator WeightModel() const;  // NOLINT: a view, as span is of a vector
 };
 
 // Layers that are alike, in the order of their first one.

@@ -98,15 +98,15 @@ GgufMixture::Category GgufMixture::category(const TensorGroup& group) {
   return Category::kOther;
 }
 
-GgufMixture::GgufMixture(std::string_view name, const ModelSpec& model) {
+GgufMixture::GgufMixture(std::string_view name, const WeightModel& model) {
   const Ftype* row = find_ftype(name);
   if (row == nullptr) fail("\"" + one_line(name, 40) + "\" is no mixture of llama.cpp", "use one such as q4_k_m");
   ftype_ = row->name;
   base_ = row->base;
-  num_layers_ = model.layers.size();
+  num_layers_ = model.num_layers;
   is_falcon_ = model.model_type == "falcon";
-  std::vector<bool> has_value(model.layers.size(), false);
-  std::vector<std::uint64_t> downs(model.layers.size() + 1, 0);
+  std::vector<bool> has_value(model.num_layers, false);
+  std::vector<std::uint64_t> downs(model.num_layers + 1, 0);
   for (const TensorGroup& group : model.tensors) {
     if (group.component == Component::kMtp) continue;
     if (group.is_tied) tied_ = true;
@@ -126,22 +126,9 @@ GgufMixture::GgufMixture(std::string_view name, const ModelSpec& model) {
   downs_before_ = std::move(downs);
   for (std::uint64_t i = 0; i < has_value.size(); ++i)
     if (has_value[i]) value_layers_.push_back(i);
-  for (const Layer& layer : model.layers)
-    for (const Mixer& mixer : layer.mixers) {
-      // llama.cpp keeps one KV head for latent attention.
-      const auto* mla = std::get_if<Mla>(&mixer);
-      const auto* sparse = std::get_if<SparseMla>(&mixer);
-      if (mla != nullptr || sparse != nullptr) {
-        const Latent& latent = mla != nullptr ? mla->latent : sparse->latent;
-        gqa_ = std::max(gqa_, latent.num_heads);
-        nope_ = latent.qk_nope_head_dim;
-        value_width_ = latent.v_head_dim;
-      }
-      if (const auto* full = std::get_if<FullAttention>(&mixer))
-        gqa_ = std::max(gqa_, full->heads.num_heads / full->heads.num_kv_heads);
-      if (const auto* window = std::get_if<SlidingWindow>(&mixer))
-        gqa_ = std::max(gqa_, window->heads.num_heads / window->heads.num_kv_heads);
-    }
+  gqa_ = model.group;
+  nope_ = model.nope;
+  value_width_ = model.value_width;
   // llama.cpp calls every model of 80 Llama layers with grouped heads "70B".
   is_70b_ = num_layers_ == 80 && gqa_ == 8 && num_experts_ == 0 &&
             (model.family == "plain" || model.family == "windowed" || model.family == "qwen");

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formulas/model.h"
+#include "kvplan/weight_model.h"
 
 namespace kvplan {
 
@@ -22,7 +22,7 @@ bool is_gguf_mixture(std::string_view name);
 class GgufMixture {
  public:
   // `name` as in the list, case folded. Looks at the model's experts, heads and layers once.
-  GgufMixture(std::string_view name, const ModelSpec& model);
+  GgufMixture(std::string_view name, const WeightModel& model);
 
   // Bytes of `copies` matrices of rows x columns in one layer. Layer 0 for what stands outside.
   Bytes bytes(const TensorGroup& group, std::uint64_t layer, std::uint64_t rows, std::uint64_t columns) const;

@@ -113,7 +113,7 @@ std::string with_layer(const std::string& module, std::uint64_t layer) {
 // How the tensors of one plan are stored.
 class Storer {
  public:
-  Storer(const ModelSpec& model, const WeightRequest& request)
+  Storer(const WeightModel& model, const WeightRequest& request)
       : model_(model), plain_(plain_type(request.dtype.value_or(model.dtype))) {
     for (const TensorGroup& group : model.tensors) has_experts_ = has_experts_ || group.is_expert;
     if (request.type) {
@@ -248,7 +248,7 @@ class Storer {
     return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
   }
 
-  const ModelSpec& model_;
+  const WeightModel& model_;
   WeightType plain_;
   std::string name_;
   std::optional<WeightType> type_, expert_type_, head_;
@@ -272,7 +272,7 @@ struct Sum {
   Elements elements;
 };
 
-void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<Component, Sum>& sums,
+void add_unknown(const WeightModel& model, const WeightRequest& request, std::map<Component, Sum>& sums,
                  WeightReport& report) {
   const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
   for (const UnknownTensors& part : model.unknown_tensors) {
@@ -287,7 +287,7 @@ void add_unknown(const ModelSpec& model, const WeightRequest& request, std::map<
 }
 
 // The checkpoint's headers know better than any formula. A rank's share is the predicted one.
-void use_stored(const ModelSpec& model, const WeightRequest& request, const std::map<Component, Sum>& predicted,
+void use_stored(const WeightModel& model, const WeightRequest& request, const std::map<Component, Sum>& predicted,
                 const std::map<Component, Sum>& whole, WeightReport& report) {
   std::map<Component, Bytes> stored;
   std::map<Component, std::string> types;
@@ -331,7 +331,7 @@ void use_stored(const ModelSpec& model, const WeightRequest& request, const std:
 
 }  // namespace
 
-Parameters count_parameters(const ModelSpec& model) {
+Parameters count_parameters(const WeightModel& model) {
   Parameters out;
   Elements total, active, mtp;
   for (const TensorGroup& group : model.tensors) {
@@ -368,7 +368,7 @@ void check_weight_type(std::string_view name) {
        near.empty() ? "known: " + known_weight_types() : near);
 }
 
-std::string declared_weight_type(const ModelSpec& model) {
+std::string declared_weight_type(const WeightModel& model) {
   const QuantDeclaration& declared = model.quantization;
   if (!is_declared(declared)) return std::string(name(model.dtype));
   if (declared.scheme) return declared.scheme->type;
@@ -376,7 +376,7 @@ std::string declared_weight_type(const ModelSpec& model) {
   return declared.dialect;
 }
 
-WeightReport weigh(const ModelSpec& model, const WeightRequest& request) {
+WeightReport weigh(const WeightModel& model, const WeightRequest& request) {
   WeightReport report;
   const Storer storer(model, request);
   report.type = storer.name();

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formulas/model.h"
 #include "kvplan/note.h"
+#include "kvplan/weight_model.h"
 
 namespace kvplan {
 
@@ -19,7 +19,7 @@ struct Parameters {
   std::uint64_t mtp = 0;
   bool is_known = false;  // false: some part is an estimate or missing
 };
-Parameters count_parameters(const ModelSpec& model);
+Parameters count_parameters(const WeightModel& model);
 
 // Where a rank stands.
 struct WeightShare {
@@ -58,12 +58,12 @@ struct WeightReport {
 };
 
 // Bytes of one rank. Throws Error(kBadInput) for an unknown type (and lists the known ones).
-WeightReport weigh(const ModelSpec& model, const WeightRequest& request);
+WeightReport weigh(const WeightModel& model, const WeightRequest& request);
 
 // Checks a --weights name without a model. Throws Error(kBadInput).
 void check_weight_type(std::string_view name);
 // The type that a checkpoint declares, as reports name it.
-std::string declared_weight_type(const ModelSpec& model);
+std::string declared_weight_type(const WeightModel& model);
 
 }  // namespace kvplan
 
