@@ -9,12 +9,13 @@ ModelSpec::operator WeightModel() const {
                   .family = family,
                   .dtype = dtype,
                   .num_layers = layers.size(),
+                  .stored_weights = stored_weights,
                   .tensors = tensors,
                   .unknown_tensors = unknown_tensors,
                   .stored = stored,
                   .quantization = quantization};
   const auto grouped = [&](const Heads& heads) {
-    out.group = std::max(out.group, heads.num_heads / heads.num_kv_heads);
+    out.group = std::max(out.group, heads.num_heads / std::max<std::uint64_t>(1, heads.num_kv_heads));
   };
   const auto latent = [&](const Latent& dims) {
     out.group = std::max(out.group, dims.num_heads);  // llama.cpp keeps one KV head for latent attention

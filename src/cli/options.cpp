@@ -51,10 +51,6 @@ std::vector<string_view> split(string_view list, char separator) {
   }
 }
 
-std::vector<string_view> words(string_view list) {
-  return split(list, ' ');
-}
-
 // "vllm", or several: "vllm,sglang".
 void set_engines(Invocation& call, string_view list) {
   call.engines.clear();
