@@ -75,8 +75,8 @@ std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptio
     card = std::max(card, card_memory(plan));
     rows.push_back({source, html_escape(plan.attention), grouped(entry.model->layers.size()),
                     grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
-                    grouped(plan.load.max_model_len.count()), gib_number(kv.reserved), gib_number(plan.total.bytes),
-                    verdict_word(plan)});
+                    grouped(plan.load.max_model_len.count()), gib_number(kv.reserved_total),
+                    gib_number(plan.total.bytes), verdict_word(plan)});
   }
   std::string body = fmt::format("<h1>{}</h1>\n", plural(entries.size(), "model"));
   if (!rows.empty()) {
@@ -88,10 +88,10 @@ std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptio
     body += "<h2>Models</h2>\n" + html_rows({{"model", false},
                                              {"attention", false},
                                              {"layers", true},
-                                             {"bytes per token", true},
-                                             {"bytes per sequence", true},
+                                             {"B per token", true},
+                                             {"B per sequence", true},
                                              {"tokens", true},
-                                             {"KV GiB, fullest GPU", true},
+                                             {"KV GiB, all GPUs", true},
                                              {"total GiB, all GPUs", true},
                                              {"verdict", false}},
                                             rows);

@@ -61,13 +61,14 @@ figure text { font-size: 13px; fill: var(--muted); } figure text.strong { fill: 
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); }
 th { color: var(--muted); font-weight: 600; }
-.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-code, .muted, .small { overflow-wrap: anywhere; }
+.n { text-align: right; font-variant-numeric: tabular-nums; } td.n { white-space: nowrap; }
+td:first-child { overflow-wrap: anywhere; min-width: 9rem; } td code { display: block; min-width: 13rem; }
+h1, code, .muted, .small { overflow-wrap: anywhere; }
 code { font: .85em ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
 details summary { cursor: pointer; padding: .35rem 0; }
 footer { margin-top: 3rem; color: var(--muted); font-size: .875rem; }
 .wide .gpu { grid-template-columns: 15rem 1fr 6.5rem; }
-@media (max-width: 44rem) {
+@media (max-width: 52rem) {
   body { padding: 1rem .75rem 2rem; }
   .gpu, .wide .gpu { grid-template-columns: 1fr auto; gap: .1rem .75rem; } .gpu .bar { grid-column: 1 / -1; grid-row: 2; }
   figure text { font-size: 19px; }
@@ -76,7 +77,8 @@ footer { margin-top: 3rem; color: var(--muted); font-size: .875rem; }
   td { border: 0; padding: .1rem 0; display: flex; gap: 1rem; justify-content: space-between; text-align: right; }
   td::before { content: attr(data-name); color: var(--muted); text-align: left; flex: none; }
   td:first-child { font-weight: 600; text-align: left; } td:first-child::before { content: none; }
-  td > span { min-width: 0; } td.empty { display: none; } .n { white-space: normal; }
+  td > span { min-width: 0; } td.empty { display: none; } td.n { white-space: normal; }
+  td code { min-width: 0; }
 }
 @media print { details > * { display: block; } }
 )css";

@@ -61,7 +61,7 @@ std::string fleet_markdown(const std::vector<FleetEntry>& entries, const ReportO
     out +=
         fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", cell(entry.source), plan.attention,
                     grouped(plan.kv_cache.bytes_per_token.count()), grouped(plan.kv_cache.bytes_per_sequence.count()),
-                    gib(plan.kv_cache.reserved), gib(plan.total.bytes), verdict_word(plan));
+                    gib(plan.kv_cache.reserved_total), gib(plan.total.bytes), verdict_word(plan));
   }
   return out;
 }

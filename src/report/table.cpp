@@ -228,6 +228,17 @@ std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOpti
   std::string errors;
   bool verdicts = false;
   const std::size_t widest = width_of(options) > 100 ? 48 : 24;
+  // Long names lose the folder that all of them lie in.
+  std::size_t shared = std::string::npos;
+  bool is_long = false;
+  for (const FleetEntry& entry : entries) {
+    const std::string& first = entries.front().source;
+    const auto differs = std::mismatch(first.begin(), first.end(), entry.source.begin(), entry.source.end()).first;
+    const std::size_t slash = std::string_view(first.begin(), differs).find_last_of('/');
+    shared = std::min(shared, slash == std::string::npos ? 0 : slash + 1);
+    is_long = is_long || entry.source.size() > widest;
+  }
+  if (!is_long || entries.size() < 2) shared = 0;
   for (const FleetEntry& entry : entries) {
     if (!entry.plan) {
       errors += tinted("not planned:", Tint::kRed, options.color) +
@@ -237,10 +248,10 @@ std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOpti
     const Plan& plan = *entry.plan;
     const KvCachePlan& kv = plan.kv_cache;
     verdicts = verdicts || plan.verdict.status != Verdict::kUnknown;
-    rows.push_back({end_of(one_line(entry.source, 200), widest), plan.attention,
-                    std::to_string(entry.model->layers.size()), grouped(kv.bytes_per_token.count()),
+    rows.push_back({end_of(one_line(entry.source.substr(std::min(shared, entry.source.size())), 200), widest),
+                    plan.attention, std::to_string(entry.model->layers.size()), grouped(kv.bytes_per_token.count()),
                     grouped(kv.bytes_per_sequence.count()), tokens_text(plan.load.max_model_len.count()),
-                    fmt::format("{:.2f}", static_cast<double>(kv.reserved.count()) / kGiB),
+                    fmt::format("{:.2f}", static_cast<double>(kv.reserved_total.count()) / kGiB),
                     fmt::format("{:.2f}", static_cast<double>(plan.total.bytes.count()) / kGiB),
                     plan.verdict.status == Verdict::kUnknown ? "-"
                     : plan.verdict.status == Verdict::kFits  ? "fits"
