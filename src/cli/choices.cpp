@@ -57,7 +57,7 @@ std::vector<string_view> argument_choices(const Command& command) {
 std::vector<std::string> choices(const Option& option) {
   std::vector<std::string> out;
   const string_view first = words(option.names).front();
-  if (option.value == "E")
+  if (option.value.starts_with("E["))
     for (const Engine& engine : engines()) out.emplace_back(engine.name);
   if (option.value == "NAME" && first == "--gpu")
     for (const Gpu& gpu : gpus()) out.emplace_back(gpu.name);

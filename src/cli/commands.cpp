@@ -14,6 +14,8 @@
 #include "engines/engine.h"
 #include "input/file.h"
 #include "kvplan/error.h"
+#include "measure/check_log.h"
+#include "measure/log_reader.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -314,8 +316,8 @@ constexpr std::array kCommands{
             "kvplan diff before.json after.json\n"
             "kvplan diff before.json after.json --fail-over 5%\n"
             "kvplan diff before.json after.json --format markdown -o comment.md"},
-    Command{"check-log", "MODEL LOG", "a start-up log against the plan, line by line", run_check_log, "Load|Parallelism",
-            "",
+    Command{"check-log", "MODEL LOG", "a start-up log against the plan, line by line", run_check_log,
+            "Load|Parallelism", "",
             "kvplan check-log config.json vllm.log\n"
             "kvplan check-log model.gguf server.log --engine llama.cpp\n"
             "journalctl -u vllm | kvplan check-log config.json -"},

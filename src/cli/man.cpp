@@ -36,7 +36,7 @@ std::string option_entry(const Option& option) {
   if (!option.value.empty()) out += " \\fI" + roff(option.value) + "\\fR";
   out += "\n" + roff(option.help) + ".\n";
   const std::vector<std::string> values = choices(option);
-  if (option.value != "E" && option.value != "FORM") return out;
+  if (!option.value.starts_with("E[") && option.value != "FORM") return out;
   std::string list;
   for (const std::string& value : values) list += (list.empty() ? "" : ", ") + value;
   return out + "One of " + roff(list) + ".\n";

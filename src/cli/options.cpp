@@ -65,7 +65,7 @@ void set_engines(Invocation& call, string_view list) {
 }
 
 constexpr std::array kOptions{
-    Option{"--engine", "E[,E...]", kLoad, "logical (default), vllm, llama.cpp ...; vllm@0.20 mimics that release",
+    Option{"--engine", "E[,E...]", kLoad, "logical (default), vllm ...; vllm@0.20 mimics a release",
            [](Invocation& c, string_view v, string_view) { set_engines(c, v); }},
     Option{"--max-model-len --context --context-length", "N", kLoad, "tokens per sequence (32k, 1M)",
            [](Invocation& c, string_view v, string_view n) { c.request.max_model_len = Tokens(parse_count(v, n)); }},
@@ -130,9 +130,9 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view, string_view) { c.request.dp_attention = true; }},
 
     // Before --gpu, which looks its name up: options apply in the order of this table.
-    Option{"--gpu-file", "FILE", kCard, "cards of your own, before the catalogue (the form of kvplan gpus --json)",
+    Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
            [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
-    Option{"--gpu", "NAME", kCard, "a card: h100-80gb, rtx-4090 ... (kvplan gpus), or auto for those of this machine",
+    Option{"--gpu", "NAME", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto",
            [](Invocation& c, string_view v, string_view) {
              if (is_auto(v))
                use_cards(detect_cards(), c.request);

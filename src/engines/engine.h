@@ -119,6 +119,14 @@ struct EngineVersion {
   std::string_view note;     // what it rests on
 };
 
+// The layers that one stage of a pipeline holds, and whether the embedding and the head are with it.
+struct StageShare {
+  std::uint64_t first_layer = 0;
+  std::uint64_t layers = 0;
+  bool has_embedding = false;
+  bool has_head = false;
+};
+
 struct Engine {
   std::string_view name;
   std::string_view aliases;
@@ -135,6 +143,10 @@ struct Engine {
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
   // The embedding's table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
   bool embedding_on_host = false;
+  // How weights are dealt to the stages; null: as vLLM splits them.
+  std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
+  // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
+  bool data_ranks_share_experts = false;
   // Where releases differ in it; memory_utilization otherwise.
   double (*utilization_of)(const Request& request) = nullptr;
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified

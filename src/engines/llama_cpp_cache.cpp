@@ -140,11 +140,27 @@ LlamaContext llama_context(const EngineInput& input, const Load& load) {
   return out;
 }
 
-LlamaPlacement::LlamaPlacement(const EngineInput& input, std::uint64_t num_layers)
-    : gpus(input.request.pipeline_parallel) {
+LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers) : gpus(request.pipeline_parallel) {
   const std::uint64_t units = checked_add(num_layers, 1, "a number of layers");
-  units_on_gpu = std::min(input.request.gpu_layers.value_or(units), units);
+  units_on_gpu = std::min(request.gpu_layers.value_or(units), units);
   first_on_gpu = units - units_on_gpu;
+}
+
+std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request) {
+  const LlamaPlacement placement(request, num_layers);
+  std::vector<StageShare> out(placement.gpus);
+  // The embedding is on the host anyway; the first GPU would hold it.
+  if (!out.empty()) out.front().has_embedding = true;
+  for (std::uint64_t unit = placement.first_on_gpu; unit <= num_layers; ++unit) {
+    StageShare& share = out[placement.gpu_of(unit)];
+    if (unit == num_layers) {
+      share.has_head = true;
+    } else {
+      if (share.layers == 0) share.first_layer = unit;
+      ++share.layers;
+    }
+  }
+  return out;
 }
 
 LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
@@ -152,7 +168,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
       flash_attention_(llama_flash_attention(input)),
       keeps_windows_(llama_cpp_keeps_windows(input.model) && !input.request.swa_full),
       rollback_rows_(0),
-      placement_(input, input.model.num_layers + input.model.num_nextn_layers) {
+      placement_(input.request, input.model.num_layers + input.model.num_nextn_layers) {
   const Request& request = input_.request;
   if (request.mtp && llama_cpp_rolls_back(input_.model))
     rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;

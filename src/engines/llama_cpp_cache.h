@@ -32,10 +32,13 @@ struct LlamaPlacement {
   std::uint64_t first_on_gpu = 0;  // layers before it stay in host memory
   std::uint64_t units_on_gpu = 0;
 
-  LlamaPlacement(const EngineInput& input, std::uint64_t num_layers);
+  LlamaPlacement(const Request& request, std::uint64_t num_layers);
   bool on_host(std::uint64_t unit) const { return unit < first_on_gpu; }
   std::uint64_t gpu_of(std::uint64_t unit) const { return (unit - first_on_gpu) * gpus / units_on_gpu; }
 };
+
+// The layers of weights on each GPU, by the same placement: -ngl units from the back, the output the last of them.
+std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request);
 
 class LlamaCppLayout : public CacheLayout {
  public:

@@ -176,7 +176,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const ModelShape& model = input.model;
   const Graph graph = graph_of(input, in.load);
-  const LlamaPlacement placement(input, model.num_layers + model.num_nextn_layers);
+  const LlamaPlacement placement(input.request, model.num_layers + model.num_nextn_layers);
   const bool last = in.stage + 1 == placement.gpus;
   const bool pipelined = placement.gpus > 1 && placement.first_on_gpu == 0;
 

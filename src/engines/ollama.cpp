@@ -65,6 +65,8 @@ Engine ollama_engine() {
   Engine out{"ollama", "", "llama.cpp with Ollama's defaults", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "float16 q8_0 q4_0";
   out.weight_choices = llama_cpp_engine().weight_choices;
+  out.embedding_on_host = true;
+  out.stages = llama_cpp_engine().stages;
   out.default_context = default_context;
   return out;
 }

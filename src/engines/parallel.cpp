@@ -30,6 +30,16 @@ std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t 
   return out;
 }
 
+std::vector<StageShare> stage_shares(std::uint64_t num_layers, std::uint64_t stages, StageSplit split) {
+  std::vector<StageShare> out;
+  std::uint64_t first = 0;
+  for (const std::uint64_t layers : stage_layers(num_layers, stages, split)) {
+    out.push_back({first, layers, out.empty(), out.size() + 1 == stages});
+    first += layers;
+  }
+  return out;
+}
+
 std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, std::uint64_t first,
                                         std::uint64_t count) {
   std::vector<LayerCache> out;

@@ -20,6 +20,9 @@ enum class StageSplit {
 };
 std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
 
+// The same as shares of weights: the embedding on the first stage, the head on the last.
+std::vector<StageShare> stage_shares(std::uint64_t num_layers, std::uint64_t stages, StageSplit split);
+
 // The entries of `caches` whose layer lies in [first, first + count).
 std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, std::uint64_t first,
                                         std::uint64_t count);

@@ -491,6 +491,9 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, resolve, layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
+  out.stages = [](std::uint64_t num_layers, const Request& request) {
+    return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);
+  };
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   return out;
 }

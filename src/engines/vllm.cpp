@@ -356,6 +356,7 @@ Engine vllm_engine() {
                 layout,          vllm_overhead};
   engine.utilization_of = utilization;
   engine.cache_budget = budget;
+  engine.data_ranks_share_experts = true;
   return engine;
 }
 

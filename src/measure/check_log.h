@@ -3,32 +3,11 @@
 #ifndef KVPLAN_MEASURE_CHECK_LOG_H_
 #define KVPLAN_MEASURE_CHECK_LOG_H_
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "formulas/model.h"
-#include "measure/log_reader.h"
-#include "plan/plan.h"
+#include "kvplan/observation.h"
+#include "plan/log_check.h"
 
 namespace kvplan {
-
-struct LogLine {
-  Observation seen;
-  std::optional<double> predicted;  // in the unit of the line; absent: the plan says nothing of it
-  bool exact = false;               // arithmetic: a difference is a disagreement
-  std::string reason;               // why they differ, or what the line means, where that is known
-
-  double difference() const;  // of predicted from seen, as a share
-};
-
-struct LogCheck {
-  LogOptions options;
-  Plan plan;
-  std::vector<LogLine> lines;
-  std::size_t disagreements = 0;  // exact lines that are off by more than rounding and 1 %
-  std::vector<std::string> remarks;
-};
 
 // The request that a log's own words make of `base` (what the command line named wins). Error where no line told the
 // engine and the command line did not.

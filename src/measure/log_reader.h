@@ -3,49 +3,13 @@
 #ifndef KVPLAN_MEASURE_LOG_READER_H_
 #define KVPLAN_MEASURE_LOG_READER_H_
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "kvplan/observation.h"
 
 namespace kvplan {
 
-enum class LogUnit { kGiB, kMiB, kTokens, kBlocks, kLayers, kSequences, kTimes, kShare };
-
-struct Observation {
-  std::size_t line_number = 0;  // from 1
-  std::string_view what;        // "weights", "kv_budget" ...: a name of the table of patterns
-  double value = 0;
-  LogUnit unit = LogUnit::kGiB;
-  std::string device;                 // llama.cpp: "CUDA0", "CPU"
-  std::optional<std::uint64_t> rank;  // where the line names one
-
-  double bytes() const;  // of a GiB or MiB figure
-};
-
-// What the log itself says of how the engine was started.
-struct LogOptions {
-  std::string engine;   // "" where no line told
-  std::string version;  // "0.8.3", "b4277"
-  std::optional<std::uint64_t> tensor_parallel, max_model_len, num_seqs, n_batch, n_ubatch, block_size;
-  std::optional<double> memory_utilization;
-  std::string dtype, kv_cache_dtype, quantization;
-  std::string cache_type_k, cache_type_v;
-  std::optional<bool> flash_attention, enforce_eager;
-};
-
-struct LogReading {
-  LogOptions options;
-  std::vector<Observation> observations;
-  std::size_t lines = 0;
-};
-
 LogReading read_log(std::string_view text);
-
-// "GiB", "tokens" ...; "" for a share.
-std::string_view unit_name(LogUnit unit);
 
 }  // namespace kvplan
 

@@ -13,25 +13,25 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
   asked.with_mtp = request.mtp;
   WeightShare& share = asked.share;
   share.tensor_parallel = request.tensor_parallel;
-  // vLLM flattens data parallel ranks into those of the experts, whether it cuts experts or deals them out.
+  const Engine& engine = engine_of(request);
   const std::uint64_t flat = checked_mul(request.tensor_parallel, request.data_parallel, "the number of ranks");
-  share.expert_tensor_parallel = request.engine == "vllm" ? flat : request.tensor_parallel;
-  if (request.expert_parallel) share.expert_parallel = request.engine == "sglang" ? request.tensor_parallel : flat;
-  share.embedding_on_host = engine_of(request).embedding_on_host;
-  const std::uint64_t stages = request.pipeline_parallel;
-  std::vector<std::uint64_t> sizes{model.layers.size()};
-  if (stages > 1)
-    sizes = stage_layers(model.layers.size(), stages,
-                         request.engine == "sglang" ? StageSplit::kLastFirst : StageSplit::kSpareLast);
-  std::uint64_t first = 0;
-  for (std::uint64_t stage = 0; stage < stages; ++stage) {
-    if (stages > 1) {
-      share.first_layer = first;
-      share.layers = sizes[stage];
-      share.first_stage = stage == 0;
-      share.last_stage = stage + 1 == stages;
-      first += sizes[stage];
-    }
+  const std::uint64_t expert_ranks = engine.data_ranks_share_experts ? flat : request.tensor_parallel;
+  share.expert_tensor_parallel = expert_ranks;
+  if (request.expert_parallel) share.expert_parallel = expert_ranks;
+  share.embedding_on_host = engine.embedding_on_host;
+  const std::uint64_t layers = model.layers.size();
+  std::vector<StageShare> stages{{0, layers, true, true}};
+  if (engine.stages != nullptr)
+    stages = engine.stages(layers, request);
+  else if (request.pipeline_parallel > 1)
+    stages = stage_shares(layers, request.pipeline_parallel, StageSplit::kSpareLast);
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    const StageShare& part = stages[stage];
+    const bool whole = part.layers == layers && part.has_embedding && part.has_head;
+    share.first_layer = part.first_layer;
+    share.layers = whole ? std::nullopt : std::optional(part.layers);
+    share.first_stage = part.has_embedding;
+    share.last_stage = part.has_head;
     const WeightReport report = weigh(model, asked);
     out.type = report.type;
     out.is_known = report.is_known;

@@ -10,10 +10,10 @@
 
 #include "formulas/model.h"
 #include "kvplan/error.h"
-#include "measure/check_log.h"
 #include "plan/answers.h"
 #include "plan/diff.h"
 #include "plan/gpus.h"
+#include "plan/log_check.h"
 #include "plan/plan.h"
 
 namespace kvplan {
