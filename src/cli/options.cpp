@@ -38,7 +38,7 @@ std::optional<Dtype> type_or_auto(string_view value, string_view name) {
 }
 
 constexpr std::array kOptions{
-    Option{"--engine", "E", kLoad, "logical (default), vllm, llama.cpp ...; vllm@0.20 mimics that release",
+    Option{"--engine", "E", kLoad, "logical (default), vllm, llama.cpp ...; vllm@0.20: as that release",
            [](Invocation& c, string_view v, string_view) { find_engine(v, c.request); }},
     Option{"--max-model-len --context --context-length", "N", kLoad, "tokens per sequence (32k, 1M)",
            [](Invocation& c, string_view v, string_view n) { c.request.max_model_len = Tokens(parse_count(v, n)); }},

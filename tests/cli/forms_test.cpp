@@ -137,7 +137,7 @@ TEST_CASE("mistakes: what was probably meant") {
   check_line(run_program({kModel, "--kv-cache-dtype", "bfloat61"}), "bfloat16");
   check_line(run_program({kModel, "--weights", "intt4"}), "int4");
   check_line(run_program({"compar", kModel}), "did you mean compare?");
-  check_line(run_program({"completions", "bsh"}), "did you mean bash?");
+  check_line(run_program({"completions", "bsh"}), "did you mean bash");
   // Values and files that look like mistakes are none.
   CHECK(run_program({kModel, "--max-model-len=4096"}).exit == 0);
   CHECK(run_program({kModel, "-c4096"}).exit == 0);
