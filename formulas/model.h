@@ -56,7 +56,7 @@ struct ModelSpec {
 
   std::vector<TensorGroup> tensors;             // empty where the config does not say enough
   std::vector<UnknownTensors> unknown_tensors;  // what it leaves open
-  std::string stored_weights;  // the mixture that a file names ("q4_k_m"); empty where it names none
+  std::string stored_weights;                   // the mixture that a file names ("q4_k_m"); empty where it names none
   std::vector<StoredTensors> stored;            // from the checkpoint's own headers, where they are at hand
   QuantDeclaration quantization;
 

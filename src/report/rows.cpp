@@ -29,7 +29,7 @@ const GpuMemory& fullest_gpu(const Plan& plan) {
 Bytes card_memory(const Plan& plan) {
   const Request& request = plan.request;
   if (request.gpu_memory) return *request.gpu_memory;
-  return request.gpu ? Bytes(parse_gpu(*request.gpu).memory_mib << 20) : Bytes(0);
+  return request.gpu ? parse_gpu(*request.gpu).budget() : Bytes(0);
 }
 
 std::string kv_type_text(const CacheTypes& types) {

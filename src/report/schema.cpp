@@ -35,7 +35,9 @@ constexpr std::string_view kSchema = R"json({
         "kv_cache": {"$ref": "#/$defs/kv_cache"},
         "memory": {"$ref": "#/$defs/memory"},
         "total": {"$ref": "#/$defs/total"},
+        "host_memory": {"$ref": "#/$defs/host_memory"},
         "capacity": {"$ref": "#/$defs/capacity"},
+        "mix": {"$ref": "#/$defs/mix"},
         "verdict": {"$ref": "#/$defs/verdict"},
         "notes": {"$ref": "#/$defs/notes"}
       }
@@ -317,6 +319,33 @@ constexpr std::string_view kSchema = R"json({
         "bytes": {"$ref": "#/$defs/count"},
         "low_bytes": {"$ref": "#/$defs/count"},
         "high_bytes": {"$ref": "#/$defs/count"}
+      }
+    },
+    "host_memory": {
+      "description": "what an engine keeps in host memory besides: no part of the GPUs' totals; null where it keeps nothing there",
+      "type": ["object", "null"],
+      "required": ["total_bytes", "lines"],
+      "properties": {
+        "total_bytes": {"$ref": "#/$defs/count"},
+        "lines": {"type": "array", "items": {"type": "object"}}
+      }
+    },
+    "mix": {
+      "description": "the waste of slabs and of pages over a mix of sequence lengths; null without one",
+      "type": ["object", "null"],
+      "properties": {
+        "sequences": {"$ref": "#/$defs/count"},
+        "tokens": {"$ref": "#/$defs/count"},
+        "needed_bytes": {"$ref": "#/$defs/count"},
+        "slab_bytes": {"$ref": "#/$defs/count"},
+        "slab_waste_bytes": {"$ref": "#/$defs/count"},
+        "block_size": {"$ref": "#/$defs/count"},
+        "engine_pages": {"type": "boolean"},
+        "page_bytes": {"$ref": "#/$defs/count"},
+        "page_waste_bytes": {"$ref": "#/$defs/count"},
+        "page_table_bytes": {"$ref": "#/$defs/count"},
+        "shared_prefix": {"$ref": "#/$defs/count"},
+        "shared_saving_bytes": {"$ref": "#/$defs/count"}
       }
     },
     "capacity": {

@@ -147,8 +147,9 @@ class Storer {
       const auto cut = static_cast<long double>(piece.rows) * static_cast<long double>(piece.columns) /
                        (static_cast<long double>(group.rows) * static_cast<long double>(group.columns));
       const bool whole = piece.rows == group.rows && piece.columns == group.columns;
-      const Bytes mine = whole ? group.stored_bytes
-                               : Bytes(static_cast<std::uint64_t>(cut * static_cast<long double>(group.stored_bytes.count()) + 0.5L));
+      const Bytes mine =
+          whole ? group.stored_bytes
+                : Bytes(static_cast<std::uint64_t>(cut * static_cast<long double>(group.stored_bytes.count()) + 0.5L));
       return mine * piece.copies * held.count();
     }
     if (mixture_) {

@@ -43,7 +43,7 @@ BASH
   expect "llama.cpp logical" m.json --engine l
   expect "table" --format ta
   expect "html" --format ht
-  expect "rtx-3090" --gpu rtx-309
+  expect "rtx-3090 rtx-3090-ti" --gpu rtx-309
   expect "auto" --kv-cache-dtype au
   expect "compare completions" comp
   expect "fish" completions f

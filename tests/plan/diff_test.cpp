@@ -12,10 +12,11 @@ using namespace kvplan;
 namespace {
 
 std::string plan_text(std::string_view kv_heads) {
-  const std::string config = R"({"model_type":"llama","hidden_size":4096,"intermediate_size":11008,"num_hidden_layers":32,)"
-                             R"("num_attention_heads":32,"vocab_size":32000,"max_position_embeddings":4096,)"
-                             R"("torch_dtype":"float16","num_key_value_heads":)" +
-                             std::string(kv_heads) + "}";
+  const std::string config =
+      R"({"model_type":"llama","hidden_size":4096,"intermediate_size":11008,"num_hidden_layers":32,)"
+      R"("num_attention_heads":32,"vocab_size":32000,"max_position_embeddings":4096,)"
+      R"("torch_dtype":"float16","num_key_value_heads":)" +
+      std::string(kv_heads) + "}";
   const ModelSpec model = read_config(config, "", "config.json", {});
   return plan_json(model, make_plan(model, {}), {});
 }
