@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
+#include <new>
 
 #include "input/hub_settings.h"
 #include "kvplan/error.h"
@@ -143,7 +143,11 @@ std::size_t take_body(char* data, std::size_t size, std::size_t count, void* use
   const std::size_t limit =
       response.status >= 300 ? std::min(transfer.request.limit, kMaxErrorBody) : transfer.request.limit;
   const std::size_t room = limit - std::min(limit, response.body.size());
-  response.body.append(data, std::min(room, bytes));
+  try {
+    response.body.append(data, std::min(room, bytes));
+  } catch (const std::bad_alloc&) {
+    return 0;  // no exception passes through libcurl
+  }
   if (bytes <= room) return bytes;
   response.is_cut = true;
   return 0;  // ends the transfer

@@ -19,7 +19,7 @@ struct HubOptions {
 
 struct ReadOptions {
   bool assume = false;  // plan an unknown architecture from its fields, with a warning
-  HubOptions hub;
+  HubOptions hub{};
 };
 
 // The text of a config.json (and of the hf_quant_config.json beside it; "" for none) as a model. No files, no
