@@ -124,16 +124,20 @@ std::string origin_of(std::string_view url) {
   return out + ":" + std::string(port);
 }
 
+std::string hf_cache_folder() {
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
+    if (std::string folder = environment(name); !folder.empty()) return folder;
+  const std::string home = hf_home();
+  return home.empty() ? "" : home + "/hub";
+}
+
 HubSettings read_hub_settings(const HubOptions& options) {
   HubSettings out;
   out.endpoint = find_endpoint();
   out.offline =
       options.offline || is_true(environment("HF_HUB_OFFLINE")) || is_true(environment("TRANSFORMERS_OFFLINE"));
   if (!out.offline) out.token = find_token(options);
-  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
-    if (out.hf_cache.empty()) out.hf_cache = environment(name);
-  if (out.hf_cache.empty())
-    if (const std::string home = hf_home(); !home.empty()) out.hf_cache = home + "/hub";
+  out.hf_cache = hf_cache_folder();
   out.own_cache = environment("KVPLAN_CACHE");
   if (out.own_cache.empty()) {
     const std::string cache = environment("XDG_CACHE_HOME");

@@ -23,6 +23,9 @@ struct HubSettings {
 // KVPLAN_HTTP_TIMEOUT_MS; `options` wins. Throws Error(kBadInput), which never holds the token.
 HubSettings read_hub_settings(const HubOptions& options);
 
+// The folder of the HF tools' cache; "" where it is unknown.
+std::string hf_cache_folder();
+
 // The variable's value; "" where it is unset.
 std::string environment(const char* name);
 // A folder beneath the user's home; "" where that is unknown.

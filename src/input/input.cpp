@@ -8,6 +8,7 @@
 #include "input/gguf_model.h"
 #include "input/hub.h"
 #include "input/hub_id.h"
+#include "input/local_stores.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -49,6 +50,14 @@ ModelSpec load_directory(const std::string& directory, const ReadOptions& option
   return load_gguf(ggufs.front(), options);
 }
 
+// A model of another tool's store: its folder, or a GGUF whatever its name ends in.
+ModelSpec load_stored(const std::string& argument, const ReadOptions& options) {
+  const std::string path = find_in_store(argument);
+  ModelSpec model = is_directory(path) ? load_directory(path, options) : load_gguf(path, options);
+  model.source = argument;
+  return model;
+}
+
 }  // namespace
 
 ModelSpec load_snapshot(const std::string& directory, const std::string& source, const ReadOptions& options) {
@@ -75,6 +84,7 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
 ModelSpec load_model(const std::string& argument, const ReadOptions& options) {
   try {
     if (argument == "-") return read_config(read_stdin(), "", "-", options);
+    if (is_in_store(argument) && !exists(argument)) return load_stored(argument, options);
     if (is_hub_url(argument) || !looks_local(argument)) return load_from_hub(argument, options);
     if (is_directory(argument)) return load_directory(argument, options);
     if (argument.ends_with(".gguf")) return load_gguf(argument, options);
