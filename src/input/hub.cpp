@@ -7,8 +7,11 @@
 #include "input/checkpoint.h"
 #include "input/config.h"
 #include "input/file.h"
+#include "input/gguf_choice.h"
+#include "input/gguf_model.h"
 #include "input/hf_cache.h"
 #include "input/hub_cache.h"
+#include "input/hub_gguf.h"
 #include "input/hub_http.h"
 #include "input/hub_id.h"
 #include "input/hub_settings.h"
@@ -61,6 +64,14 @@ std::string stand_in_commit(const std::string& revision, const std::string& conf
 }
 
 ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const ReadOptions& options) {
+  if (!snapshot.gguf.empty()) {
+    std::vector<Gguf::Beginning> parts;
+    for (const GgufHeader& part : snapshot.gguf)
+      parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
+    ModelSpec model = read_gguf(Gguf::parse(parts), source, options);
+    model.notes.push_back({NoteLevel::kInfo, "gguf_file", "planned from " + one_line(snapshot.gguf_path, 200)});
+    return model;
+  }
   ModelSpec model = read_config(snapshot.config, snapshot.quant_config, source, options);
   if (snapshot.file_bytes > 0)
     add_stored(
@@ -78,19 +89,17 @@ class Fetch {
  public:
   Fetch(HubClient& client, std::string revision) : client_(client), revision_(std::move(revision)) {}
 
-  // The weights of the model whose config is in `snapshot`.
-  void weights(HubSnapshot& snapshot, std::uint64_t elements) {
-    if (elements > kOneFileElements) {
-      if (!index(snapshot)) single(snapshot);
-    } else if (!single(snapshot)) {
-      index(snapshot);
-    }
-    if (!scaled_ || !may_have_quant_config(snapshot.config)) return;
+  // The weights of the model whose config is in `snapshot`. False where the repository has no safetensors.
+  bool weights(HubSnapshot& snapshot, std::uint64_t elements) {
+    const bool found =
+        elements > kOneFileElements ? index(snapshot) || single(snapshot) : single(snapshot) || index(snapshot);
+    if (!scaled_ || !may_have_quant_config(snapshot.config)) return found;
     HubMissing missing;
     if (auto file = client_.file(revision_, kQuantConfig, kMaxConfigBytes, missing)) {
       check_json(*file, kQuantConfig);
       snapshot.quant_config = std::move(file->body);
     }
+    return found;
   }
 
  private:
@@ -138,7 +147,7 @@ class Fetch {
   // The beginning of a safetensors file, to the end of its header.
   bool header(const std::string& name, HubSnapshot& to) {
     HubMissing missing;
-    auto first = client_.part(revision_, percent_encoded(name), 0, kFirstPart, missing);
+    auto first = client_.part(revision_, name, 0, kFirstPart, missing);
     if (!first) return false;
     std::uint64_t length = 0;
     for (std::size_t i = 0; i < 8 && i < first->body.size(); ++i)
@@ -148,7 +157,7 @@ class Fetch {
         fail("its header's length cannot be", "");
       if (length + 8 > first->body.size()) {
         const std::size_t rest = length + 8 - first->body.size();
-        const auto more = client_.part(revision_, percent_encoded(name), first->body.size(), rest, missing);
+        const auto more = client_.part(revision_, name, first->body.size(), rest, missing);
         if (!more || more->body.size() != rest || more->total_bytes != first->total_bytes)
           fail("it changed meanwhile", "");
         first->body += more->body;
@@ -189,27 +198,74 @@ std::uint64_t elements_of(const ModelSpec& model) {
   return sum.count();
 }
 
+// The GGUF that the name means, by the list of files; false where the repository has none at all. `commit` is set where
+// the server names it.
+bool find_gguf(HubClient& client, const HubId& id, HubSnapshot& snapshot, HubMissing& missing, std::string& commit) {
+  const auto listing = client.listing(id.revision, missing);
+  if (!listing) return false;
+  const std::vector<std::string> paths = gguf_paths(listing->body);
+  if (paths.empty()) {
+    missing.code = "EntryNotFound";
+    return false;
+  }
+  snapshot.gguf_path = choose_gguf(paths, id.gguf);
+  if (snapshot.gguf_path.empty())
+    fail(Exit::kHub,
+         id.gguf.empty() ? "the repository has no model among its *.gguf"
+                         : "the repository has no GGUF of the quantization " + one_line(id.gguf, 60),
+         "name one that it has: org/name:Q4_K_M");
+  snapshot.gguf = fetch_gguf(client, id.revision, snapshot.gguf_path, commit);
+  return true;
+}
+
 ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& cache, const std::string& source,
                 const ReadOptions& options) {
   HubClient client(settings, id.repo);
   HubMissing missing;
-  auto config = client.file(id.revision, kConfig, kMaxConfigBytes, missing);
-  if (!config) missing_model(missing, settings, id);
-  check_json(*config, kConfig);
-  // All further files are those of this commit, whatever is pushed meanwhile.
-  const std::string commit = config->commit.empty() ? stand_in_commit(id.revision, config->body) : config->commit;
-  if (const auto known = cache.find(commit)) {
-    cache.write_ref(id.revision, commit);
-    return model_of(*known, source, options);
-  }
   HubSnapshot snapshot;
-  snapshot.config = std::move(config->body);
-  const ModelSpec bare = read_config(snapshot.config, "", source, options);
-  Fetch(client, config->commit.empty() ? id.revision : commit).weights(snapshot, elements_of(bare));
+  std::string commit;
+  if (id.gguf.ends_with(".gguf")) {
+    snapshot.gguf_path = id.gguf;
+    snapshot.gguf = fetch_gguf(client, id.revision, id.gguf, commit);
+  } else if (!id.gguf.empty()) {
+    if (!find_gguf(client, id, snapshot, missing, commit)) missing_model(missing, settings, id);
+  } else if (auto config = client.file(id.revision, kConfig, kMaxConfigBytes, missing)) {
+    check_json(*config, kConfig);
+    // All further files are those of this commit, whatever is pushed meanwhile.
+    const bool named = !config->commit.empty();
+    commit = named ? config->commit : stand_in_commit(id.revision, config->body);
+    if (const auto known = cache.find(commit, "")) {
+      cache.write_ref(id.revision, commit);
+      return model_of(*known, source, options);
+    }
+    snapshot.config = std::move(config->body);
+    const ModelSpec bare = read_config(snapshot.config, "", source, options);
+    // Repositories of GGUF files have a config at times, and no safetensors.
+    if (!Fetch(client, named ? commit : id.revision).weights(snapshot, elements_of(bare)))
+      find_gguf(client, id, snapshot, missing, commit);
+  } else if (missing.code == "RepoNotFound" || missing.code == "RevisionNotFound" ||
+             !find_gguf(client, id, snapshot, missing, commit)) {
+    missing_model(missing, settings, id);
+  }
+  if (commit.empty()) commit = stand_in_commit(id.revision, snapshot.gguf.front().bytes);
   ModelSpec model = model_of(snapshot, source, options);
-  if (!cache.write(id.revision, commit, snapshot))
+  if (!cache.write(id.revision, commit, id.gguf, snapshot))
     model.notes.push_back(
         {NoteLevel::kInfo, "hub_not_cached", "the cache could not be written: the next plan fetches again"});
+  return model;
+}
+
+// What the HF tools' cache has of it; nothing where that is not enough.
+std::optional<ModelSpec> from_hf_cache(const HubId& id, const HubSettings& settings, const std::string& source,
+                                       const ReadOptions& options) {
+  const std::string folder = find_in_hf_cache(settings.hf_cache, id.repo, id.revision);
+  if (folder.empty()) return std::nullopt;
+  if (id.gguf.empty() && exists(folder + "/" + kConfig)) return load_snapshot(folder, source, options);
+  const bool is_path = id.gguf.ends_with(".gguf");
+  const std::string file = is_path ? folder + "/" + id.gguf : choose_gguf(gguf_files(folder), id.gguf);
+  if (file.empty() || !exists(file)) return std::nullopt;
+  ModelSpec model = load_gguf(file, options);
+  model.source = source;
   return model;
 }
 
@@ -221,13 +277,12 @@ ModelSpec load_from_hub(const std::string& argument, const ReadOptions& options)
   if (id.revision.empty()) id.revision = options.hub.revision.empty() ? "main" : options.hub.revision;
   check_revision(id.revision);
 
-  if (const std::string folder = find_in_hf_cache(settings.hf_cache, id.repo, id.revision); !folder.empty())
-    return load_snapshot(folder, argument, options);
+  if (auto model = from_hf_cache(id, settings, argument, options)) return *std::move(model);
 
   const HubCache cache(settings, id.repo);
   const std::string known = cache.commit_of(id.revision);
   if (settings.offline || is_commit(id.revision)) {
-    if (const auto snapshot = cache.find(known)) return model_of(*snapshot, argument, options);
+    if (const auto snapshot = cache.find(known, id.gguf)) return model_of(*snapshot, argument, options);
     if (settings.offline)
       fail(Exit::kHub,
            "no such file, and no copy of the model in the caches; the network is off (--offline or HF_HUB_OFFLINE)",
@@ -237,7 +292,7 @@ ModelSpec load_from_hub(const std::string& argument, const ReadOptions& options)
     return fetch(id, settings, cache, argument, options);
   } catch (const HubUnreachable& error) {
     // An older copy serves better than none.
-    const auto snapshot = cache.find(known);
+    const auto snapshot = cache.find(known, id.gguf);
     if (!snapshot) throw;
     ModelSpec model = model_of(*snapshot, argument, options);
     model.notes.push_back(

@@ -12,6 +12,7 @@
 
 #include "input/config.h"
 #include "input/file.h"
+#include "input/gguf.h"
 #include "input/hub_id.h"
 #include "input/safetensors.h"
 #include "kvplan/error.h"
@@ -62,9 +63,61 @@ void sweep(const std::string& folder) {
   }
 }
 
-// weights.json: {"weight_bytes": N, "file_bytes": N}
+// weights.json: {"weight_bytes": N, "file_bytes": N, "gguf": [N, ...]}
 std::string weights_text(const HubSnapshot& snapshot) {
-  return nlohmann::json{{"weight_bytes", snapshot.weight_bytes}, {"file_bytes", snapshot.file_bytes}}.dump();
+  nlohmann::json sizes = nlohmann::json::array();
+  for (const GgufHeader& part : snapshot.gguf) sizes.push_back(part.file_bytes);
+  return nlohmann::json{{"weight_bytes", snapshot.weight_bytes},
+                        {"file_bytes", snapshot.file_bytes},
+                        {"gguf", sizes},
+                        {"gguf_path", snapshot.gguf_path}}
+      .dump();
+}
+
+std::string gguf_name(std::size_t index) {
+  return "/gguf-" + std::to_string(index + 1) + ".header";
+}
+
+std::string snapshot_name(const std::string& commit, const std::string& gguf) {
+  return gguf.empty() ? commit : commit + "~" + percent_encoded(gguf);
+}
+
+HubSnapshot read_snapshot(const std::string& folder) {
+  HubSnapshot out;
+  const Config weights = Config::parse(read_file(folder + "/weights.json", 65536));
+  if (const auto sizes = weights.counts("gguf"); sizes && !sizes->empty()) {
+    std::vector<Gguf::Beginning> parts;
+    for (const std::uint64_t size : *sizes)
+      out.gguf.push_back({read_file(folder + gguf_name(out.gguf.size()), kMaxGgufHeader), size});
+    for (const GgufHeader& part : out.gguf) parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
+    Gguf::parse(parts);
+    out.gguf_path = weights.find_string("gguf_path").value_or("");
+    return out;
+  }
+  out.config = read_file(folder + "/config.json");
+  Config::parse(out.config);
+  if (exists(folder + "/hf_quant_config.json")) {
+    out.quant_config = read_file(folder + "/hf_quant_config.json");
+    Config::parse(out.quant_config);
+  }
+  out.weight_bytes = weights.find_count("weight_bytes").value_or(0);
+  out.file_bytes = weights.find_count("file_bytes").value_or(0);
+  if (out.file_bytes > 0) {
+    out.header = read_file(folder + "/weights.header", kMaxSafetensorsHeader + 8);
+    parse_safetensors(std::as_bytes(std::span(out.header)), out.file_bytes, [](const SafeTensor&) {});
+  }
+  return out;
+}
+
+bool write_snapshot(const std::string& folder, const HubSnapshot& snapshot) {
+  bool done = mkdir(folder.c_str(), 0700) == 0 && write_file(folder + "/weights.json", weights_text(snapshot));
+  if (done && !snapshot.config.empty()) done = write_file(folder + "/config.json", snapshot.config);
+  if (done && !snapshot.quant_config.empty())
+    done = write_file(folder + "/hf_quant_config.json", snapshot.quant_config);
+  if (done && snapshot.file_bytes > 0) done = write_file(folder + "/weights.header", snapshot.header);
+  for (std::size_t i = 0; done && i < snapshot.gguf.size(); ++i)
+    done = write_file(folder + gguf_name(i), snapshot.gguf[i].bytes);
+  return done;
 }
 
 }  // namespace
@@ -92,47 +145,31 @@ std::string HubCache::commit_of(const std::string& revision) const {
   }
 }
 
-std::optional<HubSnapshot> HubCache::find(const std::string& commit) const {
-  const std::string folder = folder_ + "/snapshots/" + commit;
+std::optional<HubSnapshot> HubCache::find(const std::string& commit, const std::string& gguf) const {
+  const std::string folder = folder_ + "/snapshots/" + snapshot_name(commit, gguf);
   if (folder_.empty() || commit.empty() || !is_directory(folder)) return std::nullopt;
   try {
-    HubSnapshot out;
-    out.config = read_file(folder + "/config.json");
-    Config::parse(out.config);
-    if (exists(folder + "/hf_quant_config.json")) {
-      out.quant_config = read_file(folder + "/hf_quant_config.json");
-      Config::parse(out.quant_config);
-    }
-    const Config weights = Config::parse(read_file(folder + "/weights.json", 4096));
-    out.weight_bytes = weights.find_count("weight_bytes").value_or(0);
-    out.file_bytes = weights.find_count("file_bytes").value_or(0);
-    if (out.file_bytes > 0) {
-      out.header = read_file(folder + "/weights.header", kMaxSafetensorsHeader + 8);
-      parse_safetensors(std::as_bytes(std::span(out.header)), out.file_bytes, [](const SafeTensor&) {});
-    }
-    return out;
+    return read_snapshot(folder);
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
-bool HubCache::write(const std::string& revision, const std::string& commit, const HubSnapshot& snapshot) const {
+bool HubCache::write(const std::string& revision, const std::string& commit, const std::string& gguf,
+                     const HubSnapshot& snapshot) const {
   if (folder_.empty()) return false;
   const std::string snapshots = folder_ + "/snapshots";
   if (!make_folders(snapshots)) return false;
   sweep(snapshots);
   const std::string part = snapshots + "/" + part_name();
-  const std::string place = snapshots + "/" + commit;
+  const std::string place = snapshots + "/" + snapshot_name(commit, gguf);
   std::error_code ignored;
-  bool done = mkdir(part.c_str(), 0700) == 0 && write_file(part + "/config.json", snapshot.config) &&
-              write_file(part + "/weights.json", weights_text(snapshot));
-  if (done && !snapshot.quant_config.empty()) done = write_file(part + "/hf_quant_config.json", snapshot.quant_config);
-  if (done && snapshot.file_bytes > 0) done = write_file(part + "/weights.header", snapshot.header);
+  bool done = write_snapshot(part, snapshot);
   if (done && rename(part.c_str(), place.c_str()) != 0) {
     // Another run was faster, or what lies there is damaged: ours is as good, or better.
     const std::string old = snapshots + "/" + part_name();
-    if (!find(commit)) rename(place.c_str(), old.c_str());
-    done = rename(part.c_str(), place.c_str()) == 0 || find(commit).has_value();
+    if (!find(commit, gguf)) rename(place.c_str(), old.c_str());
+    done = rename(part.c_str(), place.c_str()) == 0 || find(commit, gguf).has_value();
     fs::remove_all(old, ignored);
   }
   fs::remove_all(part, ignored);

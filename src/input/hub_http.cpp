@@ -22,6 +22,7 @@ constexpr int kMaxAttempts = 4;
 // Of the timeout: how long one answer may take in all, and all answers together.
 constexpr int kTotalTimeouts = 12;
 constexpr int kPlanTimeouts = 18;
+constexpr std::size_t kMaxListing = std::size_t{8} << 20;
 constexpr milliseconds kBeforeProgress{500};
 
 std::string header(const HttpResponse& response, const char* name) {
@@ -88,7 +89,17 @@ milliseconds HubClient::left() const {
 }
 
 std::string HubClient::url_of(const std::string& revision, const std::string& name) const {
-  return settings_.endpoint + "/" + repo_ + "/resolve/" + percent_encoded(revision) + "/" + name;
+  std::string out = settings_.endpoint + "/" + repo_ + "/resolve/" + percent_encoded(revision);
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    const std::string part = name.substr(at, end - at);
+    if (part.empty() || part == "." || part == "..")
+      throw HubUnreachable("the server names the file \"" + one_line(name, 80) + "\", which is no path",
+                           "check HF_ENDPOINT");
+    out += "/" + percent_encoded(part);
+    at = end + 1;
+  }
+  return out;
 }
 
 void HubClient::give_up(const HttpResponse& response) const {
@@ -205,8 +216,18 @@ void HubClient::refuse(const HttpResponse& response) const {
 
 std::optional<HubFile> HubClient::file(const std::string& revision, const std::string& name, std::size_t limit,
                                        HubMissing& missing) {
+  return whole(url_of(revision, name), name, limit, missing);
+}
+
+std::optional<HubFile> HubClient::listing(const std::string& revision, HubMissing& missing) {
+  return whole(settings_.endpoint + "/api/models/" + repo_ + "/tree/" + percent_encoded(revision) + "?recursive=true",
+               "the list of files", kMaxListing, missing);
+}
+
+std::optional<HubFile> HubClient::whole(const std::string& url, const std::string& name, std::size_t limit,
+                                        HubMissing& missing) {
   HubFile out;
-  HttpResponse response = get(url_of(revision, name), "", limit, out.commit);
+  HttpResponse response = get(url, "", limit, out.commit);
   const std::string code = header(response, "x-error-code");
   // Who asks without a token is told 401 of a model that is not there.
   if (response.status == 404 || code == "RepoNotFound" || code == "RevisionNotFound" || code == "EntryNotFound") {

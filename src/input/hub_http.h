@@ -38,14 +38,18 @@ class HubClient {
   HubClient(const HubClient&) = delete;
   HubClient& operator=(const HubClient&) = delete;
 
-  // The whole file; longer than `limit` is an Error. Nothing where it is missing, and `missing` says how.
+  // `name` is a path in the repository. The whole file; longer than `limit` is an Error. Nothing where it is missing,
+  // and `missing` says how.
   std::optional<HubFile> file(const std::string& revision, const std::string& name, std::size_t limit,
                               HubMissing& missing);
   // The bytes from `begin` on, `count` at most, by a range request; fewer where the file ends before.
   std::optional<HubFile> part(const std::string& revision, const std::string& name, std::uint64_t begin,
                               std::size_t count, HubMissing& missing);
+  // The Hub's list of the repository's files, as it answers it.
+  std::optional<HubFile> listing(const std::string& revision, HubMissing& missing);
 
  private:
+  std::optional<HubFile> whole(const std::string& url, const std::string& name, std::size_t limit, HubMissing& missing);
   std::string url_of(const std::string& revision, const std::string& name) const;
   HttpResponse get(const std::string& url, const std::string& range, std::size_t limit, std::string& commit);
   HttpResponse get_once(const std::string& url, const std::string& range, std::size_t limit, std::string& commit);

@@ -77,11 +77,16 @@ HubId parse_url(std::string_view url, std::string_view endpoint) {
   }
   if (parts.size() < 2 || parts[0] == "datasets" || parts[0] == "spaces" || parts[0] == "api")
     fail("the address is no model's page", "give org/name");
-  HubId id{std::string(parts[0]) + "/" + std::string(parts[1]), ""};
+  HubId id{std::string(parts[0]) + "/" + std::string(parts[1]), "", ""};
   if (parts.size() > 3 && (parts[2] == "tree" || parts[2] == "blob" || parts[2] == "resolve")) {
     id.revision = slashes_back(parts[3]);
-    if (id.revision == "refs" && parts.size() > 5)
+    std::size_t next = 4;
+    if (id.revision == "refs" && parts.size() > 5) {
       id.revision = "refs/" + std::string(parts[4]) + "/" + std::string(parts[5]);
+      next = 6;
+    }
+    if (parts.back().ends_with(".gguf"))
+      for (; next < parts.size(); ++next) id.gguf += (id.gguf.empty() ? "" : "/") + std::string(parts[next]);
   }
   return id;
 }
@@ -112,7 +117,14 @@ HubId parse_hub_id(std::string_view argument, std::string_view endpoint) {
     id = parse_url(argument, endpoint);
   } else {
     const auto at = argument.find('@');
-    id.repo = argument.substr(0, at);
+    const std::string_view name = argument.substr(0, at);
+    const auto colon = name.find(':');
+    id.repo = name.substr(0, colon);
+    if (colon != std::string_view::npos) {
+      id.gguf = name.substr(colon + 1);
+      if (id.gguf.empty() || id.gguf.size() > 64 || !std::all_of(id.gguf.begin(), id.gguf.end(), is_plain))
+        no_id(argument, "what follows the : is no quantization");
+    }
     if (at != std::string_view::npos) {
       id.revision = argument.substr(at + 1);
       check_repo(id.repo);
@@ -121,6 +133,7 @@ HubId parse_hub_id(std::string_view argument, std::string_view endpoint) {
   }
   check_repo(id.repo);
   if (!id.revision.empty()) check_revision(id.revision);
+  if (is_hub_url(argument) && !id.gguf.empty()) check_revision(id.gguf);  // as plain a path as a branch's
   return id;
 }
 

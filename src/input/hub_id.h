@@ -1,5 +1,5 @@
-// Names of models on the Hub: `org/name[@revision]`, and the address of a model's page. Both come from outside and
-// become parts of URLs and of cache paths, so anything that is not plainly a name is refused.
+// Names of models on the Hub: `org/name[:quantization][@revision]`, and the address of a model's page. Both come from
+// outside and become parts of URLs and of cache paths, so anything that is not plainly a name is refused.
 #ifndef KVPLAN_INPUT_HUB_ID_H_
 #define KVPLAN_INPUT_HUB_ID_H_
 
@@ -11,6 +11,7 @@ namespace kvplan {
 struct HubId {
   std::string repo;      // "org/name"
   std::string revision;  // a branch, tag or commit; "" where none is named
+  std::string gguf;      // "Q4_K_M", or the path of a *.gguf in the repository; "" where none is named
 };
 
 bool is_hub_url(std::string_view argument);

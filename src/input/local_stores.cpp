@@ -7,6 +7,7 @@
 
 #include "input/config.h"
 #include "input/file.h"
+#include "input/gguf_choice.h"
 #include "input/hf_cache.h"
 #include "input/hub_id.h"
 #include "input/hub_settings.h"
@@ -22,13 +23,6 @@ constexpr std::string_view kOllama = "ollama:";
 constexpr std::string_view kLmStudio = "lmstudio:";
 constexpr std::string_view kLlamaCpp = "llama.cpp:";
 constexpr std::size_t kMaxManifest = std::size_t{1} << 20;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 // One part of a path: a name, and no way out of its folder.
 void check_part(std::string_view part, std::string_view whole) {
@@ -101,39 +95,6 @@ std::string find_in_ollama(std::string_view name) {
   fail("ollama's store has no model of that name", "see `ollama list`, pull it, or set OLLAMA_MODELS");
 }
 
-// Of several files the one whose name holds the quantization; parts of a split set count once, projectors not at all.
-std::string choose(const std::vector<std::string>& files, std::string_view quantization) {
-  std::vector<std::string> out;
-  for (const std::string& file : files) {
-    const std::string name = lower(fs::path(file).filename().string());
-    if (name.find("mmproj") != std::string::npos || name.starts_with("mtp-")) continue;
-    if (name.find("-of-") != std::string::npos && name.find("-00001-of-") == std::string::npos) continue;
-    if (name.find(lower(quantization)) != std::string::npos) out.push_back(file);
-  }
-  if (out.size() == 1) return out.front();
-  // Nobody says which: the tools' own first choice.
-  if (out.size() > 1 && quantization.empty())
-    for (const std::string& file : out)
-      if (lower(file).find("q4_k_m") != std::string::npos) return file;
-  if (out.empty()) return "";
-  std::string names;
-  for (const std::string& file : out)
-    names += (names.empty() ? "" : ", ") + one_line(fs::path(file).filename().string(), 80);
-  fail("the name stands for several files: " + one_line(names, 240), "give the quantization with it");
-}
-
-std::vector<std::string> gguf_files(const std::string& folder, std::string_view prefix) {
-  std::vector<std::string> out;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(".gguf") && exists(it->path().string()))
-      out.push_back(it->path().string());
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 std::string lmstudio_models() {
   // The application writes down where its home is when it was moved.
   std::string home = home_folder(".lmstudio");
@@ -153,7 +114,7 @@ std::string find_in_lmstudio(std::string_view name) {
   const std::string folder = lmstudio_models() + "/" + std::string(parts[0]) + "/" + std::string(parts[1]);
   if (is_directory(folder)) {
     if (exists(folder + "/config.json")) return folder;
-    const std::string file = choose(gguf_files(folder, ""), at == std::string_view::npos ? "" : name.substr(at + 1));
+    const std::string file = choose_gguf(gguf_files(folder), at == std::string_view::npos ? "" : name.substr(at + 1));
     if (!file.empty()) return file;
   }
   fail("LM Studio's folder has no model of that name",
@@ -173,10 +134,10 @@ std::string find_in_llama_cpp(std::string_view name) {
   }
   std::string prefix = id.repo + "_";
   std::replace(prefix.begin(), prefix.end(), '/', '_');
-  if (std::string file = choose(gguf_files(cache, prefix), tag); !file.empty()) return file;
+  if (std::string file = choose_gguf(gguf_files(cache, prefix), tag); !file.empty()) return file;
   for (const std::string& hf : {own ? cache : std::string(), hf_cache_folder()})
     if (const std::string folder = find_in_hf_cache(hf, id.repo, "main"); !folder.empty())
-      if (std::string file = choose(gguf_files(folder, ""), tag); !file.empty()) return file;
+      if (std::string file = choose_gguf(gguf_files(folder), tag); !file.empty()) return file;
   fail("llama.cpp's cache has no model of that name", "fetch it with llama-server -hf, or set LLAMA_CACHE");
 }
 
