@@ -24,6 +24,7 @@ constexpr int kTotalTimeouts = 12;
 constexpr int kPlanTimeouts = 18;
 constexpr std::size_t kMaxListing = std::size_t{8} << 20;
 constexpr milliseconds kBeforeProgress{500};
+constexpr milliseconds kBetweenProgress{100};
 
 std::string header(const HttpResponse& response, const char* name) {
   const auto found = response.headers.find(name);
@@ -76,8 +77,10 @@ HubClient::~HubClient() {
 }
 
 void HubClient::show(std::uint64_t bytes) {
-  if (steady_clock::now() - start_ < kBeforeProgress || isatty(STDERR_FILENO) != 1) return;
+  const auto now = steady_clock::now();
+  if (now - start_ < kBeforeProgress || now - last_shown_ < kBetweenProgress || isatty(STDERR_FILENO) != 1) return;
   shown_ = true;
+  last_shown_ = now;
   std::fprintf(stderr, "\rkvplan: fetching %s from %s: %llu KiB\033[K", repo_.c_str(), without_port(origin_).c_str(),
                static_cast<unsigned long long>(bytes / 1024));
   std::fflush(stderr);

@@ -63,6 +63,7 @@ class HubClient {
   std::string repo_;
   std::string origin_;
   std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point last_shown_;
   bool shown_ = false;
 };
 

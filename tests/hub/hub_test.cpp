@@ -129,6 +129,16 @@ TEST_CASE("hub: addresses and revisions") {
   check_refused(site.run({"https://huggingface.co/datasets/org/data"}), Exit::kBadInput, "no model's page");
 }
 
+TEST_CASE("hub: libcurl is opened for what must be fetched, and for nothing else") {
+  Site site;
+  const std::vector<std::string> traced{"LD_DEBUG=files"};
+  const Run local = site.run({"testdata/configs/llama-3.1-8b.json"}, traced);
+  if (!holds(local.err, "libc.so")) return;  // another loader
+  CHECK_FALSE(holds(local.err, "libcurl"));
+  CHECK_FALSE(holds(site.run({"org/small", "--offline"}, traced).err, "libcurl"));
+  if (has_curl()) CHECK(holds(site.run({"org/small"}, traced).err, "libcurl"));
+}
+
 TEST_CASE("hub: names that are tricks are refused before anything is asked") {
   Site site;
   for (const std::string name : {"org/../../etc",
