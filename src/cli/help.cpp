@@ -94,7 +94,8 @@ std::string main_help() {
   for (const Command& command : commands())
     out += padded("  " + usage_of(command), 36) + std::string(command.help) + "\n";
   out +=
-      "\nMODEL is a config.json, a directory with one, a *.gguf file, or - for standard input.\n\n"
+      "\nMODEL is a config.json, a directory with one, a *.gguf file, - for standard input, or a Hub id\n"
+      "(org/name[@revision]), ollama:NAME, lmstudio:NAME or llama.cpp:NAME.\n\n"
       "Options (kvplan COMMAND --help explains a command's own, kvplan --help all each of them)\n";
   const Command& plan = commands().front();
   const std::vector<const Option*> taken = options_of(plan);

@@ -56,9 +56,10 @@ std::string man_page() {
       ".SH DESCRIPTION\n"
       "kvplan reads what a checkpoint says of itself (a config.json, a GGUF header) and answers with a number for "
       "every\n"
-      "part of the memory, each with its formula and the config fields that it came from. It needs no GPU and no "
-      "network.\n"
-      ".PP\nMODEL is a config.json, a directory that holds one, a *.gguf file, or \\- for standard input.\n"
+      "part of the memory, each with its formula and the config fields that it came from. It needs no GPU, and a "
+      "network only for models of the Hub.\n"
+      ".PP\nMODEL is a config.json, a directory that holds one, a *.gguf file, \\- for standard input, or a name: a\n"
+      "Hub id (org/name[@revision], or the address of its page), ollama:NAME, lmstudio:NAME or llama.cpp:NAME.\n"
       ".SH COMMANDS\n";
   for (const Command& command : commands()) {
     out += ".TP\n\\fB" + (command.name == "plan" ? "(none)" : roff(command.name)) + "\\fR\n";

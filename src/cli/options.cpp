@@ -30,6 +30,7 @@ constexpr string_view kCard = "Card and limits";
 constexpr string_view kVllm = "vLLM";
 constexpr string_view kLlama = "llama.cpp";
 constexpr string_view kOutput = "Output";
+constexpr string_view kHub = "Hub";
 
 bool is_auto(string_view value) {
   return value == "auto";
@@ -221,7 +222,19 @@ constexpr std::array kOptions{
            }},
     Option{"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
            [](Invocation& c, string_view, string_view) { c.read.assume = true; }},
-    Option{"--offline", "", kOutput, "never reach for the network", [](Invocation&, string_view, string_view) {}},
+
+    Option{"--offline", "", kHub, "the caches alone, no network (HF_HUB_OFFLINE)",
+           [](Invocation& c, string_view, string_view) { c.read.hub.offline = true; }},
+    Option{"--revision", "R", kHub, "a branch, tag or commit, for ids without @R",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "name a branch, a tag or a commit");
+             c.read.hub.revision = std::string(v);
+           }},
+    Option{"--token", "T", kHub, "for private and gated models; better in HF_TOKEN",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty token", "give a token of the Hub, or leave it out");
+             c.read.hub.token = std::string(v);
+           }},
 };
 
 bool is_short_word(string_view name) {

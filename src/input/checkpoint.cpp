@@ -84,27 +84,19 @@ Component component_of(std::string_view name, std::uint64_t num_layers) {
   return Component::kOther;
 }
 
-void read_stored(const std::string& directory, ModelSpec& model) {
-  std::uint64_t index_bytes = 0;
-  const std::vector<std::string> files = checkpoint_files(directory, index_bytes);
-  if (index_bytes > 0) {
-    model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(index_bytes)});
-    return;
-  }
+void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec& model) {
   const bool tied =
       std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& g) { return g.is_tied; });
   std::map<std::pair<Component, std::string>, Sums> sums;
   bool has_embedding = false;
-  for (const std::string& path : files) {
-    read_safetensors(path, [&](const SafeTensor& tensor) {
-      const Component component = component_of(tensor.name, model.layers.size());
-      has_embedding = has_embedding || component == Component::kEmbedding;
-      Sums& sum = sums[{component, std::string(tensor.dtype)}];
-      ++sum.tensors;
-      sum.elements += Elements(tensor.elements);
-      sum.bytes += Bytes(tensor.bytes);
-    });
-  }
+  each([&](const SafeTensor& tensor) {
+    const Component component = component_of(tensor.name, model.layers.size());
+    has_embedding = has_embedding || component == Component::kEmbedding;
+    Sums& sum = sums[{component, std::string(tensor.dtype)}];
+    ++sum.tensors;
+    sum.elements += Elements(tensor.elements);
+    sum.bytes += Bytes(tensor.bytes);
+  });
   for (const auto& [key, sum] : sums) {
     // A tied head that the file holds all the same is not loaded twice.
     if (key.first == Component::kLmHead && tied && has_embedding) {
@@ -115,6 +107,29 @@ void read_stored(const std::string& directory, ModelSpec& model) {
     }
     model.stored.push_back({key.first, key.second, sum.tensors, sum.elements, sum.bytes});
   }
+}
+
+void read_stored_index(const std::string& directory, ModelSpec& model) {
+  try {
+    const std::string text = read_file(directory + "/model.safetensors.index.json", std::size_t{256} << 20);
+    if (const std::uint64_t bytes = parse_safetensors_index(text).total_size; bytes > 0)
+      model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(bytes)});
+  } catch (const Error&) {
+  }
+}
+
+void read_stored(const std::string& directory, ModelSpec& model) {
+  std::uint64_t index_bytes = 0;
+  const std::vector<std::string> files = checkpoint_files(directory, index_bytes);
+  if (index_bytes > 0) {
+    model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(index_bytes)});
+    return;
+  }
+  add_stored(
+      [&](const TensorVisitor& visit) {
+        for (const std::string& path : files) read_safetensors(path, visit);
+      },
+      model);
   // sentence-transformers: dense layers behind the model have folders of their own.
   if (exists(directory + "/modules.json")) {
     Bytes more;

@@ -3,10 +3,12 @@
 #ifndef KVPLAN_INPUT_CHECKPOINT_H_
 #define KVPLAN_INPUT_CHECKPOINT_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "formulas/model.h"
+#include "input/safetensors.h"
 
 namespace kvplan {
 
@@ -15,6 +17,10 @@ Component component_of(std::string_view tensor, std::uint64_t num_layers);
 
 // Reads the headers of the directory's safetensors into model.stored. Nothing where there are none. Throws Error.
 void read_stored(const std::string& directory, ModelSpec& model);
+// The sum that the directory's index gives, whatever files are there; nothing where there is no sound index.
+void read_stored_index(const std::string& directory, ModelSpec& model);
+// The same for tensors that come from elsewhere: `each` calls its argument once for every tensor.
+void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec& model);
 
 // An Error that names and counts what a directory without a decoder holds (a LoRA adapter, a diffusers pipeline);
 // returns where it is neither.

@@ -69,7 +69,6 @@ class GgufCursor {
 
   std::uint64_t position() const { return position_; }
   std::uint64_t left() const { return bytes_.size() - position_; }
-  std::uint64_t size() const { return bytes_.size(); }
   const std::byte* here() const { return bytes_.data() + position_; }
 
   void skip(std::uint64_t count) {
@@ -113,6 +112,25 @@ class GgufCursor {
 };
 
 Gguf Gguf::parse(std::span<const std::byte> bytes, Release release) {
+  return parse_one({bytes, bytes.size()}, release);
+}
+
+Gguf Gguf::parse(std::span<const Beginning> parts) {
+  if (parts.empty()) fail("the file is empty", "give a *.gguf file or a config.json");
+  Gguf first = parse_one(parts[0], nullptr);
+  if (parts.size() == 1) return first;
+  first.check_part(0, parts.size());
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Gguf shard = parse_one(parts[i], nullptr);
+    shard.check_part(i, parts.size());
+    first.add_shard(std::move(shard), i);
+  }
+  first.check_set();
+  return first;
+}
+
+Gguf Gguf::parse_one(const Beginning& file, Release release) {
+  const std::span<const std::byte> bytes = file.bytes;
   Gguf out;
   if (bytes.size() < 4 || std::memcmp(bytes.data(), "GGUF", 4) != 0)
     fail(bytes.empty() ? "the file is empty" : "not a GGUF file: it does not start with GGUF",
@@ -176,12 +194,13 @@ Gguf Gguf::parse(std::span<const std::byte> bytes, Release release) {
                                         [](const Entry& a, const Entry& b) { return a.key == b.key; });
   if (twice != out.entries_.end()) fail("the key " + quoted(twice->key) + " stands in the file twice", kAgain);
 
-  out.read_tensors(cursor, num_tensors);
+  out.read_tensors(cursor, num_tensors, file.file_bytes);
+  out.header_bytes_ = cursor.position();
   out.check_names();
   return out;
 }
 
-void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count) {
+void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count, std::uint64_t file_bytes) {
   tensors_.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     GgufTensor tensor;
@@ -206,7 +225,7 @@ void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count) {
     fail("\"general.alignment\" is " + std::to_string(alignment), "it is a power of two: " + std::string(kAgain));
   // Padding may be missing at the end of a file that was cut after its header; the comparison below says so.
   const std::uint64_t start = round_up(cursor.position(), alignment, "the start of the data");
-  const std::uint64_t data = cursor.size() > start ? cursor.size() - start : 0;
+  const std::uint64_t data = file_bytes > start ? file_bytes - start : 0;
   // Tensors lie one after the other, so one that starts early overlaps the one before it.
   std::uint64_t end = 0;
   for (const GgufTensor& tensor : tensors_) {
@@ -235,10 +254,9 @@ void Gguf::check_names() const {
   if (twice != names.end()) fail("the tensor " + quoted(*twice) + " stands in the file twice", kAgain);
 }
 
-void Gguf::add_shard(Gguf&& shard) {
-  const auto number = static_cast<std::uint32_t>(mappings_.size());
+void Gguf::add_shard(Gguf&& shard, std::uint64_t number) {
   for (GgufTensor tensor : shard.tensors_) {
-    tensor.shard = number;
+    tensor.shard = static_cast<std::uint32_t>(number);
     tensors_.push_back(tensor);
   }
   if (tensors_.size() > kMaxTensors) fail("the files have more than 2^18 tensors", kAgain);
@@ -287,22 +305,30 @@ Gguf Gguf::open(const std::string& path) {
     try {
       Mapping part(name);
       Gguf shard = parse_mapped(part);
-      if (shard.count("split.no").value_or(0) != i || shard.count("split.count").value_or(0) != shards)
-        fail("is not part " + std::to_string(i + 1) + " of " + std::to_string(shards),
-             "give the files their names back");
+      shard.check_part(i, shards);
       shard.mappings_.push_back(std::move(part));
-      first.add_shard(std::move(shard));
+      first.add_shard(std::move(shard), i);
     } catch (Error& error) {
       error.set_source(name);
       throw;
     }
   }
-  if (const auto total = first.count("split.tensors.count"); total && *total != first.tensors_.size())
-    fail("the set has " + std::to_string(first.tensors_.size()) + " tensors, and \"split.tensors.count\" is " +
+  first.check_set();
+  return first;
+}
+
+void Gguf::check_part(std::uint64_t number, std::uint64_t count) const {
+  if (this->count("split.no").value_or(0) != number || this->count("split.count").value_or(0) != count)
+    fail("is not part " + std::to_string(number + 1) + " of " + std::to_string(count),
+         "give the files their names back");
+}
+
+void Gguf::check_set() const {
+  if (const auto total = count("split.tensors.count"); total && *total != tensors_.size())
+    fail("the set has " + std::to_string(tensors_.size()) + " tensors, and \"split.tensors.count\" is " +
              std::to_string(*total),
          "download the set again");
-  first.check_names();
-  return first;
+  check_names();
 }
 
 const Gguf::Entry* Gguf::find(std::string_view key) const {

@@ -39,6 +39,13 @@ class Gguf {
 
   // The header in `bytes`, which must outlive this object and are a whole file. Throws Error(kBadInput).
   static Gguf parse(std::span<const std::byte> bytes, Release release = nullptr);
+  // Files of which only the beginnings are at hand: one, or a split set in order. The bytes must outlive this object.
+  // Throws Error(kBadInput), also where a header goes on beyond its bytes.
+  struct Beginning {
+    std::span<const std::byte> bytes;
+    std::uint64_t file_bytes = 0;
+  };
+  static Gguf parse(std::span<const Beginning> parts);
   // A file, or all files of a split set where `path` names one of them. Throws Error(kBadInput).
   static Gguf open(const std::string& path);
 
@@ -56,6 +63,8 @@ class Gguf {
   // In file order, shard after shard; offsets and sizes lie within their files.
   std::span<const GgufTensor> tensors() const { return tensors_; }
   bool has_tensor(std::string_view name) const;
+  // From the file's start to the end of its list of tensors (of the first file).
+  std::uint64_t header_bytes() const { return header_bytes_; }
 
   std::uint32_t version() const { return version_; }
   bool big_endian() const;
@@ -71,13 +80,17 @@ class Gguf {
 
   const Entry* find(std::string_view key) const;
   std::uint64_t integer(const Entry& entry, std::uint32_t type, const std::byte* at) const;
-  void read_tensors(class GgufCursor& cursor, std::uint64_t count);
-  void add_shard(Gguf&& shard);
+  static Gguf parse_one(const Beginning& file, Release release);
+  void read_tensors(class GgufCursor& cursor, std::uint64_t count, std::uint64_t file_bytes);
+  void add_shard(Gguf&& shard, std::uint64_t number);
+  void check_part(std::uint64_t number, std::uint64_t count) const;
+  void check_set() const;
   void check_names() const;
 
   std::vector<Mapping> mappings_;
   std::vector<Entry> entries_;  // sorted by key
   std::vector<GgufTensor> tensors_;
+  std::uint64_t header_bytes_ = 0;
   std::uint32_t version_ = 0;
   bool swapped_ = false;  // the other byte order than this machine's
 };

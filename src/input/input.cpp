@@ -6,6 +6,9 @@
 #include "input/checkpoint.h"
 #include "input/file.h"
 #include "input/gguf_model.h"
+#include "input/hub.h"
+#include "input/hub_id.h"
+#include "input/local_stores.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -47,13 +50,42 @@ ModelSpec load_directory(const std::string& directory, const ReadOptions& option
   return load_gguf(ggufs.front(), options);
 }
 
+// A model of another tool's store: its folder, or a GGUF whatever its name ends in.
+ModelSpec load_stored(const std::string& argument, const ReadOptions& options) {
+  const std::string path = find_in_store(argument);
+  ModelSpec model = is_directory(path) ? load_directory(path, options) : load_gguf(path, options);
+  model.source = argument;
+  return model;
+}
+
 }  // namespace
+
+ModelSpec load_snapshot(const std::string& directory, const std::string& source, const ReadOptions& options) {
+  if (!exists(directory + "/config.json")) {
+    ModelSpec model = load_directory(directory, options);
+    model.source = source;
+    return model;
+  }
+  ModelSpec model = read_config(read_file(directory + "/config.json"), quant_config_beside(directory), source, options);
+  const std::size_t notes = model.notes.size();
+  try {
+    read_stored(directory, model);
+  } catch (const Error& error) {
+    model.notes.resize(notes);
+    model.stored.clear();
+    model.notes.push_back({NoteLevel::kInfo, "incomplete_copy",
+                           "the cached copy is not whole (" + one_line(error.what(), 160) +
+                               "): the weights are what its index or config says"});
+    read_stored_index(directory, model);
+  }
+  return model;
+}
 
 ModelSpec load_model(const std::string& argument, const ReadOptions& options) {
   try {
     if (argument == "-") return read_config(read_stdin(), "", "-", options);
-    if (!looks_local(argument))
-      fail(Exit::kHub, "no such file, and Hub ids are not looked up yet", "download its config.json and give the path");
+    if (is_in_store(argument) && !exists(argument)) return load_stored(argument, options);
+    if (is_hub_url(argument) || !looks_local(argument)) return load_from_hub(argument, options);
     if (is_directory(argument)) return load_directory(argument, options);
     if (argument.ends_with(".gguf")) return load_gguf(argument, options);
     return read_config(read_file(argument), "", argument, options);

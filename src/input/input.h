@@ -10,8 +10,16 @@
 
 namespace kvplan {
 
+// What the command line says of the Hub; the environment says the rest (hub_settings.h).
+struct HubOptions {
+  bool offline = false;  // the caches alone
+  std::string revision;  // of Hub ids that name none; "" is main
+  std::string token;     // "" for the environment's
+};
+
 struct ReadOptions {
   bool assume = false;  // plan an unknown architecture from its fields, with a warning
+  HubOptions hub{};
 };
 
 // The text of a config.json (and of the hf_quant_config.json beside it; "" for none) as a model. No files, no
@@ -19,9 +27,13 @@ struct ReadOptions {
 ModelSpec read_config(std::string_view text, std::string_view hf_quant_config, std::string_view source,
                       const ReadOptions& options);
 
-// MODEL as the command line has it: a config.json, a directory with one, a *.gguf, "-". Throws Error with the
-// source set.
+// MODEL as the command line has it: a config.json, a directory with one, a *.gguf, "-", a Hub id or a model of a local
+// store. Throws Error with the source set.
 ModelSpec load_model(const std::string& argument, const ReadOptions& options);
+
+// A directory of a cache: the same as a directory, but what is missing of its weights is no error: they are then what
+// the index, else the config says.
+ModelSpec load_snapshot(const std::string& directory, const std::string& source, const ReadOptions& options);
 
 // What MODEL arguments stand for: a directory without a model of its own becomes the configs in it, in name order.
 // `is_fleet` is set where the answer is a list even with one entry. Throws Error for a directory with nothing.

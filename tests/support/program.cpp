@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace kvplan {
 
@@ -22,7 +24,8 @@ std::string slurp(const std::string& path) {
 }
 
 // Between fork and exec only what is safe there.
-[[noreturn]] void become(char* const* arguments, const char* in, const char* out, const char* err) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, const char* in, const char* out,
+                         const char* err) {
   const int from = open(in, O_RDONLY);
   const int to = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int errors = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -32,13 +35,14 @@ std::string slurp(const std::string& path) {
   dup2(errors, STDERR_FILENO);
   const rlimit seconds{30, 30};  // a hang becomes a failure
   setrlimit(RLIMIT_CPU, &seconds);
-  execv(arguments[0], arguments);
+  execve(arguments[0], arguments, environment);
   _exit(127);
 }
 
 }  // namespace
 
-Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input) {
+Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input,
+                const std::vector<std::string>& environment) {
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";
   const std::string err = folder.path() + "/err";
@@ -47,11 +51,21 @@ Run run_program(const std::vector<std::string>& arguments, const std::string& st
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  std::vector<std::string> variables = environment;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view given(*each);
+    const std::string_view name = given.substr(0, given.find('=') + 1);
+    if (std::none_of(environment.begin(), environment.end(), [&](const std::string& v) { return v.starts_with(name); }))
+      variables.emplace_back(given);
+  }
+  std::vector<char*> variable_pointers;
+  for (std::string& variable : variables) variable_pointers.push_back(variable.data());
+  variable_pointers.push_back(nullptr);
 
   const auto start = std::chrono::steady_clock::now();
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
-  if (child == 0) become(pointers.data(), standard_input.c_str(), out.c_str(), err.c_str());
+  if (child == 0) become(pointers.data(), variable_pointers.data(), standard_input.c_str(), out.c_str(), err.c_str());
   int status = 0;
   rusage usage{};
   wait4(child, &status, 0, &usage);

@@ -14,8 +14,9 @@ struct Run {
   double peak_mib = 0;
 };
 
-// kvplan ARGUMENTS < standard_input, in the source folder.
-Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input = "/dev/null");
+// kvplan ARGUMENTS < standard_input, in the source folder. `environment` ("NAME=VALUE") goes over the tests' own.
+Run run_program(const std::vector<std::string>& arguments, const std::string& standard_input = "/dev/null",
+                const std::vector<std::string>& environment = {});
 
 // A folder of its own for a test's files; gone with the object.
 class TemporaryFolder {

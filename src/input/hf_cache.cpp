@@ -1,0 +1,58 @@
+#include "input/hf_cache.h"
+
+#include <filesystem>
+
+#include "input/config.h"
+#include "input/file.h"
+#include "input/hub_cache.h"
+#include "input/hub_id.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxRef = 256;
+
+bool is_usable(const std::string& snapshot) {
+  if (!is_directory(snapshot)) return false;
+  const std::string config = snapshot + "/config.json";
+  if (exists(config)) {
+    try {
+      Config::parse(read_file(config));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  std::error_code error;
+  for (fs::directory_iterator it(snapshot, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".gguf" && exists(it->path().string())) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
+  if (cache.empty()) return "";
+  const std::string folder = cache + "/" + repo_folder(repo);
+  std::string commit = revision;
+  if (!is_commit(revision)) {
+    const std::string ref = folder + "/refs/" + revision;
+    if (!exists(ref) || is_directory(ref)) return "";
+    try {
+      commit = read_file(ref, kMaxRef);
+    } catch (const Error&) {
+      return "";
+    }
+    while (!commit.empty() && (commit.back() == '\n' || commit.back() == '\r' || commit.back() == ' '))
+      commit.pop_back();
+    if (!is_commit(commit)) return "";
+  }
+  const std::string snapshot = folder + "/snapshots/" + commit;
+  return is_usable(snapshot) ? snapshot : "";
+}
+
+}  // namespace kvplan

@@ -1,0 +1,124 @@
+// Models by the names of other tools, in folders laid out as those tools document them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "support/gguf_writer.h"
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string gguf() {
+  return GgufWriter("llama")
+      .u32(".block_count", 2)
+      .u32(".embedding_length", 64)
+      .u32(".context_length", 2048)
+      .u32(".attention.head_count", 4)
+      .u32(".vocab_size", 100)
+      .file();
+}
+
+struct Stores {
+  TemporaryFolder home;
+
+  void put(const std::string& path, const std::string& text) const {
+    fs::create_directories(fs::path(home.path() + "/" + path).parent_path());
+    home.write(path, text);
+  }
+  Run run(const std::vector<std::string>& arguments, const std::string& more = "KVPLAN_TEST=") const {
+    std::vector<std::string> environment{more, "HOME=" + home.path()};
+    for (const char* name : {"OLLAMA_MODELS", "LLAMA_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE"})
+      if (!more.starts_with(std::string(name) + "=")) environment.push_back(std::string(name) + "=");
+    return run_program(arguments, "/dev/null", environment);
+  }
+  void check_found(const std::string& name, const std::string& more = "KVPLAN_TEST=") const {
+    const Run found = run({name, "--json"}, more);
+    CAPTURE(name);
+    CAPTURE(found.err);
+    CHECK(found.exit == 0);
+    CHECK(found.out.find("\"source\": \"" + name + "\"") != std::string::npos);
+  }
+  void check_refused(const std::string& name, const std::string& part) const {
+    const Run refused = run({name});
+    CAPTURE(name);
+    CAPTURE(refused.err);
+    CHECK(refused.exit == 2);
+    CHECK(refused.out.empty());
+    CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
+    CHECK_MESSAGE(refused.err.find(part) != std::string::npos, part);
+  }
+};
+
+TEST_CASE("stores: ollama's manifests and blobs") {
+  const Stores stores;
+  const std::string hash(64, 'a');
+  const std::string manifest = R"({"schemaVersion": 2, "config": {"digest": "sha256:cc"}, "layers": [
+      {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:bb"},
+      {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" +
+                               hash + "\"}]}";
+  const std::string root = ".ollama/models/";
+  stores.put(root + "blobs/sha256-" + hash, gguf());
+  stores.put(root + "manifests/registry.ollama.ai/library/llama3.1/8b", manifest);
+  stores.put(root + "manifests/registry.ollama.ai/library/small/latest", manifest);
+  stores.put(root + "manifests/registry.ollama.ai/someone/small/q8", manifest);
+  stores.put(root + "manifests/hf.co/org/name-GGUF/Q4_K_M", manifest);
+  for (const char* name :
+       {"ollama:llama3.1:8b", "ollama:small", "ollama:someone/small:q8", "ollama:hf.co/org/name-GGUF:Q4_K_M"})
+    stores.check_found(name);
+  fs::rename(stores.home.path() + "/.ollama/models", stores.home.path() + "/elsewhere");
+  stores.check_refused("ollama:small", "no model of that name");
+  stores.check_found("ollama:small", "OLLAMA_MODELS=" + stores.home.path() + "/elsewhere");
+  fs::rename(stores.home.path() + "/elsewhere", stores.home.path() + "/.ollama/models");
+
+  for (const char* name : {"ollama:../../x", "ollama:a/../b", "ollama:", "ollama::", "ollama:a:", "ollama:a/b/c/d",
+                           "ollama:.x:8b", "ollama:x%2f"})
+    stores.check_refused(name, "no model");
+  stores.put(root + "manifests/registry.ollama.ai/library/bad/a", "{\"layers\": [");
+  stores.put(root + "manifests/registry.ollama.ai/library/bad/b", "{\"layers\": []}");
+  stores.put(
+      root + "manifests/registry.ollama.ai/library/bad/c",
+      R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:../../../etc/passwd"}]})");
+  stores.put(root + "manifests/registry.ollama.ai/library/bad/d",
+             R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" +
+                 std::string(64, 'd') + "\"}]}");
+  stores.check_refused("ollama:bad:a", "kvplan: ollama:bad:a");
+  stores.check_refused("ollama:bad:b", "names no GGUF");
+  stores.check_refused("ollama:bad:c", "names a blob by");
+  stores.check_refused("ollama:bad:d", "blob of the model is gone");
+}
+
+TEST_CASE("stores: LM Studio's folders") {
+  const Stores stores;
+  stores.put(".lmstudio/models/pub/one/one-q8_0.gguf", gguf());
+  stores.put(".lmstudio/models/pub/one/mmproj-one-f16.gguf", "none");
+  stores.put(".lmstudio/models/pub/two/two-Q3_K_L.gguf", gguf());
+  stores.put(".lmstudio/models/pub/two/two-Q6_K.gguf", gguf());
+  for (const char* name : {"lmstudio:pub/one", "lmstudio:pub/two@q6_k", "lmstudio:pub/two@Q3_K_L"})
+    stores.check_found(name);
+  stores.check_refused("lmstudio:pub/two", "several files");
+  stores.check_refused("lmstudio:pub/two@q2", "no model of that name");
+  stores.check_refused("lmstudio:pub/../two", "is no model");
+  stores.check_refused("lmstudio:../..", "is no model");
+}
+
+TEST_CASE("stores: llama.cpp's cache, as it was and as it is") {
+  const Stores stores;
+  const std::string commit(40, 'e');
+  stores.put(".cache/llama.cpp/org_old-GGUF_old-Q4_K_M.gguf", gguf());
+  stores.put(".cache/llama.cpp/org_old-GGUF_old-Q8_0.gguf", gguf());
+  stores.put(".cache/llama.cpp/org_old-GGUF_mmproj-old-Q8_0.gguf", "none");
+  stores.put(".cache/huggingface/hub/models--org--new-GGUF/refs/main", commit);
+  stores.put(".cache/huggingface/hub/models--org--new-GGUF/snapshots/" + commit + "/new-Q8_0.gguf", gguf());
+  for (const char* name : {"llama.cpp:org/old-GGUF", "llama.cpp:org/old-GGUF:Q8_0", "llama.cpp:org/new-GGUF",
+                           "llama.cpp:org/new-GGUF:q8_0"})
+    stores.check_found(name);
+  stores.check_refused("llama.cpp:org/none", "no model of that name");
+  stores.check_refused("llama.cpp:org/../x", "no name of a model");
+}
+
+}  // namespace
+}  // namespace kvplan
