@@ -135,17 +135,22 @@ void add_longest_and_most(const ModelSpec& model, const Request& request, Answer
                   {{"--num-seqs", std::to_string(seqs)}, {"--max-model-len", std::to_string(tokens)}}));
   }
 
-  // The one change that buys most context.
+  if (longest > 0 && model.max_model_len > Tokens(0) && longest > model.max_model_len.count())
+    out.sentences.push_back("the model's own maximum is " + short_count(model.max_model_len.count()) + " tokens");
+
+  // The one change that buys most context; twice the cards is said apart, for it is no change of a setting.
   std::uint64_t best_gain = 0;
   std::string best;
   for (const Change& change : single_changes(request, out.asked)) {
     const std::uint64_t tokens = longest_from(model, change.request, std::max<std::uint64_t>(longest, 1024) * 2);
     if (tokens <= longest) continue;
     const std::uint64_t gain = tokens - longest;
-    if (tokens > longest)
-      out.answers.push_back(answer_of(model, with_context(change.request, tokens), "change",
-                                      {{change.option, change.value}, {"--max-model-len", std::to_string(tokens)}}));
-    if (gain > best_gain) {
+    out.answers.push_back(answer_of(model, with_context(change.request, tokens), "change",
+                                    {{change.option, change.value}, {"--max-model-len", std::to_string(tokens)}}));
+    if (change.option == "-tp") {
+      out.sentences.push_back("twice the GPUs (" + std::to_string(change.request.gpu_count) + "): +" +
+                              short_count(gain) + " tokens");
+    } else if (gain > best_gain) {
       best_gain = gain;
       best = change.option + " " + change.value + ": +" + short_count(gain) + " tokens";
     }

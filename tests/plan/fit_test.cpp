@@ -1,0 +1,66 @@
+// What fit says fits, the plan says fits; one token or one sequence more does not. Over every bundled config, the
+// engines and cards of several sizes.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "engines/engine.h"
+#include "input/input.h"
+#include "kvplan/error.h"
+#include "plan/answers.h"
+
+using namespace kvplan;
+
+namespace {
+
+bool fits(const ModelSpec& model, const Request& request) {
+  try {
+    return make_plan(model, request).verdict.status == Verdict::kFits;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Request with_context(Request request, std::uint64_t tokens) {
+  request.max_model_len = Tokens(tokens);
+  return request;
+}
+
+Request with_seqs(Request request, std::uint64_t seqs) {
+  request.num_seqs = seqs;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("fit is the exact inverse of the plan") {
+  int answered = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(KVPLAN_SOURCE_DIR "/testdata/configs")) {
+    if (entry.path().extension() != ".json") continue;
+    const ModelSpec model = load_model(entry.path().string(), {});
+    for (const Engine& engine : engines()) {
+      for (const std::uint64_t gib : {8U, 24U, 80U, 192U}) {
+        Request request;
+        request.engine = engine.name;
+        request.gpu_memory = Bytes(gib << 30);
+        request.layout_given = true;
+        request.max_model_len = Tokens(2048);
+        CAPTURE(entry.path().filename().string());
+        CAPTURE(engine.name);
+        CAPTURE(gib);
+        if (!fits(model, with_context(request, 1))) continue;  // the weights alone are too much, or it is refused
+        ++answered;
+        const std::uint64_t longest = longest_that_fits(model, request);
+        REQUIRE(longest > 0);
+        CHECK(fits(model, with_context(request, longest)));
+        if (longest < (std::uint64_t{1} << 40)) CHECK_FALSE(fits(model, with_context(request, longest + 1)));
+        if (!fits(model, request)) continue;
+        const std::uint64_t most = most_that_fit(model, request);
+        REQUIRE(most > 0);
+        CHECK(fits(model, with_seqs(request, most)));
+        if (most < (std::uint64_t{1} << 40)) CHECK_FALSE(fits(model, with_seqs(request, most + 1)));
+      }
+    }
+  }
+  CHECK(answered > 100);
+}
