@@ -6,6 +6,7 @@
 
 #include "report/report.h"
 #include "report/text.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -77,16 +78,22 @@ double attention_macs(const ModelSpec& model, const Load& load) {
 }
 
 std::string work_section(const ModelSpec& model, const Plan& plan) {
-  const double with = 2 * attention_macs(model, plan.load);
   const auto tokens = static_cast<double>(plan.load.max_model_len.count());
-  // Without a cache every earlier token is run again for each new one: the sum over all positions, about half of n
-  // times the last one for attention over everything.
-  const double without = with * tokens / 2;
+  const double attention = 2 * attention_macs(model, plan.load);
+  // Two operations for each parameter that a token passes through.
+  const Parameters parameters = count_parameters(model);
+  const double matrices = parameters.is_known ? 2 * static_cast<double>(parameters.active) : 0;
+  // Without a cache every earlier token is run again: n times the matrices, and the attention of every position, which
+  // is about half of n times that of the last one.
+  const double with = matrices + attention;
+  const double without = matrices * tokens + attention * tokens / 2;
   return fmt::format(
-      "Work of one decoded token after {} tokens (attention alone)\n"
-      "  with the cache     {:.3g} FLOPs\n"
-      "  without it         {:.3g} FLOPs: every earlier token again, about n / 2 = {:.0f} times as much\n",
-      grouped(plan.load.max_model_len.count()), with, without, tokens / 2);
+      "Work of one decoded token after {} tokens{}\n"
+      "  with the cache     {:.3g} FLOPs: 2 x active parameters = {:.3g}, attention over the cache {:.3g}\n"
+      "  without it         {:.3g} FLOPs: every earlier token again, {:.0f} times as much\n",
+      grouped(plan.load.max_model_len.count()),
+      parameters.is_known ? "" : " (attention alone: the parameters are not known)", with, matrices, attention, without,
+      with > 0 ? without / with : 1.0);
 }
 
 std::string fact_section(const ModelSpec& model) {
