@@ -189,7 +189,8 @@ class SglangLayout : public CacheLayout {
       std::uint64_t layers = 0;
       for (const auto& [kind, count] : kinds) layers += count;
       for (const auto& [kind, count] : kinds) {
-        const auto same = std::find_if(out.begin(), out.end(), [&](const CacheGroup& g) { return g.kind == kind; });
+        const auto same =
+            std::find_if(out.begin(), out.end(), [&wanted = kind](const CacheGroup& g) { return g.kind == wanted; });
         if (same != out.end()) {
           same->layers += count;
           continue;
