@@ -10,6 +10,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 
@@ -60,16 +61,6 @@ constexpr std::array kTypes{
     DtypeInfo{Dtype::kIq4Nl, "iq4_nl", "", ggml(18), ggml(18), true, "ggml: a float16 scale for every 32"},
     DtypeInfo{Dtype::kMxfp8, "mxfp8", "", kMxfp8Rule, kMxfp8Rule, true, "a scale byte for every 32 elements"},
 };
-
-bool has_word(std::string_view words, std::string_view word) {
-  while (!words.empty()) {
-    const auto space = words.find(' ');
-    if (words.substr(0, space) == word) return true;
-    if (space == std::string_view::npos) return false;
-    words.remove_prefix(space + 1);
-  }
-  return false;
-}
 
 std::string fold(std::string_view text) {
   std::string out;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kvplan/error.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 
@@ -32,15 +33,6 @@ constexpr std::array kOptions{
     EngineOption{"--cache-type-k", kLlama},
     EngineOption{"--cache-type-v", kLlama},
 };
-
-bool has_word(std::string_view words, std::string_view word) {
-  for (std::string_view rest = words; !rest.empty();) {
-    const auto space = rest.find(' ');
-    if (rest.substr(0, space) == word) return true;
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-  return false;
-}
 
 }  // namespace
 

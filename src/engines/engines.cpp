@@ -4,6 +4,7 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 
@@ -35,15 +36,6 @@ std::optional<std::uint64_t> version_number(std::string_view text) {
   for (const char* c = rest; c != end; ++c)
     if (*c != '.' && (*c < '0' || *c > '9')) return std::nullopt;
   return major * 1000 + minor;
-}
-
-bool has_word(std::string_view words, std::string_view word) {
-  for (std::string_view rest = words; !rest.empty();) {
-    const auto space = rest.find(' ');
-    if (rest.substr(0, space) == word) return true;
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-  return false;
 }
 
 }  // namespace

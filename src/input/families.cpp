@@ -1,4 +1,5 @@
 #include "input/families.h"
+#include "kvplan/words.h"
 
 #include <array>
 #include <cctype>
@@ -99,15 +100,6 @@ constexpr std::array kFamilies{
            "megatron-bert ernie big_bird data2vec-text mobilebert squeezebert xmod",
            read_encoder},
 };
-
-bool has_word(std::string_view words, std::string_view word) {
-  for (std::string_view rest = words; !rest.empty();) {
-    const auto space = rest.find(' ');
-    if (rest.substr(0, space) == word) return true;
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-  return false;
-}
 
 // Letters and digits alone, in lower case: "DeepseekV4" and "deepseek_v4" are the same word.
 std::string folded(std::string_view text) {

@@ -1,5 +1,6 @@
 // Names as llama.cpp's llama-arch.cpp spells them (v0.5.0), and a few that only Ollama writes.
 #include "input/gguf_archs.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 
@@ -58,16 +59,6 @@ constexpr GgufArch kArchs[] = {
     {"rwkv6 rwkv6qwen2", "rwkv", gguf_rwkv6},
     {"rwkv7 arwkv7", "rwkv", gguf_rwkv7},
 };
-
-bool has_word(std::string_view words, std::string_view word) {
-  while (!words.empty()) {
-    const std::size_t space = words.find(' ');
-    if (words.substr(0, space) == word) return true;
-    if (space == std::string_view::npos) return false;
-    words.remove_prefix(space + 1);
-  }
-  return false;
-}
 
 }  // namespace
 

@@ -1,22 +1,21 @@
 // Runs every command of docs/claims.md and compares the field that the page names.
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 #include <string>
+#include <vector>
+
+#include "support/program.h"
 
 namespace {
 
-std::string output_of(const std::string& command) {
-  std::string out;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, got);
-  pclose(pipe);
-  return out;
+std::vector<std::string> split(const std::string& line) {
+  std::istringstream words(line);
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 }  // namespace
@@ -31,8 +30,7 @@ TEST_CASE("docs/claims.md says what kvplan computes") {
     if (!std::regex_search(line, match, row)) continue;
     ++checked;
     CAPTURE(line);
-    const auto report =
-        nlohmann::json::parse(output_of("cd " KVPLAN_SOURCE_DIR " && " KVPLAN_BINARY " " + match[1].str() + " --json"));
+    const auto report = nlohmann::json::parse(kvplan::run_program(split(match[1].str() + " --json")).out);
     std::string path = "/" + match[2].str();
     for (char& c : path)
       if (c == '.') c = '/';

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "input/words.h"
 #include "kvplan/error.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "input/inventory/inventory.h"
-#include "input/words.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "input/inventory/inventory.h"
-#include "input/words.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 

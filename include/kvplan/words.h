@@ -1,6 +1,6 @@
 // Lists of words separated by spaces, as the tables keep them.
-#ifndef KVPLAN_INPUT_WORDS_H_
-#define KVPLAN_INPUT_WORDS_H_
+#ifndef KVPLAN_WORDS_H_
+#define KVPLAN_WORDS_H_
 
 #include <string_view>
 
@@ -18,4 +18,4 @@ inline bool has_word(std::string_view words, std::string_view word) {
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_INPUT_WORDS_H_
+#endif  // KVPLAN_WORDS_H_
