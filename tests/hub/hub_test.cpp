@@ -197,10 +197,8 @@ TEST_CASE("hub: each refusal has its own line") {
   check_refused(site.run({"org/model"}), Exit::kHub, "refuses access");
   site.hub.fallback(refusal(418, ""));
   check_refused(site.run({"org/model"}), Exit::kHub, "418");
-  // A closed port, and a name that is none (reserved for this use by RFC 6761).
+  // A closed port. A name that does not resolve is left out: how long that takes is the name server's choice.
   check_refused(site.run({"org/model"}, {"HF_ENDPOINT=http://127.0.0.1:1"}), Exit::kHub, "no connection to");
-  check_refused(site.run({"org/model"}, {"HF_ENDPOINT=http://hub.invalid", "KVPLAN_HTTP_TIMEOUT_MS=3000"}), Exit::kHub,
-                "hub.invalid");
   check_refused(site.run({"org/model"}, {"HF_ENDPOINT=ftp://hub.example"}), Exit::kBadInput, "HF_ENDPOINT");
   CHECK_FALSE(site.has_cached_model());
 }
