@@ -89,7 +89,7 @@ struct Site {
     put("HOME", home.path());
     put("HF_HOME", home.path() + "/hf");
     put("XDG_CACHE_HOME", home.path() + "/cache");
-    put("KVPLAN_HTTP_TIMEOUT_MS", "400");
+    put("KVPLAN_HTTP_TIMEOUT_MS", "5000");
     put("NO_PROXY", "*");
     put("no_proxy", "*");
     for (const char* name :
