@@ -300,7 +300,7 @@ TEST_CASE("llama.cpp: a million questions in a sweep take less than two seconds"
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   CHECK(seen != 0);
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
-  CHECK(seconds < 120);  // bounded; the figure itself is the benchmark's
+  CHECK(seconds < 2.0);
 #endif
   MESSAGE(seconds << " s");
 }

@@ -90,7 +90,7 @@ TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, n
     site.hub.fallback(row.answer);
     const Run run = site.run({"org/small"}, {"KVPLAN_HTTP_TIMEOUT_MS=200"});
     check_refused(run, Exit::kHub, row.line);
-    CHECK(run.seconds < 60);  // bounded: a hang would never end
+    CHECK(run.seconds < 5);
 #ifndef KVPLAN_SANITIZED
     CHECK(run.peak_mib < 150);
 #endif
@@ -128,7 +128,7 @@ TEST_CASE("hub: weights that a server lies about") {
     site.serve("org/small", {{"config.json", with_commit(kSmallConfig)}, {row.name, row.answer}});
     const Run run = site.run({"org/small"}, {"KVPLAN_HTTP_TIMEOUT_MS=200"});
     check_refused(run, Exit::kHub, "");
-    CHECK(run.seconds < 60);  // bounded: a hang would never end
+    CHECK(run.seconds < 5);
     CHECK_FALSE(site.has_cached_model());
   }
 }
