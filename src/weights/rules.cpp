@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace kvplan {
 
@@ -82,15 +83,45 @@ std::string_view bare_module(std::string_view module) {
 
 RuleBook::~RuleBook() = default;
 
-RuleBook::RuleBook(const std::vector<SchemeRule>& rules) : size_(rules.size()) {
-  texts_.reserve(rules.size());
+namespace {
+
+// "0", "17"; not "007", which no layer is called.
+std::optional<std::uint32_t> number_in(std::string_view word) {
+  if (word.empty() || word.size() > 9 || (word.size() > 1 && word[0] == '0')) return std::nullopt;
+  std::uint32_t out = 0;
+  for (const char c : word) {
+    if (c < '0' || c > '9') return std::nullopt;
+    out = out * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  return out;
+}
+
+std::string with_layer(std::string_view module, std::uint64_t layer) {
+  std::string out;
+  out.reserve(module.size() + 8);
+  bool first = true;
+  for (const char c : module) {
+    if (c != '*') {
+      out += c;
+    } else {
+      out += std::exchange(first, false) ? std::to_string(layer) : "0";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
+  in_order_.reserve(rules.size());
+  std::string key;
   for (const SchemeRule& rule : rules) {
-    const Index index{&rule, texts_.size()};
+    Numbered entry;
+    entry.order = in_order_.size();
     in_order_.push_back(&rule);
     std::string_view pattern = rule.pattern;
-    const bool digits = pattern.find_first_of("0123456789") != std::string_view::npos;
+    const auto has_digits = [&] { return pattern.find_first_of("0123456789") != std::string_view::npos; };
     if (pattern.starts_with("re:")) {
-      texts_.emplace_back();
       pattern.remove_prefix(3);
       const auto text = pattern.size() <= kMaxExpression ? posix_of(pattern) : std::nullopt;
       auto regex = std::make_unique<Regex>();
@@ -98,71 +129,173 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) : size_(rules.size()) {
         ++unread_;
         continue;
       }
-      expressions_[digits ? 1 : 0].emplace_back(std::move(regex), index);
+      expressions_[has_digits() ? 1 : 0].emplace_back(std::move(regex), entry.order);
       continue;
     }
-    texts_.emplace_back(bare_module(pattern));
-    std::string_view text = texts_.back();
+    std::string_view text = bare_module(pattern);
     const std::size_t star = text.find_first_of("*?");
-    if (star == std::string_view::npos) {
-      exact_.emplace(text, index);
-    } else if (star + 1 == text.size() && star > 0 && text.back() == '*') {
-      text.remove_suffix(1);
-      prefixes_.emplace(text, index);
-      prefix_lengths_.push_back(text.size());
-    } else {
-      globs_[digits ? 1 : 0].emplace_back(text, index);
+    const bool is_prefix = star != std::string_view::npos && star > 0 && star + 1 == text.size() && text.back() == '*';
+    if (star != std::string_view::npos && !is_prefix) {
+      // "?" tells one digit from two.
+      globs_[has_digits() || text.find('?') != std::string_view::npos ? 1 : 0].emplace_back(text, entry.order);
+      continue;
     }
+    if (is_prefix) text.remove_suffix(1);
+    key.clear();
+    for (std::size_t begin = 0, count = 0;;) {
+      const std::size_t dot = text.find('.', begin);
+      const std::string_view word = text.substr(begin, dot == std::string_view::npos ? dot : dot - begin);
+      const bool is_cut = is_prefix && dot == std::string_view::npos;
+      const auto number = count < kNumbers ? number_in(word) : std::nullopt;
+      if (number && is_cut) {
+        entry.open = word;
+      } else if (number) {
+        entry.numbers[count++] = *number;
+        key += '*';
+      } else {
+        key += word;
+      }
+      if (dot == std::string_view::npos) break;
+      key += '.';
+      begin = dot + 1;
+    }
+    Names& names = is_prefix ? prefixes_ : exact_;
+    auto found = names.find(std::string_view(key));
+    if (found == names.end()) {
+      found = names.emplace(key, std::vector<Numbered>()).first;
+      if (is_prefix) prefix_lengths_.push_back(key.size());
+    }
+    found->second.push_back(entry);
   }
   std::sort(prefix_lengths_.begin(), prefix_lengths_.end());
   prefix_lengths_.erase(std::unique(prefix_lengths_.begin(), prefix_lengths_.end()), prefix_lengths_.end());
 }
 
-std::size_t RuleBook::match(bool digits, std::string_view module, std::size_t best) const {
-  const std::size_t which = digits ? 1 : 0;
+RuleBook::Order RuleBook::match(bool by_layer, std::string_view module, Order best) const {
+  const std::size_t which = by_layer ? 1 : 0;
   const std::string_view bare = bare_module(module);
-  for (const auto& [glob, index] : globs_[which]) {
-    if (index.order >= best) continue;
+  for (const auto& [glob, order] : globs_[which]) {
+    if (order >= best) continue;
     if (glob_matches(glob, bare) || glob_matches(std::string(glob) + ".*", bare) || glob_matches(glob, module))
-      best = index.order;
+      best = order;
   }
   if (expressions_[which].empty()) return best;
   const std::string full(module), short_name(bare);
-  for (const auto& [regex, index] : expressions_[which]) {
-    if (index.order >= best) continue;
+  for (const auto& [regex, order] : expressions_[which]) {
+    if (order >= best) continue;
     if (regexec(&regex->compiled, full.c_str(), 0, nullptr, 0) == 0 ||
         regexec(&regex->compiled, short_name.c_str(), 0, nullptr, 0) == 0)
-      best = index.order;
+      best = order;
   }
   return best;
 }
 
-std::size_t RuleBook::without_layer(std::string_view module) const {
-  return match(false, module, kNone);
+// Takes the entries of one name for a module that has it: numbers are the module's own in the name's places, next the
+// word behind.
+void RuleBook::offer(const std::vector<Numbered>& entries, std::span<const std::uint32_t> numbers,
+                     std::optional<std::uint32_t> next, Named& out) {
+  for (const Numbered& entry : entries) {
+    std::optional<std::uint64_t> layer;
+    bool fits = true;
+    for (std::size_t i = 0; i < numbers.size() && fits; ++i) {
+      if (numbers[i] == kLayer)
+        layer = entry.numbers[i];
+      else
+        fits = numbers[i] == entry.numbers[i];
+    }
+    if (!fits) continue;
+    if (entry.open.empty()) {
+      if (layer)
+        out.layers_.emplace_back(*layer, entry.order);
+      else
+        out.every_ = std::min(out.every_, entry.order);
+    } else if (next == kLayer) {
+      out.open_.emplace_back(entry.open, entry.order);
+    } else if (next && std::to_string(*next).starts_with(entry.open)) {
+      out.every_ = std::min(out.every_, entry.order);
+    }
+  }
 }
 
-const SchemeRule* RuleBook::find(std::string_view module, std::size_t without_layer) const {
-  std::size_t best = without_layer;
+RuleBook::Named RuleBook::named(std::string_view module) const {
+  Named out;
+  out.book_ = this;
+  out.module_ = module;
+  struct Word {
+    std::string_view text;
+    std::optional<std::uint32_t> number;
+  };
+  std::vector<Word> words;
   const std::string_view bare = bare_module(module);
-  const auto offer = [&](const Index& index) { best = std::min(best, index.order); };
+  for (std::size_t begin = 0; begin <= bare.size();) {
+    const std::size_t end = std::min(bare.find('.', begin), bare.size());
+    Word word{bare.substr(begin, end - begin), {}};
+    word.number = word.text == "*" ? kLayer : number_in(word.text);
+    words.push_back(word);
+    begin = end + 1;
+  }
+  bool has_layer = false;
+  for (Word& word : words)
+    if (word.number == kLayer && std::exchange(has_layer, true)) word.number = 0;
+
   // A name stands for the module itself, for a block of modules, and for the end of a name: any whole run of words.
-  for (std::size_t begin = 0; begin <= bare.size() && !exact_.empty();) {
-    for (std::size_t end = bare.size();;) {
-      if (const auto found = exact_.find(bare.substr(begin, end - begin)); found != exact_.end()) offer(found->second);
-      const std::size_t dot = bare.rfind('.', end == 0 ? 0 : end - 1);
-      if (dot == std::string_view::npos || dot <= begin) break;
-      end = dot;
+  std::string key;
+  std::vector<std::uint32_t> numbers;
+  const auto append = [&](const Word& word, bool is_first) {
+    if (!is_first) key += '.';
+    if (word.number && numbers.size() < kNumbers) {
+      numbers.push_back(*word.number);
+      key += '*';
+    } else {
+      key += word.text;
     }
-    const std::size_t next = bare.find('.', begin);
-    if (next == std::string_view::npos) break;
-    begin = next + 1;
+  };
+  for (std::size_t begin = 0; begin < words.size() && !exact_.empty(); ++begin) {
+    key.clear();
+    numbers.clear();
+    for (std::size_t end = begin; end < words.size(); ++end) {
+      append(words[end], end == begin);
+      if (const auto found = exact_.find(std::string_view(key)); found != exact_.end())
+        offer(found->second, numbers, {}, out);
+    }
   }
-  for (const std::size_t length : prefix_lengths_) {
-    if (length > bare.size()) break;
-    if (const auto found = prefixes_.find(bare.substr(0, length)); found != prefixes_.end()) offer(found->second);
+  if (!prefixes_.empty()) {
+    key.clear();
+    numbers.clear();
+    for (const Word& word : words) append(word, key.empty());
+    for (const std::size_t length : prefix_lengths_) {
+      if (length > key.size()) break;
+      const std::string_view start = std::string_view(key).substr(0, length);
+      const auto found = prefixes_.find(start);
+      if (found == prefixes_.end()) continue;
+      const auto whole = static_cast<std::size_t>(std::count(start.begin(), start.end(), '.'));
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < whole && count < kNumbers; ++i)
+        if (words[i].number) ++count;
+      offer(found->second, std::span(numbers).first(count), words[whole].number, out);
+    }
   }
-  best = match(true, module, best);
-  return best == kNone ? nullptr : in_order_[best];
+  std::sort(out.layers_.begin(), out.layers_.end());
+  std::sort(out.open_.begin(), out.open_.end());
+  out.every_ = match(false, with_layer(module, 0), out.every_);
+  return out;
+}
+
+const SchemeRule* RuleBook::Named::find(std::uint64_t layer) const {
+  Order best = every_;
+  const auto first = std::lower_bound(layers_.begin(), layers_.end(), std::pair(layer, Order{0}));
+  if (first != layers_.end() && first->first == layer) best = std::min(best, first->second);
+  if (!open_.empty()) {
+    const std::string number = std::to_string(layer);
+    for (std::size_t length = 1; length <= number.size(); ++length) {
+      const std::string_view begin = std::string_view(number).substr(0, length);
+      const auto open = std::lower_bound(open_.begin(), open_.end(), std::pair(begin, Order{0}));
+      if (open != open_.end() && open->first == begin) best = std::min(best, open->second);
+    }
+  }
+  if (!book_->globs_[1].empty() || !book_->expressions_[1].empty())
+    best = book_->match(true, with_layer(module_, layer), best);
+  return best == kNone ? nullptr : book_->in_order_[best];
 }
 
 }  // namespace kvplan

@@ -1,13 +1,19 @@
 // Which modules a checkpoint's skip list or layer map names. Lists come as exact names, ends of names, globs and "re:"
-// expressions, often one entry for each of a hundred layers: look-ups must not cost layers x entries.
+// expressions, often one entry for each of a hundred layers. Names are kept without their numbers, so that a module is
+// looked up once for all its layers.
 #ifndef KVPLAN_WEIGHTS_RULES_H_
 #define KVPLAN_WEIGHTS_RULES_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kvplan/quantization.h"
@@ -15,41 +21,65 @@
 namespace kvplan {
 
 class RuleBook {
+ private:
+  using Order = std::size_t;  // of a rule in its list: the first that names a module decides
+
  public:
   explicit RuleBook(const std::vector<SchemeRule>& rules);
   ~RuleBook();
   RuleBook(const RuleBook&) = delete;
   RuleBook& operator=(const RuleBook&) = delete;
 
-  bool empty() const { return size_ == 0; }
-  // Globs and expressions that name no number answer alike for every layer: asked once for a group, the answer is
-  // handed to find() for each of its layers.
-  std::size_t without_layer(std::string_view module) const;
-  // The first rule that names `module`, null where none does.
-  const SchemeRule* find(std::string_view module, std::size_t without_layer) const;
-  const SchemeRule* find(std::string_view module) const { return find(module, without_layer(module)); }
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  bool empty() const { return in_order_.empty(); }
   // Rules that were no name, glob or expression that can be read.
   std::size_t unread() const { return unread_; }
 
+  // What the list says of one module in all its layers; lives no longer than the book.
+  class Named {
+   public:
+    // The first rule that names the module of this layer, null where none does.
+    const SchemeRule* find(std::uint64_t layer) const;
+
+   private:
+    friend class RuleBook;
+    const RuleBook* book_ = nullptr;
+    std::string module_;
+    Order every_ = kNone;                                   // of all layers
+    std::vector<std::pair<std::uint64_t, Order>> layers_;   // by layer, the first of each
+    std::vector<std::pair<std::string_view, Order>> open_;  // "layers.6*": beginnings of a layer's number, sorted
+  };
+  // module: its name, "*" for the layer's number; a second "*" stands for the first of its experts.
+  Named named(std::string_view module) const;
+  const SchemeRule* find(std::string_view module) const { return named(module).find(0); }
+
  private:
   struct Regex;
-  std::size_t match(bool digits, std::string_view module, std::size_t best) const;
+  static constexpr Order kNone = static_cast<Order>(-1);
+  static constexpr std::uint32_t kLayer = static_cast<std::uint32_t>(-1);  // the number of the layer at hand
+  static constexpr std::size_t kNumbers = 3;  // words of digits that a name gives up; further ones are text
 
-  struct Index {
-    const SchemeRule* rule;
-    std::size_t order;
+  // A name whose numbers are taken out: "layers.*.mlp.gate".
+  struct Numbered {
+    std::uint32_t numbers[kNumbers] = {};
+    std::string_view open;  // the number that the name ends in, where it is only a beginning
+    Order order = kNone;
   };
-  using Names = std::unordered_map<std::string_view, Index>;
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  using Names = std::unordered_map<std::string, std::vector<Numbered>, Hash, std::equal_to<>>;
 
-  std::vector<std::string> texts_;  // stripped patterns; the maps look into them
+  static void offer(const std::vector<Numbered>& entries, std::span<const std::uint32_t> numbers,
+                    std::optional<std::uint32_t> next, Named& out);
+  Order match(bool by_layer, std::string_view module, Order best) const;
+
   Names exact_;
   Names prefixes_;
   std::vector<std::size_t> prefix_lengths_;
-  std::vector<std::pair<std::string_view, Index>> globs_[2];  // without and with digits
-  std::vector<std::pair<std::unique_ptr<Regex>, Index>> expressions_[2];
+  // Those that answer alike for every layer, and those that need its number.
+  std::vector<std::pair<std::string_view, Order>> globs_[2];
+  std::vector<std::pair<std::unique_ptr<Regex>, Order>> expressions_[2];
   std::vector<const SchemeRule*> in_order_;
-  std::size_t size_ = 0;
   std::size_t unread_ = 0;
 };
 

@@ -95,21 +95,6 @@ struct Held {
   }
 };
 
-std::string with_layer(const std::string& module, std::uint64_t layer) {
-  std::string out;
-  out.reserve(module.size() + 8);
-  bool first = true;
-  for (const char c : module) {
-    if (c != '*') {
-      out += c;
-    } else {
-      out += first ? std::to_string(layer) : "0";
-      first = false;
-    }
-  }
-  return out;
-}
-
 // How the tensors of one plan are stored.
 class Storer {
  public:
@@ -163,13 +148,9 @@ class Storer {
       const bool names_head = group.role == TensorRole::kHead;
       const SchemeRule* last = nullptr;
       std::optional<Bytes> price;
-      std::size_t steady = RuleBook::kNone;
-      bool is_first = true;
+      const RuleBook::Named named = rules_->named(group.module);
       held.each([&](std::uint64_t layer) {
-        const std::string module = with_layer(group.module, layer);
-        if (is_first) steady = rules_->without_layer(module);
-        is_first = false;
-        const SchemeRule* rule = rules_->find(module, steady);
+        const SchemeRule* rule = named.find(layer);
         const bool same = rule == last || (rule != nullptr && last != nullptr && rule->scheme == last->scheme);
         if (!price || !same) {
           if (rule == nullptr) {

@@ -142,5 +142,31 @@ TEST_CASE("skip lists") {
   CHECK(book.find("model.layers.0.mlp.down_proj") == nullptr);
 }
 
+TEST_CASE("a skip list asked once for all layers") {
+  const std::vector<SchemeRule> rules{{"model.layers.17.mlp.gate", {}}, {"layers.2.mlp", {}},
+                                      {"model.layers.6*", {}},          {"layers.*.mlp.experts.3.up_proj", {}},
+                                      {"mlp.experts.4.up_proj", {}},    {"model.layers.11.mlp*", {}},
+                                      {"model.layers.9.*", {}},         {"layers.?.self_attn", {}},
+                                      {"layers.2.mlp.gate", {}},        {"model.layers.007.mlp.gate", {}}};
+  const RuleBook book(rules);
+  const RuleBook::Named gate = book.named("model.layers.*.mlp.gate");
+  CHECK(gate.find(17) == &rules[0]);
+  CHECK(gate.find(2) == &rules[1]);  // the first of the two that match
+  CHECK(gate.find(6) == &rules[2]);
+  CHECK(gate.find(61) == &rules[2]);
+  CHECK(gate.find(16) == nullptr);
+  CHECK(gate.find(11) == &rules[5]);
+  CHECK(gate.find(110) == nullptr);
+  CHECK(gate.find(9) == &rules[6]);
+  CHECK(gate.find(7) == nullptr);
+  // Experts are asked by their first.
+  CHECK(book.named("model.layers.*.mlp.experts.*.up_proj").find(5) == nullptr);
+  CHECK(book.find("model.layers.5.mlp.experts.3.up_proj") == &rules[3]);
+  CHECK(book.find("model.layers.5.mlp.experts.4.up_proj") == &rules[4]);
+  const RuleBook::Named attention = book.named("model.layers.*.self_attn");
+  CHECK(attention.find(3) == &rules[7]);
+  CHECK(attention.find(13) == nullptr);
+}
+
 }  // namespace
 }  // namespace kvplan
