@@ -229,7 +229,6 @@ class SpecMaker {
     const CacheTypes types = types_of(cache.layer);
     VllmSpec state = blank(cache, SpecType::kState);
     VllmSpec attention = blank(cache, any_term(cache.compact, is_latent) && !expand ? SpecType::kMla : SpecType::kFull);
-    Bytes key;
     std::uint64_t key_width = 0;
     bool has_state = false;
     bool has_attention = false;
