@@ -1,0 +1,148 @@
+// Every engine against a slow allocator, and against itself. Sixteen-bit caches of full attention are handed out page
+// by page as tokens arrive one by one; what the engine reserves must be those pages. Caches of any kind must add up,
+// never fall as the load grows, and hold what their inverse says.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engines/capacity.h"
+#include "engines/engine.h"
+#include "fuzz/random_cache.h"
+#include "kvplan/error.h"
+
+namespace {
+
+using namespace kvplan;
+using namespace kvplan::fuzz;
+
+[[noreturn]] void differ(const Engine& engine, const char* what, std::uint64_t closed, std::uint64_t loop) {
+  std::fprintf(stderr, "%s: %s: closed form %llu, loop %llu\n", std::string(engine.name).c_str(), what,
+               static_cast<unsigned long long>(closed), static_cast<unsigned long long>(loop));
+  std::abort();
+}
+
+// Tokens that an engine takes at a time, by its source, where all layers are full attention.
+struct Granule {
+  std::string_view engine;
+  std::uint64_t tokens;
+  std::uint64_t spare = 0;  // granules beside those of the sequences
+};
+constexpr Granule kGranules[] = {{"logical", 1},     {"transformers", 1}, {"mlx", 256},
+                                 {"llama.cpp", 256}, {"ollama", 256},     {"vllm", 16},
+                                 {"mistralrs", 32},  {"sglang", 1, 1},    {"tensorrt-llm", 32}};
+
+const Granule& granule_of(const Engine& engine) {
+  for (const Granule& row : kGranules)
+    if (row.engine == engine.name) return row;
+  std::fprintf(stderr, "%s has no granule\n", std::string(engine.name).c_str());
+  std::abort();
+}
+
+LayerCache layer_of(std::uint64_t index, const Mixer& mixer) {
+  return {index, kind_variant(mixer), cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)};
+}
+
+// Sequences grow token by token, one after the other's turn; a sequence that has no room takes another granule.
+std::uint64_t handed_out(const std::vector<LayerCache>& caches, const Granule& granule, const Load& load) {
+  std::uint64_t granules = granule.spare;
+  std::vector<std::uint64_t> room(load.num_seqs, 0);
+  for (std::uint64_t token = 0; token < load.max_model_len.count(); ++token) {
+    for (std::uint64_t& left : room) {
+      if (left == 0) {
+        ++granules;
+        left = granule.tokens;
+      }
+      --left;
+    }
+  }
+  std::uint64_t bytes = 0;
+  for (const LayerCache& cache : caches)
+    for (const Term& term : cache.compact) bytes += granules * granule.tokens * packed(term, kCosts[2], kCosts[2]);
+  return bytes;
+}
+
+void check_sums(const Engine& engine, const CacheLayout& layout, const Load& load) {
+  Bytes fullest;
+  for (const RankCache& rank : layout.explain(load)) {
+    auto sum = static_cast<std::int64_t>(rank.logical.count());
+    for (const GapLine& line : rank.gap) sum += line.bytes;
+    if (sum != static_cast<std::int64_t>(rank.reserved.count()))
+      differ(engine, "logical and gap", rank.reserved.count(), static_cast<std::uint64_t>(sum));
+    Bytes lines;
+    for (const LedgerLine& line : rank.lines) lines += line.bytes;
+    if (lines != rank.reserved) differ(engine, "lines", rank.reserved.count(), lines.count());
+    fullest = std::max(fullest, rank.reserved);
+  }
+  const Bytes reserved = layout.reserved(load);
+  if (reserved != fullest) differ(engine, "fullest rank", reserved.count(), fullest.count());
+}
+
+void check_growth(const Engine& engine, const CacheLayout& layout, Load load) {
+  const Bytes reserved = layout.reserved(load);
+  Load more = load;
+  more.max_model_len = load.max_model_len + Tokens(1);
+  if (layout.reserved(more) < reserved) differ(engine, "a token more", layout.reserved(more).count(), reserved.count());
+  more = load;
+  ++more.num_seqs;
+  if (layout.reserved(more) < reserved)
+    differ(engine, "a sequence more", layout.reserved(more).count(), reserved.count());
+  const std::uint64_t longest = longest_sequence(layout, reserved, load);
+  if (longest < load.max_model_len.count()) differ(engine, "longest", longest, load.max_model_len.count());
+  const std::uint64_t most = most_sequences(layout, reserved, load);
+  if (most < load.num_seqs) differ(engine, "most sequences", most, load.num_seqs);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Source source(data, size);
+  const Engine& engine = engines()[source.below(engines().size())];
+  const bool plain = source.below(2) == 0;  // full attention alone, for the allocator
+  EngineInput input;
+  input.model.model_type = "llama";
+  input.model.num_layers = source.from(1, 6);
+  input.model.hidden_size = 256;
+  input.model.vocab_size = 1024;
+  input.model.intermediate_size = 512;
+  input.model.max_model_len = Tokens(1U << 20);
+  const Heads heads = make_heads(source);
+  input.model.num_heads = 24;
+  const Heads even{heads.num_heads, heads.num_kv_heads, heads.head_dim, heads.head_dim};
+  for (std::uint64_t i = 0; i < input.model.num_layers; ++i)
+    input.caches.push_back(layer_of(i, plain ? Mixer(FullAttention{even}) : make_mixer(source)));
+
+  Request& request = input.request;
+  request.engine = engine.name;
+  request.max_model_len = Tokens(source.from(1, 1500));
+  request.num_seqs = source.from(1, 5);
+  if (!plain) {
+    request.tensor_parallel = std::uint64_t{1} << source.below(3);
+    request.pipeline_parallel = source.from(1, 2);
+    request.prefix_caching = source.below(2) != 0;
+    request.kv_unified = source.below(2) != 0;
+    request.swa_full = source.below(2) != 0;
+    request.hybrid_manager = source.below(4) != 0;
+  }
+  try {
+    input.types = engine.resolve_types(input.model, request);
+    std::vector<Note> notes;
+    const std::unique_ptr<CacheLayout> layout = engine.layout(input, notes);
+    Load load;
+    load.max_model_len = *request.max_model_len;
+    load.num_seqs = request.num_seqs;
+    load.source_tokens = Tokens(source.below(300));
+    check_sums(engine, *layout, load);
+    check_growth(engine, *layout, load);
+    if (!plain) return 0;
+    const std::uint64_t loop = handed_out(input.caches, granule_of(engine), load);
+    const std::uint64_t closed = layout->reserved(load).count();
+    if (closed != loop) differ(engine, "pages of full attention", closed, loop);
+  } catch (const Error& error) {
+    if (error.line().find('\n') != std::string::npos) std::abort();
+  }
+  return 0;
+}
