@@ -203,7 +203,7 @@ std::uint64_t elements_of(const ModelSpec& model) {
 bool find_gguf(HubClient& client, const HubId& id, HubSnapshot& snapshot, HubMissing& missing, std::string& commit) {
   const auto listing = client.listing(id.revision, missing);
   if (!listing) return false;
-  const std::vector<std::string> paths = gguf_paths(listing->body);
+  const std::vector<std::string> paths = gguf_paths(*listing);
   if (paths.empty()) {
     missing.code = "EntryNotFound";
     return false;
