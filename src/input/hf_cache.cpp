@@ -19,7 +19,7 @@ constexpr std::size_t kMaxRef = 256;
 bool is_usable(const std::string& snapshot) {
   if (!is_directory(snapshot)) return false;
   const std::string config = snapshot + "/config.json";
-  if (exists(config)) {
+  if (is_file(config)) {
     try {
       Config::parse(read_file(config));
       return true;
@@ -29,7 +29,7 @@ bool is_usable(const std::string& snapshot) {
   }
   std::error_code error;
   for (fs::directory_iterator it(snapshot, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".gguf" && exists(it->path().string())) return true;
+    if (it->path().extension() == ".gguf" && is_file(it->path().string())) return true;
   return false;
 }
 
@@ -41,7 +41,7 @@ std::string find_in_hf_cache(const std::string& cache, const std::string& repo, 
   std::string commit = revision;
   if (!is_commit(revision)) {
     const std::string ref = folder + "/refs/" + revision;
-    if (!exists(ref) || is_directory(ref)) return "";
+    if (!is_file(ref)) return "";
     try {
       commit = read_file(ref, kMaxRef);
     } catch (const Error&) {

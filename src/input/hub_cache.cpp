@@ -82,28 +82,34 @@ std::string snapshot_name(const std::string& commit, const std::string& gguf) {
   return gguf.empty() ? commit : commit + "~" + percent_encoded(gguf);
 }
 
+// Of a cache: damage of any sort is an Error.
+std::string read_kept(const std::string& path, std::size_t limit) {
+  if (!is_file(path)) fail("no file", "");
+  return read_file(path, limit);
+}
+
 HubSnapshot read_snapshot(const std::string& folder) {
   HubSnapshot out;
-  const Config weights = Config::parse(read_file(folder + "/weights.json", 65536));
+  const Config weights = Config::parse(read_kept(folder + "/weights.json", 65536));
   if (const auto sizes = weights.counts("gguf"); sizes && !sizes->empty()) {
     std::vector<Gguf::Beginning> parts;
     for (const std::uint64_t size : *sizes)
-      out.gguf.push_back({read_file(folder + gguf_name(out.gguf.size()), kMaxGgufHeader), size});
+      out.gguf.push_back({read_kept(folder + gguf_name(out.gguf.size()), kMaxGgufHeader), size});
     for (const GgufHeader& part : out.gguf) parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
     Gguf::parse(parts);
     out.gguf_path = weights.find_string("gguf_path").value_or("");
     return out;
   }
-  out.config = read_file(folder + "/config.json");
+  out.config = read_kept(folder + "/config.json", kMaxConfigBytes);
   Config::parse(out.config);
   if (exists(folder + "/hf_quant_config.json")) {
-    out.quant_config = read_file(folder + "/hf_quant_config.json");
+    out.quant_config = read_kept(folder + "/hf_quant_config.json", kMaxConfigBytes);
     Config::parse(out.quant_config);
   }
   out.weight_bytes = weights.find_count("weight_bytes").value_or(0);
   out.file_bytes = weights.find_count("file_bytes").value_or(0);
   if (out.file_bytes > 0) {
-    out.header = read_file(folder + "/weights.header", kMaxSafetensorsHeader + 8);
+    out.header = read_kept(folder + "/weights.header", kMaxSafetensorsHeader + 8);
     parse_safetensors(std::as_bytes(std::span(out.header)), out.file_bytes, [](const SafeTensor&) {});
   }
   return out;
@@ -135,7 +141,7 @@ HubCache::HubCache(const HubSettings& settings, const std::string& repo) {
 std::string HubCache::commit_of(const std::string& revision) const {
   if (folder_.empty() || is_commit(revision)) return revision;
   const std::string path = folder_ + "/refs/" + percent_encoded(revision);
-  if (!exists(path)) return "";
+  if (!is_file(path)) return "";
   try {
     std::string text = read_file(path, kMaxRef);
     while (!text.empty() && text.back() == '\n') text.pop_back();

@@ -92,9 +92,26 @@ struct Site {
     put("KVPLAN_HTTP_TIMEOUT_MS", "5000");
     put("NO_PROXY", "*");
     put("no_proxy", "*");
-    for (const char* name :
-         {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE",
-          "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "KVPLAN_CACHE", "HF_HUB_DISABLE_IMPLICIT_TOKEN"})
+    for (const char* name : {"HF_TOKEN",
+                             "HUGGING_FACE_HUB_TOKEN",
+                             "HF_TOKEN_PATH",
+                             "HF_HUB_CACHE",
+                             "HUGGINGFACE_HUB_CACHE",
+                             "HF_HUB_OFFLINE",
+                             "TRANSFORMERS_OFFLINE",
+                             "KVPLAN_CACHE",
+                             "HF_HUB_DISABLE_IMPLICIT_TOKEN",
+                             "SSL_CERT_FILE",
+                             "SSL_CERT_DIR",
+                             "CURL_CA_BUNDLE",
+                             "REQUESTS_CA_BUNDLE",
+                             "http_proxy",
+                             "HTTP_PROXY",
+                             "https_proxy",
+                             "HTTPS_PROXY",
+                             "all_proxy",
+                             "ALL_PROXY",
+                             "REQUEST_METHOD"})
       put(name, "");
     return run_program(arguments, "/dev/null", environment);
   }
