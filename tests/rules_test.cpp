@@ -33,6 +33,7 @@ constexpr Room kRooms[] = {
     {"src/plan/", "kvplan formulas input weights engines plan", "fmt"},
     {"src/measure/", "kvplan formulas input weights engines plan measure", "fmt"},
     {"src/report/", "kvplan formulas input weights engines plan report", "nlohmann fmt"},
+    {"src/library/", "kvplan formulas input engines plan report", ""},
     {"src/cli/", "kvplan formulas input weights engines plan measure report cli", "CLI fmt"},
 };
 
