@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxRef = 256;
 
 bool is_usable(const std::string& snapshot) {
-  if (!is_directory(snapshot)) return false;
   const std::string config = snapshot + "/config.json";
   if (is_file(config)) {
     try {
@@ -35,7 +34,7 @@ bool is_usable(const std::string& snapshot) {
 
 }  // namespace
 
-std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
+std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
   if (cache.empty()) return "";
   const std::string folder = cache + "/" + repo_folder(repo);
   std::string commit = revision;
@@ -51,8 +50,13 @@ std::string find_in_hf_cache(const std::string& cache, const std::string& repo, 
       commit.pop_back();
     if (!is_commit(commit)) return "";
   }
-  const std::string snapshot = folder + "/snapshots/" + commit;
-  return is_usable(snapshot) ? snapshot : "";
+  std::string snapshot = folder + "/snapshots/" + commit;
+  return is_directory(snapshot) ? snapshot : "";
+}
+
+std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
+  std::string snapshot = snapshot_in_hf_cache(cache, repo, revision);
+  return !snapshot.empty() && is_usable(snapshot) ? snapshot : "";
 }
 
 }  // namespace kvplan

@@ -1,7 +1,5 @@
 #include "input/hub.h"
 
-#include <array>
-#include <cstdio>
 #include <span>
 
 #include "input/checkpoint.h"
@@ -31,20 +29,6 @@ constexpr std::size_t kMaxIndexBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxShards = 400;
 // Checkpoints are cut into files of 5 GB or more: below that a single file is the better guess.
 constexpr std::uint64_t kOneFileElements = 2'500'000'000;
-
-// A number in place of the commit, for mirrors that do not name it: the same config has the same one.
-std::string stand_in_commit(const std::string& revision, const std::string& config) {
-  std::string out;
-  for (std::uint64_t seed = 1; out.size() < 40; ++seed) {
-    std::uint64_t hash = 0xcbf29ce484222325U + seed;
-    for (const std::string* text : {&revision, &config})
-      for (const char c : *text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-    out += digits.data();
-  }
-  return out.substr(0, 40);
-}
 
 ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const ReadOptions& options) {
   if (!snapshot.gguf.empty()) {

@@ -76,7 +76,7 @@ TEST_CASE("hub: a list of files on several pages is read to its end") {
                 {page("x-Q8_0.gguf", "<http://x/>; rel=\"prev\", <" + site.hub.url() + tree +
                                          "?recursive=true&cursor=b>; rel=\"next\"")});
     site.hub.on(tree + "?recursive=true&cursor=b", {page("x-Q4_K_M.gguf", "")});
-    const Run run = site.run({"org/x-GGUF:Q4_K_M", "--json"}, {"HF_TOKEN=" + kToken});
+    const Run run = site.run({"org/x-GGUF:Q4_K_M", "--json"}, {"HF_TOKEN=" + kSecret});
     CAPTURE(run.err);
     CHECK(run.exit == 0);
     CHECK(holds(run.out, "planned from x-Q4_K_M.gguf"));

@@ -31,14 +31,14 @@ TEST_CASE("hub: an https hub through a proxy, which sees neither the token nor w
     const Run run =
         site.run({"org/small", "--json"},
                  through(variable + "=" + proxy.url(),
-                         {"HF_ENDPOINT=https://hub.example", "SSL_CERT_FILE=" + own.path, "HF_TOKEN=" + kToken}));
+                         {"HF_ENDPOINT=https://hub.example", "SSL_CERT_FILE=" + own.path, "HF_TOKEN=" + kSecret}));
     CAPTURE(run.err);
     CHECK(run.exit == 0);
     REQUIRE(proxy.heads().size() == 1);  // one connection for all requests
     CHECK(proxy.heads()[0].starts_with("CONNECT hub.example:443 HTTP/1.1\r\n"));
-    CHECK_FALSE(holds(proxy.heads()[0], kToken));
+    CHECK_FALSE(holds(proxy.heads()[0], kSecret));
     REQUIRE_FALSE(site.hub.seen().empty());
-    CHECK(site.hub.seen()[0].authorization == "Bearer " + kToken);
+    CHECK(site.hub.seen()[0].authorization == "Bearer " + kSecret);
   }
 }
 
@@ -54,14 +54,14 @@ TEST_CASE("hub: a plain hub through a proxy; the token goes to the hub's own nam
     site.hub.on(config, {away});
     site.hub.on("http://files.example/config.json", {with_commit(kSmallConfig)});
     const Relay proxy(site.hub.port());
-    const Run run = site.run(
-        {"org/small"}, through(variable + "=" + proxy.url(), {"HF_ENDPOINT=http://hub.example", "HF_TOKEN=" + kToken}));
+    const Run run = site.run({"org/small"}, through(variable + "=" + proxy.url(),
+                                                    {"HF_ENDPOINT=http://hub.example", "HF_TOKEN=" + kSecret}));
     CAPTURE(run.err);
     CHECK(run.exit == 0);
     bool followed = false;
     for (const Seen& seen : site.hub.seen()) {
       const bool own = seen.path.starts_with("http://hub.example/");
-      CHECK(seen.authorization == (own ? "Bearer " + kToken : ""));
+      CHECK(seen.authorization == (own ? "Bearer " + kSecret : ""));
       followed = followed || !own;
     }
     CHECK(followed);
@@ -93,7 +93,7 @@ TEST_CASE("hub: proxies that are gone, refuse or say nothing: one line each") {
       CAPTURE(endpoint);
       CAPTURE(variable);
       const Run run = site.run({"org/small"}, through(variable + "=http://user:" + secret + "@127.0.0.1:1",
-                                                      {"HF_ENDPOINT=" + endpoint, "HF_TOKEN=" + kToken}));
+                                                      {"HF_ENDPOINT=" + endpoint, "HF_TOKEN=" + kSecret}));
       check_refused(run, Exit::kHub, "the proxy could not be reached");
       CHECK(run.seconds < 2);
       CHECK_FALSE(holds(run.err, secret));

@@ -20,7 +20,7 @@ namespace kvplan {
 namespace fs = std::filesystem;
 
 inline const std::string kCommit = "0123456789abcdef0123456789abcdef01234567";
-inline const std::string kToken = "hf_aVerySecretTokenOfTheTests";
+inline const std::string kSecret = "hf_aVerySecretTokenOfTheTests";
 inline const std::string kConfig =
     R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "num_hidden_layers": 32,
         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,

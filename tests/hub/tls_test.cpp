@@ -19,7 +19,7 @@ bool can_test_tls() {
 std::vector<std::string> at(const std::string& endpoint, const std::vector<std::string>& more = {}) {
   std::vector<std::string> out = more;
   out.push_back("HF_ENDPOINT=" + endpoint);
-  out.push_back("HF_TOKEN=" + kToken);
+  out.push_back("HF_TOKEN=" + kSecret);
   return out;
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("hub: an authority of one's own, by each variable that curl and Python
     CAPTURE(run.err);
     CHECK(run.exit == 0);
     REQUIRE_FALSE(site.hub.seen().empty());
-    CHECK(site.hub.seen()[0].authorization == "Bearer " + kToken);
+    CHECK(site.hub.seen()[0].authorization == "Bearer " + kSecret);
   }
 }
 
