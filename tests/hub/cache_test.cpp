@@ -52,12 +52,13 @@ TEST_CASE("hub: whatever is damaged in the cache is no copy offline, and is mend
       {"other bytes", [](const std::string& path) { std::ofstream(path, std::ios::trunc) << std::string(64, '\xff'); }},
   };
   for (const std::string name : {"config.json", "weights.json", "weights.header", "refs/main"})
-    for (const auto& [what, damage] : damages) {
+    for (const auto& each : damages) {
+      const auto& what = each.first;
       CAPTURE(name);
       CAPTURE(what);
       const Kept site;
       REQUIRE(site.first.exit == 0);
-      damage(name == "refs/main" ? site.refs + "/main" : site.snapshot + "/" + name);
+      each.second(name == "refs/main" ? site.refs + "/main" : site.snapshot + "/" + name);
       const Run offline = site.run({"org/small", "--offline"});
       check_refused(offline, Exit::kHub, "no copy");
       CHECK(offline.seconds < 5);
