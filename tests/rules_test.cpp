@@ -17,24 +17,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder, the rooms whose headers its files may include, and the third-party code that may stand there.
+// A row of the table in docs/architecture.md: a folder, the rooms whose headers its files may include, and the
+// third-party code that may stand there.
 struct Room {
-  std::string_view folder;
-  std::string_view rooms;
-  std::string_view third_party;
+  std::string folder, rooms, third_party;
 };
-constexpr Room kRooms[] = {
-    {"include/kvplan/", "kvplan", ""},
-    {"src/base/", "kvplan", "fmt"},
-    {"formulas/", "kvplan formulas", ""},
-    {"src/input/", "kvplan formulas input", "nlohmann"},
-    {"src/weights/", "kvplan weights", ""},
-    {"src/engines/", "kvplan engines", "fmt"},
-    {"src/plan/", "kvplan formulas input weights engines plan", "fmt"},
-    {"src/measure/", "kvplan formulas input weights engines plan measure", "fmt"},
-    {"src/report/", "kvplan formulas input weights engines plan report", "nlohmann fmt"},
-    {"src/cli/", "kvplan formulas input weights engines plan measure report cli", "CLI fmt"},
-};
+
+std::vector<Room> rooms() {
+  std::vector<Room> out;
+  std::istringstream lines(test_file("docs/architecture.md"));
+  bool rows = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| folder |")) rows = true;
+    if (!line.starts_with("|")) rows = false;
+    if (!rows || !line.starts_with("| `")) continue;
+    std::vector<std::string> cells;
+    std::istringstream row(line.substr(1));
+    for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
+    REQUIRE(cells.size() >= 4);
+    out.push_back({cells[0].substr(2, cells[0].rfind('`') - 2), cells[2], cells[3]});
+  }
+  return out;
+}
 
 struct File {
   std::string path;  // from the source folder
@@ -71,12 +75,14 @@ bool lists(std::string_view words, std::string_view word) {
 }
 
 TEST_CASE("rules: files include what their room may include") {
+  const std::vector<Room> table = rooms();
+  REQUIRE(table.size() >= 11);
   for (const File& file : sources()) {
     CAPTURE(file.path);
     const Room* room = nullptr;
-    for (const Room& row : kRooms)
+    for (const Room& row : table)
       if (file.path.starts_with(row.folder)) room = &row;
-    REQUIRE_MESSAGE(room != nullptr, "a file in no room; give the folder a row in this test and in the documentation");
+    REQUIRE_MESSAGE(room != nullptr, "a file in no room; give the folder a row in docs/architecture.md");
     for (const std::string& include : includes(file.text)) {
       CAPTURE(include);
       const auto slash = include.find('/');
@@ -87,6 +93,41 @@ TEST_CASE("rules: files include what their room may include") {
       else if (top != "sys")
         CHECK(lists(room->third_party, top));
     }
+  }
+}
+
+TEST_CASE("rules: the map of the rooms is of this house") {
+  const fs::path root = KVPLAN_SOURCE_DIR;
+  const std::string text = test_file("docs/architecture.md");
+  std::set<std::string> folders;
+  for (const Room& room : rooms()) {
+    CAPTURE(room.folder);
+    CHECK(fs::is_directory(root / room.folder));
+    CHECK(folders.insert(room.folder).second);
+  }
+  for (const auto& entry : fs::directory_iterator(root / "src"))
+    if (entry.is_directory()) CHECK(folders.count("src/" + entry.path().filename().string() + "/") == 1);
+  // Every file and folder that the page names in code is there, from the top or in the room of the Hub's reader.
+  for (auto at = text.find('`'); at != std::string::npos;) {
+    const auto end = text.find('`', at + 1);
+    const std::string name = text.substr(at + 1, end - at - 1);
+    at = text.find('`', end + 1);
+    const bool is_path = name.ends_with("/") || name.ends_with(".cpp") || name.ends_with(".h") || name.ends_with(".sh");
+    if (!is_path || name.find('\n') != std::string::npos) continue;
+    CAPTURE(name);
+    bool found = false;
+    for (const char* from : {"", "src/input", "tests", "include/kvplan"})
+      found = found || fs::exists(root / from / name);
+    CHECK(found);
+  }
+  // No room of the waist knows an engine or a format.
+  for (const Room& room : rooms()) {
+    if (room.folder == "formulas/" || room.folder == "include/kvplan/") {
+      CHECK_FALSE(lists(room.rooms, "engines"));
+      CHECK_FALSE(lists(room.rooms, "input"));
+      CHECK(room.third_party.find_first_not_of(' ') == std::string::npos);
+    }
+    if (room.folder == "src/engines/") CHECK_FALSE(lists(room.rooms, "formulas"));
   }
 }
 

@@ -14,6 +14,8 @@ inline constexpr std::size_t kMaxConfigBytes = std::size_t{32} << 20;
 std::string read_file(const std::string& path, std::size_t limit = kMaxConfigBytes);
 std::string read_stdin(std::size_t limit = kMaxConfigBytes);
 bool is_directory(const std::string& path);
+// A regular file, or a link to one: in a cache nothing else is read, since a pipe would never end.
+bool is_file(const std::string& path);
 bool exists(const std::string& path);
 
 }  // namespace kvplan

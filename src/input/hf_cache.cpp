@@ -17,9 +17,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxRef = 256;
 
 bool is_usable(const std::string& snapshot) {
-  if (!is_directory(snapshot)) return false;
   const std::string config = snapshot + "/config.json";
-  if (exists(config)) {
+  if (is_file(config)) {
     try {
       Config::parse(read_file(config));
       return true;
@@ -29,19 +28,19 @@ bool is_usable(const std::string& snapshot) {
   }
   std::error_code error;
   for (fs::directory_iterator it(snapshot, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".gguf" && exists(it->path().string())) return true;
+    if (it->path().extension() == ".gguf" && is_file(it->path().string())) return true;
   return false;
 }
 
 }  // namespace
 
-std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
+std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
   if (cache.empty()) return "";
   const std::string folder = cache + "/" + repo_folder(repo);
   std::string commit = revision;
   if (!is_commit(revision)) {
     const std::string ref = folder + "/refs/" + revision;
-    if (!exists(ref) || is_directory(ref)) return "";
+    if (!is_file(ref)) return "";
     try {
       commit = read_file(ref, kMaxRef);
     } catch (const Error&) {
@@ -51,8 +50,13 @@ std::string find_in_hf_cache(const std::string& cache, const std::string& repo, 
       commit.pop_back();
     if (!is_commit(commit)) return "";
   }
-  const std::string snapshot = folder + "/snapshots/" + commit;
-  return is_usable(snapshot) ? snapshot : "";
+  std::string snapshot = folder + "/snapshots/" + commit;
+  return is_directory(snapshot) ? snapshot : "";
+}
+
+std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
+  std::string snapshot = snapshot_in_hf_cache(cache, repo, revision);
+  return !snapshot.empty() && is_usable(snapshot) ? snapshot : "";
 }
 
 }  // namespace kvplan

@@ -11,6 +11,9 @@ namespace kvplan {
 // gone, and files that broke off, count as absent.
 std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
 
+// The same whatever the snapshot holds: for what is no model.
+std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_INPUT_HF_CACHE_H_

@@ -1,7 +1,5 @@
 #include "input/hub.h"
 
-#include <array>
-#include <cstdio>
 #include <span>
 
 #include "input/checkpoint.h"
@@ -14,6 +12,7 @@
 #include "input/hub_gguf.h"
 #include "input/hub_http.h"
 #include "input/hub_id.h"
+#include "input/hub_safetensors.h"
 #include "input/hub_settings.h"
 #include "input/safetensors.h"
 #include "kvplan/error.h"
@@ -27,41 +26,9 @@ constexpr const char* kQuantConfig = "hf_quant_config.json";
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr const char* kSingle = "model.safetensors";
 constexpr std::size_t kMaxIndexBytes = std::size_t{64} << 20;
-// Longer than the headers of most models of one file, so that one request is enough.
-constexpr std::size_t kFirstPart = std::size_t{128} << 10;
 constexpr std::size_t kMaxShards = 400;
 // Checkpoints are cut into files of 5 GB or more: below that a single file is the better guess.
 constexpr std::uint64_t kOneFileElements = 2'500'000'000;
-
-// The text must be an object: a page that says "log in" comes with status 200 too.
-void check_json(const HubFile& file, const std::string& name) {
-  const auto first = file.body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  if (first == std::string::npos || file.body[first] != '{')
-    throw HubUnreachable("the server answers " + name + " with something else (" +
-                             (first != std::string::npos && file.body[first] == '<' ? "a web page" : "no JSON object") +
-                             ")",
-                         "check HF_ENDPOINT and the proxy");
-  try {
-    Config::parse(file.body);
-  } catch (const Error& error) {
-    throw HubUnreachable("the server's " + name + " is broken (" + one_line(error.what(), 160) + ")",
-                         "try again, or check HF_ENDPOINT");
-  }
-}
-
-// A number in place of the commit, for mirrors that do not name it: the same config has the same one.
-std::string stand_in_commit(const std::string& revision, const std::string& config) {
-  std::string out;
-  for (std::uint64_t seed = 1; out.size() < 40; ++seed) {
-    std::uint64_t hash = 0xcbf29ce484222325U + seed;
-    for (const std::string* text : {&revision, &config})
-      for (const char c : *text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-    out += digits.data();
-  }
-  return out.substr(0, 40);
-}
 
 ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const ReadOptions& options) {
   if (!snapshot.gguf.empty()) {
@@ -131,47 +98,19 @@ class Fetch {
     snapshot.weight_bytes = parsed.total_size;
     if (snapshot.weight_bytes == 0 && parsed.files.size() <= kMaxShards)
       for (const std::string& name : parsed.files) {
-        HubSnapshot shard;
-        if (!header(name, shard)) return true;  // what the index does not say the config must
-        snapshot.weight_bytes += shard.file_bytes - shard.header.size();
+        const auto shard = fetch_safetensors(client_, revision_, name);
+        if (!shard) return true;  // what the index does not say the config must
+        snapshot.weight_bytes += shard->file_bytes - shard->bytes.size();
       }
     return true;
   }
 
   bool single(HubSnapshot& snapshot) {
-    if (!header(kSingle, snapshot)) return false;
+    auto file = fetch_safetensors(client_, revision_, kSingle);
+    if (!file) return false;
+    snapshot.header = std::move(file->bytes);
+    snapshot.file_bytes = file->file_bytes;
     scaled_ = names_scales(snapshot.header);
-    return true;
-  }
-
-  // The beginning of a safetensors file, to the end of its header.
-  bool header(const std::string& name, HubSnapshot& to) {
-    HubMissing missing;
-    auto first = client_.part(revision_, name, 0, kFirstPart, missing);
-    if (!first) return false;
-    std::uint64_t length = 0;
-    for (std::size_t i = 0; i < 8 && i < first->body.size(); ++i)
-      length |= std::uint64_t{static_cast<unsigned char>(first->body[i])} << (8 * i);
-    try {
-      if (first->body.size() < 8 || length > kMaxSafetensorsHeader || length + 8 > first->total_bytes)
-        fail("its header's length cannot be", "");
-      if (length + 8 > first->body.size()) {
-        const std::size_t rest = length + 8 - first->body.size();
-        const auto more = client_.part(revision_, name, first->body.size(), rest, missing);
-        if (!more || more->body.size() != rest || more->total_bytes != first->total_bytes)
-          fail("it changed meanwhile", "");
-        first->body += more->body;
-      }
-      first->body.resize(length + 8);
-      parse_safetensors(std::as_bytes(std::span(first->body)), first->total_bytes, [](const SafeTensor&) {});
-    } catch (const HubUnreachable&) {
-      throw;
-    } catch (const Error& error) {
-      throw HubUnreachable("the server's " + one_line(name, 80) + " is broken (" + one_line(error.what(), 160) + ")",
-                           "try again, or check HF_ENDPOINT");
-    }
-    to.header = std::move(first->body);
-    to.file_bytes = first->total_bytes;
     return true;
   }
 
@@ -203,7 +142,7 @@ std::uint64_t elements_of(const ModelSpec& model) {
 bool find_gguf(HubClient& client, const HubId& id, HubSnapshot& snapshot, HubMissing& missing, std::string& commit) {
   const auto listing = client.listing(id.revision, missing);
   if (!listing) return false;
-  const std::vector<std::string> paths = gguf_paths(listing->body);
+  const std::vector<std::string> paths = gguf_paths(*listing);
   if (paths.empty()) {
     missing.code = "EntryNotFound";
     return false;

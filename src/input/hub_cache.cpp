@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -24,6 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxRef = 256;
+// Of a file with a hole: no file system keeps a longer one.
+constexpr std::uint64_t kMaxKeptLength = std::uint64_t{1} << 42;
 
 // A name that no other run uses, in any process.
 std::string part_name() {
@@ -82,35 +86,45 @@ std::string snapshot_name(const std::string& commit, const std::string& gguf) {
   return gguf.empty() ? commit : commit + "~" + percent_encoded(gguf);
 }
 
+std::string files_name(const std::string& commit, const std::string& what) {
+  return commit + "~+" + percent_encoded(what);
+}
+
+// Of a cache: damage of any sort is an Error.
+std::string read_kept(const std::string& path, std::size_t limit) {
+  if (!is_file(path)) fail("no file", "");
+  return read_file(path, limit);
+}
+
 HubSnapshot read_snapshot(const std::string& folder) {
   HubSnapshot out;
-  const Config weights = Config::parse(read_file(folder + "/weights.json", 65536));
+  const Config weights = Config::parse(read_kept(folder + "/weights.json", 65536));
   if (const auto sizes = weights.counts("gguf"); sizes && !sizes->empty()) {
     std::vector<Gguf::Beginning> parts;
     for (const std::uint64_t size : *sizes)
-      out.gguf.push_back({read_file(folder + gguf_name(out.gguf.size()), kMaxGgufHeader), size});
+      out.gguf.push_back({read_kept(folder + gguf_name(out.gguf.size()), kMaxGgufHeader), size});
     for (const GgufHeader& part : out.gguf) parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
     Gguf::parse(parts);
     out.gguf_path = weights.find_string("gguf_path").value_or("");
     return out;
   }
-  out.config = read_file(folder + "/config.json");
+  out.config = read_kept(folder + "/config.json", kMaxConfigBytes);
   Config::parse(out.config);
   if (exists(folder + "/hf_quant_config.json")) {
-    out.quant_config = read_file(folder + "/hf_quant_config.json");
+    out.quant_config = read_kept(folder + "/hf_quant_config.json", kMaxConfigBytes);
     Config::parse(out.quant_config);
   }
   out.weight_bytes = weights.find_count("weight_bytes").value_or(0);
   out.file_bytes = weights.find_count("file_bytes").value_or(0);
   if (out.file_bytes > 0) {
-    out.header = read_file(folder + "/weights.header", kMaxSafetensorsHeader + 8);
+    out.header = read_kept(folder + "/weights.header", kMaxSafetensorsHeader + 8);
     parse_safetensors(std::as_bytes(std::span(out.header)), out.file_bytes, [](const SafeTensor&) {});
   }
   return out;
 }
 
 bool write_snapshot(const std::string& folder, const HubSnapshot& snapshot) {
-  bool done = mkdir(folder.c_str(), 0700) == 0 && write_file(folder + "/weights.json", weights_text(snapshot));
+  bool done = write_file(folder + "/weights.json", weights_text(snapshot));
   if (done && !snapshot.config.empty()) done = write_file(folder + "/config.json", snapshot.config);
   if (done && !snapshot.quant_config.empty())
     done = write_file(folder + "/hf_quant_config.json", snapshot.quant_config);
@@ -121,6 +135,19 @@ bool write_snapshot(const std::string& folder, const HubSnapshot& snapshot) {
 }
 
 }  // namespace
+
+std::string stand_in_commit(const std::string& revision, const std::string& text) {
+  std::string out;
+  for (std::uint64_t seed = 1; out.size() < 40; ++seed) {
+    std::uint64_t hash = 0xcbf29ce484222325U + seed;
+    for (const std::string* each : {&revision, &text})
+      for (const char c : *each) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+    out += digits.data();
+  }
+  return out.substr(0, 40);
+}
 
 std::string repo_folder(const std::string& repo) {
   const auto slash = repo.find('/');
@@ -135,7 +162,7 @@ HubCache::HubCache(const HubSettings& settings, const std::string& repo) {
 std::string HubCache::commit_of(const std::string& revision) const {
   if (folder_.empty() || is_commit(revision)) return revision;
   const std::string path = folder_ + "/refs/" + percent_encoded(revision);
-  if (!exists(path)) return "";
+  if (!is_file(path)) return "";
   try {
     std::string text = read_file(path, kMaxRef);
     while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -155,26 +182,58 @@ std::optional<HubSnapshot> HubCache::find(const std::string& commit, const std::
   }
 }
 
-bool HubCache::write(const std::string& revision, const std::string& commit, const std::string& gguf,
-                     const HubSnapshot& snapshot) const {
+bool HubCache::place(const std::string& name, const std::function<bool(const std::string& folder)>& fill,
+                     const std::function<bool()>& is_sound) const {
   if (folder_.empty()) return false;
   const std::string snapshots = folder_ + "/snapshots";
   if (!make_folders(snapshots)) return false;
   sweep(snapshots);
   const std::string part = snapshots + "/" + part_name();
-  const std::string place = snapshots + "/" + snapshot_name(commit, gguf);
+  const std::string there = snapshots + "/" + name;
   std::error_code ignored;
-  bool done = write_snapshot(part, snapshot);
-  if (done && rename(part.c_str(), place.c_str()) != 0) {
+  bool done = mkdir(part.c_str(), 0700) == 0 && fill(part);
+  if (done && rename(part.c_str(), there.c_str()) != 0) {
     // Another run was faster, or what lies there is damaged: ours is as good, or better.
     const std::string old = snapshots + "/" + part_name();
-    if (!find(commit, gguf)) rename(place.c_str(), old.c_str());
-    done = rename(part.c_str(), place.c_str()) == 0 || find(commit, gguf).has_value();
+    if (!is_sound()) rename(there.c_str(), old.c_str());
+    done = rename(part.c_str(), there.c_str()) == 0 || is_sound();
     fs::remove_all(old, ignored);
   }
   fs::remove_all(part, ignored);
+  return done;
+}
+
+bool HubCache::write(const std::string& revision, const std::string& commit, const std::string& gguf,
+                     const HubSnapshot& snapshot) const {
+  const bool done = place(
+      snapshot_name(commit, gguf), [&](const std::string& part) { return write_snapshot(part, snapshot); },
+      [&] { return find(commit, gguf).has_value(); });
   if (done) write_ref(revision, commit);
   return done;
+}
+
+std::string HubCache::find_files(const std::string& commit, const std::string& what,
+                                 const std::vector<std::string>& names) const {
+  const std::string folder = folder_ + "/snapshots/" + files_name(commit, what);
+  if (folder_.empty() || commit.empty() || !is_directory(folder)) return "";
+  for (const std::string& name : names)
+    if (!is_file(folder + "/" + name)) return "";
+  return folder;
+}
+
+std::string HubCache::write_files(const std::string& revision, const std::string& commit, const std::string& what,
+                                  const std::vector<KeptFile>& files) const {
+  const auto fill = [&](const std::string& part) {
+    return std::all_of(files.begin(), files.end(), [&](const KeptFile& file) {
+      const std::string path = part + "/" + file.name;
+      return write_file(path, file.bytes) && file.file_bytes <= kMaxKeptLength &&
+             (file.file_bytes <= file.bytes.size() || truncate(path.c_str(), static_cast<off_t>(file.file_bytes)) == 0);
+    });
+  };
+  // What was fetched now goes over what lies there.
+  if (!place(files_name(commit, what), fill, [] { return false; })) return "";
+  write_ref(revision, commit);
+  return folder_ + "/snapshots/" + files_name(commit, what);
 }
 
 void HubCache::write_ref(const std::string& revision, const std::string& commit) const {

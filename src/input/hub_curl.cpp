@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <utility>
 
+#include "input/file.h"
 #include "input/hub_settings.h"
 #include "kvplan/error.h"
 #include "kvplan/version.h"
@@ -18,6 +20,7 @@ namespace {
 enum CurlOption : int {
   kWriteData = 10001,
   kUrl = 10002,
+  kProxy = 10004,
   kRange = 10007,
   kErrorBuffer = 10010,
   kWriteFunction = 20011,
@@ -31,6 +34,7 @@ enum CurlOption : int {
   kProgressData = 10057,
   kVerifyPeer = 64,
   kCaInfo = 10065,
+  kCaPath = 10097,
   kHeaderFunction = 20079,
   kHttpGet = 80,
   kVerifyHost = 81,
@@ -39,11 +43,14 @@ enum CurlOption : int {
   kConnectTimeoutMs = 156,
   kProtocols = 181,
   kProgressFunction = 20219,
+  kHeaderOpt = 229,
   kSuppressConnectHeaders = 265,
   kQuickExit = 322,
 };
 constexpr int kInfoResponseCode = 0x200000 + 2;
+constexpr int kInfoConnectCode = 0x200000 + 22;
 constexpr int kInfoRedirectUrl = 0x100000 + 31;
+constexpr long kHeadersToServerAlone = 1;
 constexpr long kHttpAndHttps = 1 + 2;
 constexpr long kGlobalAll = 3;
 constexpr std::size_t kErrorBufferSize = 256;
@@ -193,6 +200,37 @@ HttpTrouble trouble_of(int code) {
   }
 }
 
+// libcurl takes HTTP_PROXY in small letters alone: in capitals a web server's visitor may have set it ("Proxy: ..." in
+// a request to a CGI program). Python's tools take it everywhere else, and so does this.
+std::string capital_proxy(const std::string& url) {
+  const bool is_plain = origin_of(url).starts_with("http:");
+  return is_plain && environment("http_proxy").empty() && environment("REQUEST_METHOD").empty()
+             ? environment("HTTP_PROXY")
+             : "";
+}
+
+// No connection to the server, or none to the proxy? libcurl names what it could not reach.
+bool names_a_proxy(std::string_view detail, const std::string& url) {
+  if (!detail.starts_with("Failed to connect to ")) return false;
+  const std::string origin = origin_of(url);
+  const auto host = origin.find("://") + 3;
+  const auto colon = origin.rfind(':');
+  const std::string server = origin.substr(host, colon - host) + " port " + origin.substr(colon + 1);
+  return detail.find(" via ") != std::string_view::npos || lower(detail).find(server) == std::string::npos;
+}
+
+// Authorities of a company: a file of certificates, or a folder of them. Python's requests, then curl, then OpenSSL
+// and httpx: the last that is set wins.
+void trust_given_authorities(const Curl& library, void* handle) {
+  std::string bundle;
+  for (const char* name : {"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"})
+    if (std::string given = environment(name); !given.empty()) bundle = std::move(given);
+  std::string folder = environment("SSL_CERT_DIR");
+  if (!bundle.empty() && is_directory(bundle)) folder = std::exchange(bundle, "");
+  if (!bundle.empty()) library.setopt(handle, kCaInfo, bundle.c_str());
+  if (!folder.empty()) library.setopt(handle, kCaPath, folder.c_str());
+}
+
 class Headers {
  public:
   explicit Headers(const Curl& library) : library_(library) {}
@@ -246,9 +284,10 @@ HttpResponse http_get(const HttpRequest& request) {
   library.setopt(handle, kNoProgress, 0L);
   library.setopt(handle, kProgressFunction, &show_progress);
   library.setopt(handle, kProgressData, &transfer);
-  // Where a company's own certificates lie; as curl and Python's requests have it.
-  for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"})
-    if (const std::string bundle = environment(name); !bundle.empty()) library.setopt(handle, kCaInfo, bundle.c_str());
+  library.setopt(handle, kHeaderOpt, kHeadersToServerAlone);
+  const std::string proxy = capital_proxy(request.url);
+  if (!proxy.empty()) library.setopt(handle, kProxy, proxy.c_str());
+  trust_given_authorities(library, handle);
   if (request.range.empty())
     library.setopt(handle, kAcceptEncoding, "");
   else
@@ -258,6 +297,12 @@ HttpResponse http_get(const HttpRequest& request) {
   response.trouble = response.is_cut ? HttpTrouble::kNone : trouble_of(code);
   if (transfer.header_too_long) response.trouble = HttpTrouble::kTooMuchHeader;
   response.detail = error.data();
+  if (library.getinfo(handle, kInfoConnectCode, &response.proxy_status) != 0 || response.proxy_status < 300)
+    response.proxy_status = 0;
+  if (response.trouble != HttpTrouble::kNone &&
+      (response.proxy_status != 0 ||
+       (response.trouble == HttpTrouble::kConnect && names_a_proxy(response.detail, request.url))))
+    response.trouble = HttpTrouble::kProxy;
   long status = 0;
   if (library.getinfo(handle, kInfoResponseCode, &status) == 0 && status != 0) response.status = status;
   const char* location = nullptr;

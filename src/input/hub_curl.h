@@ -24,7 +24,8 @@ enum class HttpTrouble { kNone, kDns, kProxy, kConnect, kTimeout, kTls, kClosedE
 
 struct HttpResponse {
   HttpTrouble trouble = HttpTrouble::kNone;
-  std::string detail;  // libcurl's words for it
+  std::string detail;     // libcurl's words for it
+  long proxy_status = 0;  // what a proxy answered in place of a connection
   long status = 0;
   std::map<std::string, std::string> headers;  // names in small letters; the last answer's
   std::string body;                            // cut at the limit

@@ -46,18 +46,20 @@ GgufHeader fetch_header(HubClient& client, const std::string& revision, const st
 
 }  // namespace
 
-std::vector<std::string> gguf_paths(const std::string& listing) {
-  const auto list = nlohmann::json::parse(
-      listing.begin(), listing.end(), [](int depth, auto, const auto&) { return depth <= 8; }, false);
-  if (!list.is_array())
-    throw HubUnreachable("the server answers the list of files with something else", "check HF_ENDPOINT");
+std::vector<std::string> gguf_paths(const std::vector<std::string>& pages) {
   std::vector<std::string> out;
-  for (const auto& entry : list) {
-    if (!entry.is_object()) continue;
-    const auto path = entry.find("path");
-    if (path == entry.end() || !path->is_string()) continue;
-    const auto& text = path->get_ref<const std::string&>();
-    if (text.ends_with(".gguf") && text.size() < 1000) out.push_back(text);
+  for (const std::string& page : pages) {
+    const auto list = nlohmann::json::parse(
+        page.begin(), page.end(), [](int depth, auto, const auto&) { return depth <= 8; }, false);
+    if (!list.is_array())
+      throw HubUnreachable("the server answers the list of files with something else", "check HF_ENDPOINT");
+    for (const auto& entry : list) {
+      if (!entry.is_object()) continue;
+      const auto path = entry.find("path");
+      if (path == entry.end() || !path->is_string()) continue;
+      const auto& text = path->get_ref<const std::string&>();
+      if (text.ends_with(".gguf") && text.size() < 1000) out.push_back(text);
+    }
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -10,8 +10,9 @@
 
 namespace kvplan {
 
-// The paths in the Hub's list of a repository's files that end in .gguf. Throws HubUnreachable for what is no list.
-std::vector<std::string> gguf_paths(const std::string& listing);
+// The paths in the pages of the Hub's list of a repository's files that end in .gguf. Throws HubUnreachable for what is
+// no list.
+std::vector<std::string> gguf_paths(const std::vector<std::string>& pages);
 
 // The headers of a file, or of all files of a split set whose first part it is. `commit` is set where the server names
 // it. Throws Error(kHub).

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 #include <thread>
+#include <vector>
 
 #include "input/hub_id.h"
 
@@ -22,7 +23,10 @@ constexpr int kMaxAttempts = 4;
 // Of the timeout: how long one answer may take in all, and all answers together.
 constexpr int kTotalTimeouts = 12;
 constexpr int kPlanTimeouts = 18;
+// Of a list of files, all pages together; the Hub puts a thousand files on one.
 constexpr std::size_t kMaxListing = std::size_t{8} << 20;
+constexpr std::size_t kMaxPages = 40;
+constexpr std::size_t kMaxCursor = 4096;
 constexpr milliseconds kBeforeProgress{500};
 constexpr milliseconds kBetweenProgress{100};
 
@@ -65,6 +69,25 @@ std::optional<ContentRange> content_range(std::string_view text) {
   const auto total = number(text.substr(slash + 1));
   if (!first || !last || !total || *first > *last || *last >= *total) return std::nullopt;
   return ContentRange{*first, *last, *total};
+}
+
+// `<https://HOST/api/...?recursive=true&cursor=abc>; rel="next"`: the query of it. The rest of the address is ours:
+// what a mirror hands through names the Hub.
+std::string next_query(std::string_view link) {
+  for (std::size_t at = link.find('<'); at != std::string_view::npos; at = link.find('<', at + 1)) {
+    const auto end = link.find('>', at);
+    if (end == std::string_view::npos) return "";
+    const std::string_view target = link.substr(at + 1, end - at - 1);
+    const std::string_view rest = link.substr(end, link.find('<', end) - end);
+    if (rest.find("rel=\"next\"") == std::string_view::npos && rest.find("rel=next") == std::string_view::npos)
+      continue;
+    const auto query = target.find('?');
+    const bool plain =
+        std::all_of(target.begin(), target.end(), [](char c) { return c > ' ' && c < 0x7f && c != '#'; });
+    return query == std::string_view::npos || !plain || target.size() > kMaxCursor ? ""
+                                                                                   : std::string(target.substr(query));
+  }
+  return "";
 }
 
 }  // namespace
@@ -112,7 +135,14 @@ void HubClient::give_up(const HttpResponse& response) const {
     case HttpTrouble::kDns:
       throw HubUnreachable("the name " + host + " could not be resolved",
                            "check the network and HF_ENDPOINT, or use --offline");
-    case HttpTrouble::kProxy: throw HubUnreachable("the proxy could not be reached", "check https_proxy and no_proxy");
+    case HttpTrouble::kProxy:
+      if (response.proxy_status == 407)
+        throw HubUnreachable("the proxy asks who you are (407)", "give its user in https_proxy");
+      if (response.proxy_status != 0)
+        throw HubUnreachable(
+            "the proxy refuses a connection to " + host + " (" + std::to_string(response.proxy_status) + ")",
+            "check https_proxy and no_proxy");
+      throw HubUnreachable("the proxy could not be reached", "check https_proxy, http_proxy and no_proxy");
     case HttpTrouble::kConnect: throw HubUnreachable("no connection to " + host, again);
     case HttpTrouble::kTimeout:
       throw HubUnreachable(host + " did not answer in time", "try again, or raise KVPLAN_HTTP_TIMEOUT_MS (" +
@@ -141,6 +171,7 @@ HttpResponse HubClient::get_once(const std::string& url, const std::string& rang
     const std::string origin = origin_of(at);
     if (origin == origin_ && !settings_.token.empty()) request.authorization = "Bearer " + settings_.token;
     HttpResponse response = http_get(request);
+    check_echo(response);
     if (origin == origin_ && commit.empty())
       if (const std::string named = header(response, "x-repo-commit"); is_commit(named)) commit = named;
     if (response.trouble != HttpTrouble::kNone || response.status < 300 || response.status >= 400) return response;
@@ -154,6 +185,15 @@ HttpResponse HubClient::get_once(const std::string& url, const std::string& rang
     at = response.location;
   }
   throw HubUnreachable(without_port(origin_) + " redirects without end", "check HF_ENDPOINT");
+}
+
+// A body that holds the token would carry it into reports, errors and the cache.
+void HubClient::check_echo(HttpResponse& response) const {
+  if (settings_.token.empty()) return;
+  if (response.body.find(settings_.token) != std::string::npos)
+    throw HubUnreachable(without_port(origin_) + " sends the token back, which no sound server does",
+                         "check HF_ENDPOINT, and renew the token");
+  if (response.detail.find(settings_.token) != std::string::npos) response.detail = "its answer is malformed";
 }
 
 // A server that names its own pause is obeyed where that is short.
@@ -222,9 +262,20 @@ std::optional<HubFile> HubClient::file(const std::string& revision, const std::s
   return whole(url_of(revision, name), name, limit, missing);
 }
 
-std::optional<HubFile> HubClient::listing(const std::string& revision, HubMissing& missing) {
-  return whole(settings_.endpoint + "/api/models/" + repo_ + "/tree/" + percent_encoded(revision) + "?recursive=true",
-               "the list of files", kMaxListing, missing);
+std::optional<std::vector<std::string>> HubClient::listing(const std::string& revision, HubMissing& missing) {
+  const std::string url = settings_.endpoint + "/api/models/" + repo_ + "/tree/" + percent_encoded(revision);
+  std::vector<std::string> pages;
+  std::size_t bytes = 0;
+  for (std::string query = "?recursive=true";;) {
+    auto page = whole(url + query, "the list of files", kMaxListing - bytes, missing);
+    if (!page) return std::nullopt;
+    bytes += page->body.size();
+    pages.push_back(std::move(page->body));
+    if (page->cursor.empty()) return pages;
+    if (page->cursor == query || pages.size() >= kMaxPages)
+      throw HubUnreachable("the list of files has no end", "name the file: org/name/blob/main/FILE.gguf as an address");
+    query = std::move(page->cursor);
+  }
 }
 
 std::optional<HubFile> HubClient::whole(const std::string& url, const std::string& name, std::size_t limit,
@@ -243,6 +294,7 @@ std::optional<HubFile> HubClient::whole(const std::string& url, const std::strin
                          "no such file is: check HF_ENDPOINT");
   out.body = std::move(response.body);
   out.total_bytes = out.body.size();
+  out.cursor = next_query(header(response, "link"));
   return out;
 }
 

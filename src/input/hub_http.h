@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "input/hub_curl.h"
 #include "input/hub_settings.h"
@@ -24,6 +25,7 @@ struct HubFile {
   std::string body;
   std::string commit;             // X-Repo-Commit; "" where the server names none
   std::uint64_t total_bytes = 0;  // of the whole file, where only its beginning was asked for
+  std::string cursor;             // of a list: the query of its next page; "" where it is the last
 };
 
 // What the Hub said of a file that it does not give.
@@ -45,14 +47,15 @@ class HubClient {
   // The bytes from `begin` on, `count` at most, by a range request; fewer where the file ends before.
   std::optional<HubFile> part(const std::string& revision, const std::string& name, std::uint64_t begin,
                               std::size_t count, HubMissing& missing);
-  // The Hub's list of the repository's files, as it answers it.
-  std::optional<HubFile> listing(const std::string& revision, HubMissing& missing);
+  // The Hub's list of the repository's files, page by page as it answers it.
+  std::optional<std::vector<std::string>> listing(const std::string& revision, HubMissing& missing);
 
  private:
   std::optional<HubFile> whole(const std::string& url, const std::string& name, std::size_t limit, HubMissing& missing);
   std::string url_of(const std::string& revision, const std::string& name) const;
   HttpResponse get(const std::string& url, const std::string& range, std::size_t limit, std::string& commit);
   HttpResponse get_once(const std::string& url, const std::string& range, std::size_t limit, std::string& commit);
+  void check_echo(HttpResponse& response) const;
   void wait_before(int attempt, const HttpResponse& last);
   [[noreturn]] void refuse(const HttpResponse& response) const;
   [[noreturn]] void give_up(const HttpResponse& response) const;

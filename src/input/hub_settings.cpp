@@ -60,7 +60,7 @@ std::string find_token(const HubOptions& options) {
     if (home.empty()) return "";
     path = home + "/token";
   }
-  if (!exists(path) || is_directory(path)) return "";
+  if (!is_file(path)) return "";
   std::string text;
   try {
     text = read_file(path, 64 * 1024);

@@ -22,6 +22,19 @@ bool looks_local(std::string_view argument) {
          argument.ends_with(".json") || argument.ends_with(".gguf") || exists(std::string(argument));
 }
 
+// A token in the place of a model must not be shown by the error that follows.
+void refuse_token(std::string_view argument) {
+  const bool is_token =
+      argument.size() > 20 && argument.starts_with("hf_") && std::all_of(argument.begin(), argument.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+      });
+  if (!is_token || exists(std::string(argument))) return;
+  Error error(Exit::kBadInput, "this is no model but a token of the Hub",
+              "give it as HF_TOKEN or --token, and a MODEL");
+  error.set_source("MODEL");
+  throw error;
+}
+
 // Names of the directory's entries that end in `suffix`, sorted.
 std::vector<std::string> entries(const std::string& directory, std::string_view suffix) {
   std::vector<std::string> out;
@@ -34,7 +47,7 @@ std::vector<std::string> entries(const std::string& directory, std::string_view 
 
 std::string quant_config_beside(const std::string& directory) {
   const std::string path = directory + "/hf_quant_config.json";
-  return exists(path) ? read_file(path) : std::string();
+  return is_file(path) ? read_file(path) : std::string();
 }
 
 ModelSpec load_directory(const std::string& directory, const ReadOptions& options) {
@@ -82,6 +95,7 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
 }
 
 ModelSpec load_model(const std::string& argument, const ReadOptions& options) {
+  refuse_token(argument);
   try {
     if (argument == "-") return read_config(read_stdin(), "", "-", options);
     if (is_in_store(argument) && !exists(argument)) return load_stored(argument, options);
@@ -99,6 +113,7 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
   std::vector<std::string> out;
   is_fleet = arguments.size() > 1;
   for (const std::string& argument : arguments) {
+    refuse_token(argument);
     if (!is_directory(argument) || exists(argument + "/config.json") || is_other_layout(argument) ||
         !entries(argument, ".gguf").empty()) {
       out.push_back(argument);

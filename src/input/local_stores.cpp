@@ -81,7 +81,7 @@ std::string find_in_ollama(std::string_view name) {
   if (stores[0].empty()) stores = {home_folder(".ollama/models"), "/usr/share/ollama/.ollama/models"};
   for (const std::string& store : stores) {
     const std::string path = store + manifest;
-    if (store.empty() || !exists(path) || is_directory(path)) continue;
+    if (store.empty() || !is_file(path)) continue;
     const Config config = Config::parse(read_file(path, kMaxManifest));
     if (const auto layers = config.objects("layers"))
       for (const Config& layer : *layers) {

@@ -55,6 +55,66 @@ TEST_CASE("hub: a GGUF by its quantization, its address, or as the only sort of 
   check_refused(site.run({"https://huggingface.co/org/x-GGUF/blob/main/../../x.gguf"}), Exit::kBadInput, "");
 }
 
+TEST_CASE("hub: a list of files on several pages is read to its end") {
+  if (!has_curl()) return;
+  const std::string file = small_gguf().tensor({"token_embd.weight", {64, 100}, 1, 12800}).file();
+  const std::string tree = "/api/models/org/x-GGUF/tree/main";
+  const auto page = [](const std::string& path, const std::string& link) {
+    Answer out;
+    out.body = R"([{"type": "file", "path": ")" + path + R"(", "size": 9}])";
+    if (!link.empty()) out.headers = {"Link: " + link};
+    return out;
+  };
+  {
+    Site site;
+    HubServer elsewhere;
+    site.serve("org/x-GGUF", {{"x-Q4_K_M.gguf", with_commit(file)}});
+    // A mirror hands the Hub's own address through: the query of it counts, the host does not.
+    site.hub.on(tree + "?recursive=true",
+                {page("README.md", "<" + elsewhere.url() + tree + "?recursive=true&cursor=a%3D%3D>; rel=\"next\"")});
+    site.hub.on(tree + "?recursive=true&cursor=a%3D%3D",
+                {page("x-Q8_0.gguf", "<http://x/>; rel=\"prev\", <" + site.hub.url() + tree +
+                                         "?recursive=true&cursor=b>; rel=\"next\"")});
+    site.hub.on(tree + "?recursive=true&cursor=b", {page("x-Q4_K_M.gguf", "")});
+    const Run run = site.run({"org/x-GGUF:Q4_K_M", "--json"}, {"HF_TOKEN=" + kSecret});
+    CAPTURE(run.err);
+    CHECK(run.exit == 0);
+    CHECK(holds(run.out, "planned from x-Q4_K_M.gguf"));
+    CHECK(site.hub.seen().size() == 4);
+    CHECK(elsewhere.seen().empty());
+    // A model without a config takes the same way.
+    site.hub.forget();
+    CHECK(site.run({"org/x-GGUF", "--json"}).exit == 0);
+    CHECK(site.hub.seen().size() == 5);
+  }
+  // A page that is its own next one, and pages without end: a bounded number of requests.
+  for (const std::string& link :
+       {"<" + tree + "?recursive=true>; rel=\"next\"", "<" + tree + "?cursor=same>; rel=\"next\""}) {
+    Site site;
+    site.hub.fallback(page("README.md", link));
+    check_refused(site.run({"org/x-GGUF:Q4_K_M"}), Exit::kHub, "the list of files has no end");
+    CHECK(site.hub.seen().size() <= 2);
+  }
+  {
+    Site site;
+    for (int i = 0; i < 100; ++i) {
+      site.hub.on(tree + "?" + (i == 0 ? std::string("recursive=true") : "cursor=" + std::to_string(i)),
+                  {page("README.md", "<" + tree + "?cursor=" + std::to_string(i + 1) + ">; rel=\"next\"")});
+    }
+    check_refused(site.run({"org/x-GGUF:Q4_K_M"}), Exit::kHub, "the list of files has no end");
+    CHECK(site.hub.seen().size() == 40);
+  }
+  // Links that are none end the list.
+  for (const std::string link : {"<", "<>; rel=\"next\"", "nonsense", "<http://x/a b?c>; rel=\"next\"",
+                                 "<http://x/?\x01>; rel=\"next\"", "<http://x/?a>; rel=\"last\""}) {
+    CAPTURE(link);
+    Site site;
+    site.hub.fallback(page("README.md", link));
+    check_refused(site.run({"org/x-GGUF:Q4_K_M"}), Exit::kHub, "");
+    CHECK(site.hub.seen().size() == 1);
+  }
+}
+
 TEST_CASE("hub: a split GGUF, and broken ones") {
   if (!has_curl()) return;
   const auto part = [](GgufWriter writer, std::uint16_t number) {

@@ -175,7 +175,7 @@ TEST_CASE("hub: names that are tricks are refused before anything is asked") {
 TEST_CASE("hub: each refusal has its own line") {
   if (!has_curl()) return;
   Site site;
-  const std::vector<std::string> token{"HF_TOKEN=" + kToken};
+  const std::vector<std::string> token{"HF_TOKEN=" + kSecret};
   site.hub.fallback(refusal(401, "GatedRepo"));
   check_refused(site.run({"org/gated"}), Exit::kHub, "gated: its files go to accounts with access alone");
   site.hub.fallback(refusal(403, "GatedRepo"));
@@ -217,34 +217,34 @@ TEST_CASE("hub: the token goes to the endpoint and nowhere else") {
   const auto check_token = [&](const Run& run, std::size_t at_hub) {
     CAPTURE(run.err);
     CHECK(run.exit == 0);
-    for (const Seen& seen : site.hub.seen()) CHECK(seen.authorization == "Bearer " + kToken);
+    for (const Seen& seen : site.hub.seen()) CHECK(seen.authorization == "Bearer " + kSecret);
     CHECK(site.hub.seen().size() >= at_hub);
     REQUIRE_FALSE(elsewhere.seen().empty());
     for (const Seen& seen : elsewhere.seen()) CHECK(seen.authorization.empty());
-    CHECK_FALSE(holds(run.out + run.err, kToken));
+    CHECK_FALSE(holds(run.out + run.err, kSecret));
     site.hub.forget();
     elsewhere.forget();
   };
-  check_token(site.run({"org/small", "--json"}, {"HF_TOKEN=" + kToken}), 2);
-  check_token(site.run({"org/small", "--json", "--token", kToken}), 2);
-  CHECK_FALSE(holds(site.all_files(), kToken));
+  check_token(site.run({"org/small", "--json"}, {"HF_TOKEN=" + kSecret}), 2);
+  check_token(site.run({"org/small", "--json", "--token", kSecret}), 2);
+  CHECK_FALSE(holds(site.all_files(), kSecret));
   fs::create_directories(site.home.path() + "/hf");
-  site.home.write("hf/token", kToken + "\n");
+  site.home.write("hf/token", kSecret + "\n");
   check_token(site.run({"org/small", "--json"}), 2);
   site.home.write("hf/token", "");
   site.hub.forget();
   CHECK(site.run({"org/small"}).exit == 0);
   for (const Seen& seen : site.hub.seen()) CHECK(seen.authorization.empty());
-  CHECK_FALSE(holds(site.all_files(), kToken));
+  CHECK_FALSE(holds(site.all_files(), kSecret));
   // In errors neither.
   site.hub.fallback(refusal(401, ""));
-  const Run refused = site.run({"org/none"}, {"HF_TOKEN=" + kToken});
+  const Run refused = site.run({"org/none"}, {"HF_TOKEN=" + kSecret});
   CHECK(refused.exit == 4);
-  CHECK_FALSE(holds(refused.err, kToken));
-  for (const std::string& bad : {kToken + "\nX-Evil: 1", kToken + " more", kToken + "\x01"}) {
+  CHECK_FALSE(holds(refused.err, kSecret));
+  for (const std::string& bad : {kSecret + "\nX-Evil: 1", kSecret + " more", kSecret + "\x01"}) {
     const Run run = site.run({"org/small"}, {"HF_TOKEN=" + bad});
     check_refused(run, Exit::kBadInput, "malformed");
-    CHECK_FALSE(holds(run.err, kToken));
+    CHECK_FALSE(holds(run.err, kSecret));
   }
 }
 

@@ -20,7 +20,7 @@ namespace kvplan {
 namespace fs = std::filesystem;
 
 inline const std::string kCommit = "0123456789abcdef0123456789abcdef01234567";
-inline const std::string kToken = "hf_aVerySecretTokenOfTheTests";
+inline const std::string kSecret = "hf_aVerySecretTokenOfTheTests";
 inline const std::string kConfig =
     R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "num_hidden_layers": 32,
         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
@@ -92,9 +92,26 @@ struct Site {
     put("KVPLAN_HTTP_TIMEOUT_MS", "5000");
     put("NO_PROXY", "*");
     put("no_proxy", "*");
-    for (const char* name :
-         {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE",
-          "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "KVPLAN_CACHE", "HF_HUB_DISABLE_IMPLICIT_TOKEN"})
+    for (const char* name : {"HF_TOKEN",
+                             "HUGGING_FACE_HUB_TOKEN",
+                             "HF_TOKEN_PATH",
+                             "HF_HUB_CACHE",
+                             "HUGGINGFACE_HUB_CACHE",
+                             "HF_HUB_OFFLINE",
+                             "TRANSFORMERS_OFFLINE",
+                             "KVPLAN_CACHE",
+                             "HF_HUB_DISABLE_IMPLICIT_TOKEN",
+                             "SSL_CERT_FILE",
+                             "SSL_CERT_DIR",
+                             "CURL_CA_BUNDLE",
+                             "REQUESTS_CA_BUNDLE",
+                             "http_proxy",
+                             "HTTP_PROXY",
+                             "https_proxy",
+                             "HTTPS_PROXY",
+                             "all_proxy",
+                             "ALL_PROXY",
+                             "REQUEST_METHOD"})
       put(name, "");
     return run_program(arguments, "/dev/null", environment);
   }

@@ -1,0 +1,64 @@
+// The library in one header: a model, what is asked of it, and the answer, as the command line gives it.
+//
+//   const kvplan::Model model = kvplan::Model::load("deepseek-ai/DeepSeek-V3");
+//   kvplan::Request request;
+//   request.max_model_len = kvplan::Tokens(32768);
+//   const kvplan::MemoryPlan plan = model.plan("vllm", request);
+#ifndef KVPLAN_KVPLAN_H_
+#define KVPLAN_KVPLAN_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvplan/error.h"
+#include "kvplan/note.h"
+#include "kvplan/plan.h"
+#include "kvplan/request.h"
+
+namespace kvplan {
+
+struct ModelSpec;
+
+struct LoadOptions {
+  bool assume = false;   // plan an unknown architecture from its fields, with a note
+  bool offline = false;  // Hub ids: the caches alone
+  std::string revision;  // of a Hub id that names none
+  std::string token;     // "" for HF_TOKEN or the token file
+};
+
+struct MemoryPlan {
+  std::string engine, engine_version;
+  KvCachePlan kv_cache;
+  std::vector<GpuMemory> memory;  // one for each GPU
+  TotalReport total;
+  std::optional<Capacity> capacity;  // absent without a GPU, a size or a budget
+  VerdictReport verdict;
+  std::vector<Note> notes;
+};
+
+// A model that was read. Copies share it; a const Model may be asked by several threads at once.
+class Model {
+ public:
+  // MODEL as on the command line: a path, a Hub id or a model of a local store. Throws Error.
+  static Model load(const std::string& name, const LoadOptions& options = {});
+  // The text of a config.json; `name` stands for it in messages. No files, no network. Throws Error.
+  static Model from_config(std::string_view config, const std::string& name = "config.json",
+                           const LoadOptions& options = {});
+
+  // `engine` as --engine has it: "logical", "vllm", "vllm@0.20". It goes over the request's own. Throws Error.
+  MemoryPlan plan(std::string_view engine = "logical", const Request& request = {}) const;
+  // The same as a report: "json", "table", "markdown", ... as --format has it. Throws Error.
+  std::string report(std::string_view engine = "logical", const Request& request = {},
+                     std::string_view format = "json") const;
+
+ private:
+  explicit Model(std::shared_ptr<const ModelSpec> spec) : spec_(std::move(spec)) {}
+  std::shared_ptr<const ModelSpec> spec_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_KVPLAN_H_

@@ -1,0 +1,63 @@
+// The library's face over the rooms: load, plan, report.
+#include "formulas/model.h"
+#include "input/input.h"
+#include "kvplan/kvplan.h"
+#include "plan/plan.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+
+ReadOptions read_options(const LoadOptions& options) {
+  ReadOptions out;
+  out.assume = options.assume;
+  out.hub = {options.offline, options.revision, options.token};
+  return out;
+}
+
+Plan plan_for(const ModelSpec& model, std::string_view engine, Request request) {
+  try {
+    find_engine(engine, request);
+    return make_plan(model, request);
+  } catch (Error& error) {
+    error.set_source(model.source);
+    throw;
+  }
+}
+
+}  // namespace
+
+Model Model::load(const std::string& name, const LoadOptions& options) {
+  return Model(std::make_shared<const ModelSpec>(load_model(name, read_options(options))));
+}
+
+Model Model::from_config(std::string_view config, const std::string& name, const LoadOptions& options) {
+  try {
+    return Model(std::make_shared<const ModelSpec>(read_config(config, "", name, read_options(options))));
+  } catch (Error& error) {
+    error.set_source(name);
+    throw;
+  }
+}
+
+MemoryPlan Model::plan(std::string_view engine, const Request& request) const {
+  Plan plan = plan_for(*spec_, engine, request);
+  MemoryPlan out;
+  out.engine = plan.request.engine;
+  out.engine_version = std::move(plan.engine_version);
+  out.kv_cache = std::move(plan.kv_cache);
+  out.memory = std::move(plan.memory);
+  out.total = plan.total;
+  out.capacity = std::move(plan.capacity);
+  out.verdict = std::move(plan.verdict);
+  out.notes = std::move(plan.notes);
+  return out;
+}
+
+std::string Model::report(std::string_view engine, const Request& request, std::string_view format) const {
+  const Plan plan = plan_for(*spec_, engine, request);
+  return find_format(format).plan(*spec_, plan, {});
+}
+
+}  // namespace kvplan
