@@ -75,6 +75,8 @@ struct Request {
   std::optional<Bytes> max_vram;
   std::optional<Tokens> min_context;
   std::optional<std::uint64_t> min_seqs;
+
+  bool operator==(const Request&) const = default;
 };
 
 }  // namespace kvplan

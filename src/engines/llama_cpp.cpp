@@ -172,6 +172,7 @@ Engine llama_cpp_engine() {
   engine.embedding_on_host = true;
   engine.stages = llama_cpp_stages;
   engine.slot_tokens = slot_tokens;
+  engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
   return engine;
 }
 
