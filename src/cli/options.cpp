@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -16,6 +17,7 @@
 #include "measure/detect.h"
 #include "plan/gpus.h"
 #include "report/report.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -65,6 +67,35 @@ void set_engines(Invocation& call, string_view list) {
   }
 }
 
+// "rtx-4090", "auto", or several: "rtx-4090,l40s".
+void set_gpus(Invocation& call, string_view list) {
+  call.gpus.clear();
+  call.request.gpu.reset();
+  if (is_auto(list)) return use_cards(detect_cards(), call.request);
+  if (list.find(',') == string_view::npos) {
+    call.request.gpu = std::string(parse_gpu(list).name);
+    return;
+  }
+  for (const string_view name : split(list, ',')) {
+    if (is_auto(name)) fail("--gpu: auto stands alone", "name the cards, or leave them out");
+    std::string card(parse_gpu(name).name);
+    if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(std::move(card));
+  }
+}
+
+void set_weights(Invocation& call, string_view list) {
+  call.weights.clear();
+  call.request.weights.reset();
+  if (list.find(',') == string_view::npos) {
+    call.request.weights = std::string(list);
+    return;
+  }
+  for (const string_view name : split(list, ',')) {
+    check_weight_type(name);
+    call.weights.emplace_back(name);
+  }
+}
+
 constexpr std::array kOptions{
     Option{"--engine", "E[,E...]", kLoad, "logical (default), vllm ...; vllm@0.20 mimics a release",
            [](Invocation& c, string_view v, string_view) { set_engines(c, v); }},
@@ -96,8 +127,8 @@ constexpr std::array kOptions{
     Option{"--mtp", "", kLoad, "plan the MTP layers too",
            [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
 
-    Option{"--weights --quantization -q", "W", kTypes, "weight type (default: as the checkpoint declares)",
-           [](Invocation& c, string_view v, string_view) { c.request.weights = std::string(v); }},
+    Option{"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
+           [](Invocation& c, string_view v, string_view) { set_weights(c, v); }},
     Option{"--dtype", "T", kTypes, "compute type",
            [](Invocation& c, string_view v, string_view n) { c.request.dtype = type_or_auto(v, n); }},
     Option{"--kv-cache-dtype --kv", "T", kTypes, "KV type (default auto); see kvplan dtypes",
@@ -133,13 +164,8 @@ constexpr std::array kOptions{
     // Before --gpu, which looks its name up: options apply in the order of this table.
     Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
            [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
-    Option{"--gpu", "NAME", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto",
-           [](Invocation& c, string_view v, string_view) {
-             if (is_auto(v))
-               use_cards(detect_cards(), c.request);
-             else
-               c.request.gpu = std::string(parse_gpu(v).name);
-           }},
+    Option{"--gpu", "NAME[,...]", kCard, "h100-80gb ... (kvplan gpus), or auto; several: a table of cards",
+           [](Invocation& c, string_view v, string_view) { set_gpus(c, v); }},
     Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
            [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
     Option{"--gpu-count", "N", kCard, "cards; without -tp and -pp the best layout is chosen",
