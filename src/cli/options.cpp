@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 
+#include "cli/contradictions.h"
 #include "cli/engine_options.h"
 #include "cli/shell.h"
 #include "cli/sizes.h"
@@ -380,7 +381,13 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
       else
         for (const std::string& value : values[i]) option.apply(call, value, name);
     }
-    check_options_of_engines(call, [&](std::size_t i) { return declared[i] != nullptr && declared[i]->count() > 0; });
+    const auto is_given = [&](std::size_t i) { return declared[i] != nullptr && declared[i]->count() > 0; };
+    check_options_of_engines(call, is_given);
+    check_contradictions(call, [&](string_view name) {
+      for (std::size_t i = 0; i < kOptions.size(); ++i)
+        if (words(kOptions[i].names).front() == name) return is_given(i);
+      return false;
+    });
   } catch (Error& error) {
     error.set_source("command line");
     throw;
