@@ -140,6 +140,9 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.cache_type_k = type_or_auto(v, n); }},
     Option{"--cache-type-v -ctv", "T", kTypes, "the type of V alone",
            [](Invocation& c, string_view v, string_view n) { c.request.cache_type_v = type_or_auto(v, n); }},
+    Option{"--cache-implementation", "dynamic|static|quantized|offloaded|offloaded_static", kTypes,
+           "transformers' cache",
+           [](Invocation& c, string_view v, string_view) { c.request.cache_implementation = std::string(v); }},
     Option{"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states",
            [](Invocation& c, string_view v, string_view n) { c.request.state_dtype = type_or_auto(v, n); }},
 

@@ -14,35 +14,64 @@ namespace {
 constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostGpus = 64;
 
-bool fits(PlanCache& cache, const Request& request) {
+// Whether a request fits, and the room that it leaves (negative where it lacks some), where the plan says.
+struct Probe {
+  bool fits = false;
+  std::optional<double> room;
+};
+
+Probe probe(PlanCache& cache, const Request& request) {
   try {
-    return make_plan(cache, request).verdict.status == Verdict::kFits;
+    const VerdictReport verdict = make_plan(cache, request).verdict;
+    Probe out;
+    out.fits = verdict.status == Verdict::kFits;
+    // A limit that is not memory says nothing about how far away the answer is.
+    if (verdict.headroom && (*verdict.headroom >= 0) == out.fits) out.room = static_cast<double>(*verdict.headroom);
+    return out;
   } catch (const Error&) {
-    return false;
+    return {};
   }
 }
 
-// The largest n in [0, kMost] that holds, where all smaller ones hold. A good guess costs two questions.
-std::uint64_t largest(std::uint64_t guess, const std::function<bool(std::uint64_t)>& holds) {
-  std::uint64_t low = 0;  // holds (0 trivially)
+// The largest n in [0, kMost] that fits, where all smaller ones do. Memory grows in nearly straight lines, so the room
+// at both ends of what is left to search points to the answer; halving takes over where it does not.
+std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64_t)>& ask) {
+  std::uint64_t low = 0;  // fits (0 trivially)
   std::uint64_t high = kMost + 1;
+  std::optional<double> low_room, high_room;
+  const auto take = [&](std::uint64_t at) {
+    const Probe found = ask(at);
+    (found.fits ? low : high) = at;
+    (found.fits ? low_room : high_room) = found.room;
+    return found.fits;
+  };
+  // A bracket: doubling away from the guess.
   std::uint64_t step = 1;
   for (std::uint64_t at = std::clamp<std::uint64_t>(guess, 1, kMost);;) {
-    if (holds(at)) {
-      low = at;
+    if (take(at)) {
       if (at == kMost || high != kMost + 1) break;
       at = at > kMost - step ? kMost : at + step;
-      step *= 2;
+      step *= 16;
     } else {
-      high = at;
       if (low > 0 || at == 1) break;
-      step *= 2;
       at = at > step ? at - step : 1;
+      step *= 16;
     }
   }
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (holds(middle) ? low : high) = middle;
+  // Engines take tokens in steps, mostly of 16 or 256: the answer tends to end one.
+  constexpr std::uint64_t kStep = 256;
+  for (int turn = 0; high - low > 1; ++turn) {
+    const std::uint64_t width = high - low;
+    std::uint64_t at = low + width / 2;
+    if (low > 0 && width <= kStep && low % 16 == 0 && turn % 2 == 0) {
+      at = low + 1;
+    } else if (low_room && high_room && turn % 3 != 2) {
+      const double share = *low_room / (*low_room - *high_room);
+      at = low + static_cast<std::uint64_t>(static_cast<double>(width) * share);
+      if (width > 2 * kStep) at = at / kStep * kStep;
+      at = std::clamp(at, low + 1, high - 1);
+    }
+    take(at);
   }
   return low;
 }
@@ -59,13 +88,13 @@ Request with_seqs(Request request, std::uint64_t seqs) {
 }
 
 std::uint64_t longest_from(PlanCache& cache, const Request& request, std::uint64_t guess) {
-  return largest(guess, [&](std::uint64_t n) { return fits(cache, with_context(request, n)); });
+  return largest(guess, [&](std::uint64_t n) { return probe(cache, with_context(request, n)); });
 }
 
 std::uint64_t most_from(PlanCache& cache, const Request& request) {
   const Plan plan = make_plan(cache, request);
   const std::uint64_t guess = plan.capacity ? plan.capacity->max_num_seqs : 1;
-  return largest(guess, [&](std::uint64_t n) { return fits(cache, with_seqs(request, n)); });
+  return largest(guess, [&](std::uint64_t n) { return probe(cache, with_seqs(request, n)); });
 }
 
 std::string short_count(std::uint64_t n) {
