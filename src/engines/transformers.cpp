@@ -189,11 +189,12 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 // The largest single tensor that a step concatenates: K or V of one layer.
 Bytes largest_tensor(const EngineInput& input, const Load& load) {
   Bytes out;
+  const bool all_expanded = expands(input);
+  CacheTypes plain = input.types;
+  plain.key = plain.value = input.types.model;
   for (const LayerCache& cache : input.caches)
-    for (const Term& term : expands(input) ? cache.expanded : cache.compact) {
+    for (const Term& term : all_expanded ? cache.expanded : cache.compact) {
       if (term.growth != Growth::kToken || term.role == Role::kState) continue;
-      CacheTypes plain = input.types;
-      plain.key = plain.value = input.types.model;
       const Bytes entry = entry_bytes(term, plain, local_units(term, input.request.tensor_parallel), 0);
       out = std::max(out, entry * term.entries(load.max_model_len, load.source_tokens));
     }

@@ -1,5 +1,6 @@
 // What fits. Every answer is a plan that make_plan gave, so `fit` and the plan cannot disagree.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "kvplan/error.h"
@@ -45,18 +46,25 @@ std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64
     (found.fits ? low_room : high_room) = found.room;
     return found.fits;
   };
-  // A bracket: doubling away from the guess.
-  std::uint64_t step = 1;
-  for (std::uint64_t at = std::clamp<std::uint64_t>(guess, 1, kMost);;) {
-    if (take(at)) {
-      if (at == kMost || high != kMost + 1) break;
-      at = at > kMost - step ? kMost : at + step;
-      step *= 16;
-    } else {
-      if (low > 0 || at == 1) break;
-      at = at > step ? at - step : 1;
-      step *= 16;
+  // A bracket: away from the guess, a step at first (plans of paged engines guess exactly), then where the rooms of
+  // the last two questions meet zero, and a little beyond.
+  std::optional<std::pair<double, double>> before;  // tokens and room of the last question
+  for (std::uint64_t at = std::clamp<std::uint64_t>(guess, 1, kMost), turn = 0;; ++turn) {
+    const bool up = take(at);
+    if (up ? at == kMost || high != kMost + 1 : low > 0 || at == 1) break;
+    const std::optional<double> room = up ? low_room : high_room;
+    std::uint64_t step = turn == 0 && up ? 1 : std::max<std::uint64_t>(16, at / 8) << std::min<std::uint64_t>(turn, 20);
+    const auto here = static_cast<double>(at);
+    if (room && before && here != before->first) {
+      const double slope = (*room - before->second) / (here - before->first);
+      const double distance = std::abs(*room / slope) * 1.02 + 16;
+      if (slope < 0 && distance < static_cast<double>(kMost)) step = static_cast<std::uint64_t>(distance);
     }
+    before = room ? std::optional(std::pair(here, *room)) : std::nullopt;
+    if (up)
+      at = at > kMost - std::min(step, kMost) ? kMost : at + step;
+    else
+      at = at > step ? at - step : 1;
   }
   // Engines take tokens in steps, mostly of 16 or 256: the answer tends to end one.
   constexpr std::uint64_t kStep = 256;
@@ -154,7 +162,8 @@ std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request) 
 
 Answer answer_of(PlanCache& cache, const Request& request, std::string name,
                  std::vector<std::pair<std::string, std::string>> changes) {
-  return {std::move(name), std::move(changes), "", make_plan(cache, request)};
+  Plan plan = make_plan(cache, request);  // throws before anything of the answer is there
+  return {std::move(name), std::move(changes), "", std::move(plan)};
 }
 
 void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out) {

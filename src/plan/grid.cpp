@@ -21,10 +21,9 @@ GridCell cell_of(PlanCache& cache, const Request& request, GridRow& row) {
   if (plan.verdict.status == Verdict::kUnknown) return cell;
   Request laid_out = plan.request;
   laid_out.layout_given = true;
-  // The plan knows whether anything is left beside the cache; only then is there a length to look for.
+  // Where nothing is left beside the cache, one question settles it.
   const std::uint64_t guess = plan.capacity ? plan.capacity->max_model_len : row.max_model_len;
-  if (guess > 0 || plan.verdict.status == Verdict::kFits)
-    cell.longest = longest_that_fits(cache, laid_out, std::max<std::uint64_t>(guess, 1));
+  cell.longest = longest_that_fits(cache, laid_out, std::max<std::uint64_t>(guess, 1));
   cell.most_seqs = plan.capacity ? plan.capacity->max_num_seqs : 0;
   return cell;
 }
