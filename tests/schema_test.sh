@@ -15,7 +15,7 @@ run() { # NAME ARGUMENTS...: a JSON report; 0 and 1 are answers
   shift
   "$kvplan" "$@" --format json -o "$work/$name.json"
   code=$?
-  [ "$code" -le 1 ] || [ "$name" = fleet ] || { echo "kvplan $* ended with $code" >&2; exit 1; }
+  [ "$code" -le 1 ] || [ "$name" = fleet ] || [ "$name" = grid ] || { echo "kvplan $* ended with $code" >&2; exit 1; }
 }
 "$kvplan" schema >"$work/schema" || exit 1
 llama=testdata/configs/llama-3.1-8b.json
@@ -27,6 +27,9 @@ run fleet testdata/configs testdata/bad/truncated.json
 run compare compare "$llama" --gpu-memory 24GiB
 run fit fit "$llama" --gpu-memory 24GiB --max-model-len 8k
 run fit-none fit "$llama"
+run grid testdata/configs testdata/bad/truncated.json --gpu rtx-4090,h100 --engine vllm,llama.cpp --cache-type-k q8_0 --cache-type-v q8_0
+run fits fit "$llama" --engine vllm,mlx --gpu rtx-4090,m4-max
+run fits-none fit "$llama" --engine vllm,mlx
 run diff diff "$work/plan.json" "$work/card.json"
 run same diff "$work/plan.json" "$work/plan.json"
 
@@ -45,7 +48,7 @@ def closed(node):  # a copy that forbids keys which the schema does not name
         return out
     return [closed(item) for item in node] if isinstance(node, list) else node
 
-definitions = {"plans": "fleet", "answers": "answers", "changes": "diff"}
+definitions = {"plans": "fleet", "answers": "answers", "changes": "diff", "rows": "grid", "fits": "fits"}
 failed = 0
 for path in sys.argv[2:]:
     report = json.load(open(path))

@@ -63,6 +63,9 @@ struct Request {
   std::uint64_t num_speculative_tokens = 0;
   bool mtp = false;
 
+  // transformers: which of its caches; dynamic where nothing else is said.
+  std::optional<std::string> cache_implementation;
+
   // The card and the budget.
   std::optional<std::string> gpu;              // name in the catalogue
   std::optional<Bytes> gpu_memory;             // of one card
@@ -75,6 +78,8 @@ struct Request {
   std::optional<Bytes> max_vram;
   std::optional<Tokens> min_context;
   std::optional<std::uint64_t> min_seqs;
+
+  bool operator==(const Request&) const = default;
 };
 
 }  // namespace kvplan

@@ -59,11 +59,11 @@ std::vector<std::string> choices(const Option& option) {
   const string_view first = words(option.names).front();
   if (option.value.starts_with("E["))
     for (const Engine& engine : engines()) out.emplace_back(engine.name);
-  if (option.value == "NAME" && first == "--gpu")
+  if (first == "--gpu")
     for (const Gpu& gpu : gpus()) out.emplace_back(gpu.name);
   if (option.value == "FORM")
     for (const ReportForm& form : forms()) out.emplace_back(form.name);
-  if (option.value == "W") {
+  if (option.value.starts_with("W[")) {
     for (const WeightType& type : weight_types()) out.emplace_back(type.name);
     for (const string_view mixture : gguf_mixture_names()) out.emplace_back(mixture);
   }

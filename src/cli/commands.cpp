@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/many.h"
 #include "cli/options.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
@@ -81,34 +82,9 @@ std::string without_program(const std::string& line) {
   return line.substr(std::strlen("kvplan: "));
 }
 
-// Plans of the engines that --engine names, for each model.
-int run_engines_of(const Invocation& call, const std::vector<std::string>& sources) {
-  std::vector<FleetEntry> entries;
-  entries.reserve(sources.size() * call.engines.size());  // plans point into their entry's model
-  int worst = 0;
-  for (const std::string& source : sources) {
-    const ModelSpec model = load_model(source, call.read);
-    for (const std::string& engine : call.engines) {
-      FleetEntry& entry = entries.emplace_back();
-      entry.source = sources.size() == 1 ? source : source + " (" + engine + ")";
-      entry.engine = engine;
-      try {
-        Request request = call.request;
-        find_engine(engine, request);
-        entry.model = model;
-        entry.plan = plan_of(*entry.model, request);
-        worst = std::max(worst, exit_of(*entry.plan));
-      } catch (const Error& error) {
-        entry.error = engine + ": " + without_program(error.line());
-        entry.exit = error.code();
-        worst = std::max(worst, static_cast<int>(error.code()));
-      }
-    }
-  }
-  const bool side_by_side = call.format == "table" && sources.size() == 1;
-  emit(call, side_by_side ? engines_table(entries, report_options(call))
-                          : find_format(call.format).fleet(entries, report_options(call)));
-  return worst;
+int emit_answered(const Invocation& call, const Answered& answered) {
+  emit(call, answered.text);
+  return answered.exit;
 }
 
 int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
@@ -141,7 +117,9 @@ int run_plan(const Invocation& call) {
   }
   bool fleet = false;
   const std::vector<std::string> sources = expand_models(call.models, fleet);
-  if (!call.engines.empty()) return run_engines_of(call, sources);
+  if (is_grid(call)) return emit_answered(call, answer_grid(call, sources, report_options(call)));
+  if (!call.engines.empty() || !call.weights.empty())
+    return emit_answered(call, answer_variants(call, sources, report_options(call)));
   if (fleet) return run_fleet(call, sources);
   const ModelSpec model = load_model(sources.front(), call.read);
   const Plan plan = plan_of(model, call.request);
@@ -150,9 +128,13 @@ int run_plan(const Invocation& call) {
 }
 
 const std::string& single_model(const Invocation& call) {
-  if (call.models.size() == 1 && call.engines.empty()) return call.models.front();
-  Error error(Exit::kBadInput, call.command + (call.engines.empty() ? " takes one MODEL" : " takes one --engine"),
-              "see kvplan --help");
+  const std::string_view several = call.models.size() != 1 ? "MODEL"
+                                   : !call.engines.empty() ? "--engine"
+                                   : !call.gpus.empty()    ? "--gpu"
+                                   : !call.weights.empty() ? "--weights"
+                                                           : "";
+  if (several.empty()) return call.models.front();
+  Error error(Exit::kBadInput, call.command + " takes one " + std::string(several), "see kvplan --help");
   error.set_source("command line");
   throw error;
 }
@@ -197,6 +179,8 @@ int run_compare(const Invocation& call) {
 }
 
 int run_fit(const Invocation& call) {
+  if (call.models.size() == 1 && call.weights.empty() && (!call.engines.empty() || !call.gpus.empty()))
+    return emit_answered(call, answer_fits(call, call.models.front(), report_options(call)));
   return run_answers(call, fit_model, &ReportForm::fit);
 }
 

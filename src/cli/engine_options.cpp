@@ -30,6 +30,7 @@ constexpr std::array kOptions{
     EngineOption{"--flash-attn", kLlama},
     EngineOption{"--n-gpu-layers", kLlama},
     EngineOption{"--no-kv-offload", kLlama},
+    EngineOption{"--cache-implementation", "transformers"},
     EngineOption{"--cache-type-k", kLlama},
     EngineOption{"--cache-type-v", kLlama},
 };

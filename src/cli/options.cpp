@@ -3,9 +3,11 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
+#include "cli/contradictions.h"
 #include "cli/engine_options.h"
 #include "cli/shell.h"
 #include "cli/sizes.h"
@@ -16,6 +18,7 @@
 #include "measure/detect.h"
 #include "plan/gpus.h"
 #include "report/report.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -65,6 +68,35 @@ void set_engines(Invocation& call, string_view list) {
   }
 }
 
+// "rtx-4090", "auto", or several: "rtx-4090,l40s".
+void set_gpus(Invocation& call, string_view list) {
+  call.gpus.clear();
+  call.request.gpu.reset();
+  if (is_auto(list)) return use_cards(detect_cards(), call.request);
+  if (list.find(',') == string_view::npos) {
+    call.request.gpu = std::string(parse_gpu(list).name);
+    return;
+  }
+  for (const string_view name : split(list, ',')) {
+    if (is_auto(name)) fail("--gpu: auto stands alone", "name the cards, or leave them out");
+    std::string card(parse_gpu(name).name);
+    if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(std::move(card));
+  }
+}
+
+void set_weights(Invocation& call, string_view list) {
+  call.weights.clear();
+  call.request.weights.reset();
+  if (list.find(',') == string_view::npos) {
+    call.request.weights = std::string(list);
+    return;
+  }
+  for (const string_view name : split(list, ',')) {
+    check_weight_type(name);
+    call.weights.emplace_back(name);
+  }
+}
+
 constexpr std::array kOptions{
     Option{"--engine", "E[,E...]", kLoad, "logical (default), vllm ...; vllm@0.20 mimics a release",
            [](Invocation& c, string_view v, string_view) { set_engines(c, v); }},
@@ -96,8 +128,8 @@ constexpr std::array kOptions{
     Option{"--mtp", "", kLoad, "plan the MTP layers too",
            [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
 
-    Option{"--weights --quantization -q", "W", kTypes, "weight type (default: as the checkpoint declares)",
-           [](Invocation& c, string_view v, string_view) { c.request.weights = std::string(v); }},
+    Option{"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
+           [](Invocation& c, string_view v, string_view) { set_weights(c, v); }},
     Option{"--dtype", "T", kTypes, "compute type",
            [](Invocation& c, string_view v, string_view n) { c.request.dtype = type_or_auto(v, n); }},
     Option{"--kv-cache-dtype --kv", "T", kTypes, "KV type (default auto); see kvplan dtypes",
@@ -108,6 +140,9 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.cache_type_k = type_or_auto(v, n); }},
     Option{"--cache-type-v -ctv", "T", kTypes, "the type of V alone",
            [](Invocation& c, string_view v, string_view n) { c.request.cache_type_v = type_or_auto(v, n); }},
+    Option{"--cache-implementation", "dynamic|static|quantized|offloaded|offloaded_static", kTypes,
+           "transformers' cache",
+           [](Invocation& c, string_view v, string_view) { c.request.cache_implementation = std::string(v); }},
     Option{"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states",
            [](Invocation& c, string_view v, string_view n) { c.request.state_dtype = type_or_auto(v, n); }},
 
@@ -133,13 +168,8 @@ constexpr std::array kOptions{
     // Before --gpu, which looks its name up: options apply in the order of this table.
     Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
            [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
-    Option{"--gpu", "NAME", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto",
-           [](Invocation& c, string_view v, string_view) {
-             if (is_auto(v))
-               use_cards(detect_cards(), c.request);
-             else
-               c.request.gpu = std::string(parse_gpu(v).name);
-           }},
+    Option{"--gpu", "NAME[,...]", kCard, "h100-80gb ... (kvplan gpus), or auto; several: a table of cards",
+           [](Invocation& c, string_view v, string_view) { set_gpus(c, v); }},
     Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
            [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
     Option{"--gpu-count", "N", kCard, "cards; without -tp and -pp the best layout is chosen",
@@ -354,7 +384,13 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
       else
         for (const std::string& value : values[i]) option.apply(call, value, name);
     }
-    check_options_of_engines(call, [&](std::size_t i) { return declared[i] != nullptr && declared[i]->count() > 0; });
+    const auto is_given = [&](std::size_t i) { return declared[i] != nullptr && declared[i]->count() > 0; };
+    check_options_of_engines(call, is_given);
+    check_contradictions(call, [&](string_view name) {
+      for (std::size_t i = 0; i < kOptions.size(); ++i)
+        if (words(kOptions[i].names).front() == name) return is_given(i);
+      return false;
+    });
   } catch (Error& error) {
     error.set_source("command line");
     throw;

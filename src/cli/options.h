@@ -22,6 +22,8 @@ struct Invocation {
   std::vector<std::string> models;  // positional arguments
   Request request;
   std::vector<std::string> engines;  // where --engine names several: each as "vllm@0.20"
+  std::vector<std::string> gpus;     // where --gpu names several: the cards' own names
+  std::vector<std::string> weights;  // where --weights names several
   ReadOptions read;
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output

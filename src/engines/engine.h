@@ -154,6 +154,12 @@ struct Engine {
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
   // The context where the user names none (never beyond the model's own); null: the model's own maximum.
   Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
+  // Experts may be dealt whole to the tensor parallel ranks (--enable-expert-parallel).
+  bool expert_parallel = false;
+  // Makers whose cards it runs on, separated by spaces, and beginnings of the names of those of them that it does not
+  // support. What `fit` offers; a card that was asked for is planned with a warning.
+  std::string_view makers = "NVIDIA AMD Intel Apple";
+  std::string_view unsupported_cards = "";
   // What is left for the cache on a GPU. Null: the usable share of the card less weights, activations and runtime.
   Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
 };

@@ -56,7 +56,10 @@ class HoldingsLayout : public CacheLayout {
         part.kind = cache.kind;
         ++part.layers;
         part.caches.push_back(cache);
-        for (const Term& term : terms) add(part, rules.hold(cache, term, local_units(term, tensor_parallel_)));
+        for (const Term& term : terms) {
+          add(part, rules.hold(cache, term, local_units(term, tensor_parallel_)));
+          if (rules.host) add(host_, rules.host(cache, term, local_units(term, tensor_parallel_)));
+        }
       }
       std::vector<Part>& stage = stages_.emplace_back();
       for (auto& [kind, part] : parts) {
@@ -90,6 +93,13 @@ class HoldingsLayout : public CacheLayout {
       out.insert(out.end(), tensor_parallel_, rank);
     }
     return out;
+  }
+
+  std::vector<LedgerLine> host(const Load& load) const override {
+    const Bytes bytes = host_.bytes(load);
+    if (bytes == Bytes(0)) return {};
+    return {exact_line(Section::kKvCache, "cache of the layers not in use", bytes * tensor_parallel_,
+                       formula(host_, load), source_)};
   }
 
   std::vector<CacheGroup> groups() const override {
@@ -180,6 +190,7 @@ class HoldingsLayout : public CacheLayout {
   std::uint64_t block_size_;
   std::string source_;
   std::vector<std::vector<Part>> stages_;
+  Part host_;  // of all stages
 };
 
 }  // namespace

@@ -36,6 +36,8 @@ struct HoldingRules {
   std::function<const CacheTerms&(const LayerCache& cache)> form;
   // How it holds one of them; `units` are the term's units on one rank.
   std::function<Holding(const LayerCache& cache, const Term& term, std::uint64_t units)> hold;
+  // What it keeps in host memory of a term; null: nothing.
+  std::function<Holding(const LayerCache& cache, const Term& term, std::uint64_t units)> host = nullptr;
   // Tokens of a block in the engine's log: capacity counts whole blocks. 0: the engine has no blocks.
   std::uint64_t block_size = 0;
   StageSplit split = StageSplit::kSpareLast;

@@ -115,8 +115,9 @@ void check_blocks(const EngineInput& input, bool flash_attention) {
 void check_types(const EngineInput& input) {
   bool k_only = false;
   bool has_values = false;
+  const bool expands = llama_cpp_expands_latents(input.model);
   for (const LayerCache& cache : input.caches) {
-    if (llama_cpp_expands_latents(input.model)) continue;
+    if (expands) continue;
     for (const Term& term : cache.compact) {
       k_only = k_only || term.part == Part::kLatent;
       has_values = has_values || (term.role == Role::kValue && term.growth == Growth::kToken);
@@ -172,6 +173,7 @@ Engine llama_cpp_engine() {
   engine.embedding_on_host = true;
   engine.stages = llama_cpp_stages;
   engine.slot_tokens = slot_tokens;
+  engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
   return engine;
 }
 

@@ -115,8 +115,9 @@ bool llama_flash_attention(const EngineInput& input) {
   const FlashAttention asked = input.request.flash_attention;
   if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
   if (asked == FlashAttention::kOn || quantized(input.types.value)) return true;
+  const bool expands = llama_cpp_expands_latents(input.model);
   for (const LayerCache& cache : input.caches) {
-    const HeadSizes head = head_sizes(llama_cpp_expands_latents(input.model) ? cache.expanded : cache.compact);
+    const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact);
     if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
   }
   return true;

@@ -69,8 +69,10 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 }  // namespace
 
 Engine mistralrs_engine() {
-  return {"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
-          overhead};
+  Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
+             overhead};
+  out.makers = "NVIDIA Apple";  // CUDA and Metal
+  return out;
 }
 
 }  // namespace kvplan

@@ -496,6 +496,10 @@ Engine sglang_engine() {
     return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);
   };
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
+  out.expert_parallel = true;
+  // Its platform pages: CUDA from compute capability 7.5, ROCm on Instinct, XPU.
+  out.makers = "NVIDIA AMD Intel";
+  out.unsupported_cards = "gtx- p40- p100- v100- rx- radeon- w7 r9700 mi50- mi100- gaudi";
   return out;
 }
 

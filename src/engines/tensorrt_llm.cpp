@@ -87,6 +87,10 @@ Engine tensorrt_llm_engine() {
              layout,         overhead};
   out.cache_budget = cache_budget;
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
+  out.expert_parallel = true;
+  // Its support matrix: CUDA alone, from Ampere on.
+  out.makers = "NVIDIA";
+  out.unsupported_cards = "gtx- rtx-20 titan- quadro- p40- p100- v100- t4";
   return out;
 }
 

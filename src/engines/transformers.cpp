@@ -1,4 +1,4 @@
-// Hugging Face transformers: generate() with a DynamicCache.
+// Hugging Face transformers: generate() with a DynamicCache, or the cache that cache_implementation names.
 //
 // Source: transformers 5.16, src/transformers/cache_utils.py and the models' own modules (read); 4.57 for the older
 // form of MLA. No run stands behind these rules yet.
@@ -12,12 +12,17 @@
 // type.
 // - QuantizedCache (int4, int8 by --kv-cache-dtype): groups of 64 with a scale and a shift in the model's type for
 //   layers of full attention; up to 128 tokens stay in the model's type.
+// - StaticCache (static): max_cache_len tokens of every layer from the first step, the window at most for sliding and
+//   chunked layers; nothing is concatenated, but a full window is rolled into a copy of its K and V.
+// - offloaded (and offloaded_static): layers of full attention lie in host memory; the one in use and the next are on
+//   the GPU. Sliding layers and states stay there.
 #include <algorithm>
 #include <array>
 
 #include "engines/estimates.h"
 #include "engines/holdings.h"
 #include "kvplan/error.h"
+#include "kvplan/mistake.h"
 
 namespace kvplan {
 
@@ -26,8 +31,8 @@ namespace {
 constexpr EngineVersion kVersions[] = {
     {"4.57", "source (read): MLA expanded to K and V; the rest as 5.16. Never run"},
     {"5.16",
-     "source of DynamicCache, its layers and QuantizedCache (read). StaticCache, compiled and offloaded caches "
-     "were not checked; never run"},
+     "source of DynamicCache, StaticCache, their layers, offloading and QuantizedCache (read); compiled graphs were "
+     "not checked; never run"},
 };
 constexpr std::uint64_t kLatentSince = 5000;
 
@@ -47,11 +52,40 @@ bool quantized(Dtype type) {
   return type == Dtype::kInt4 || type == Dtype::kInt8;
 }
 
+constexpr std::array<std::string_view, 5> kImplementations{"dynamic", "static", "quantized", "offloaded",
+                                                           "offloaded_static"};
+
+bool is_static(const Request& request) {
+  return request.cache_implementation && request.cache_implementation->ends_with("static");
+}
+
+bool is_offloaded(const Request& request) {
+  return request.cache_implementation && request.cache_implementation->starts_with("offloaded");
+}
+
+void check_implementation(const Request& request, CacheTypes& types) {
+  if (!request.cache_implementation) return;
+  const std::string& asked = *request.cache_implementation;
+  if (!listed(kImplementations, asked))
+    fail("--cache-implementation: transformers has no cache \"" + one_line(asked, 40) + "\"",
+         nearest_remedy(asked, kImplementations));
+  if (asked == "quantized") {
+    if (!request.cache_type_k) types.key = Dtype::kInt4;
+    if (!request.cache_type_v) types.value = Dtype::kInt4;
+    if (!quantized(types.key) || !quantized(types.value))
+      fail("--cache-implementation quantized holds int4 or int8, not " + std::string(name(types.key)),
+           "use --kv-cache-dtype int4 or int8");
+  } else if (quantized(types.key) || quantized(types.value)) {
+    fail("--cache-implementation " + asked + " does not quantize", "use --cache-implementation quantized");
+  }
+}
+
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   // What a checkpoint declares for other engines' caches is not read here.
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
+  check_implementation(request, types);
   if (!request.state_dtype) types.state = listed(kLightning, model.model_type) ? types.model : Dtype::kFloat32;
   refuse_types(types, "transformers", {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8, Dtype::kInt4});
   return types;
@@ -74,6 +108,21 @@ bool sparse_latent(const EngineInput& input) {
 
 bool expands(const EngineInput& input) {
   return engine_version(engine_of(input.request), input.request) < kLatentSince || sparse_latent(input);
+}
+
+// A layer of full attention, the kind that offloading moves.
+bool grows_forever(const CacheTerms& terms) {
+  return std::any_of(terms.begin(), terms.end(), [](const Term& term) {
+    return term.growth == Growth::kToken && term.limit.kind == LimitKind::kNone && term.role != Role::kState;
+  });
+}
+
+// Of the layers that are offloaded, those that are on the GPU all the same: the one in use and the next.
+std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
+  std::vector<std::uint64_t> out;
+  for (const LayerCache& cache : input.caches)
+    if (grows_forever(cache.compact) && out.size() < 2) out.push_back(cache.layer);
+  return out;
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
@@ -110,6 +159,24 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     if (no_windows) out.reason = "windows keep every token";
     return out;
   };
+  if (is_offloaded(input.request)) {
+    const auto whole = rules.hold;
+    const std::vector<std::uint64_t> resident = resident_layers(input);
+    const auto moves = [=](const LayerCache& cache) {
+      return grows_forever(cache.compact) && std::find(resident.begin(), resident.end(), cache.layer) == resident.end();
+    };
+    rules.host = [=](const LayerCache& cache, const Term& term, std::uint64_t units) {
+      Holding out = whole(cache, term, units);
+      if (!grows_forever(cache.compact)) out.entry = Bytes(0);
+      return out;
+    };
+    rules.hold = [=](const LayerCache& cache, const Term& term, std::uint64_t units) {
+      Holding out = whole(cache, term, units);
+      if (moves(cache)) out.entry = Bytes(0);
+      if (grows_forever(cache.compact)) out.reason = "offloaded: the layer in use and the next are on the GPU";
+      return out;
+    };
+  }
   const bool latent = std::any_of(input.caches.begin(), input.caches.end(),
                                   [](const LayerCache& cache) { return cache.expanded != cache.compact; });
   if (all_expanded && latent)
@@ -122,14 +189,30 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 // The largest single tensor that a step concatenates: K or V of one layer.
 Bytes largest_tensor(const EngineInput& input, const Load& load) {
   Bytes out;
+  const bool all_expanded = expands(input);
+  CacheTypes plain = input.types;
+  plain.key = plain.value = input.types.model;
   for (const LayerCache& cache : input.caches)
-    for (const Term& term : expands(input) ? cache.expanded : cache.compact) {
+    for (const Term& term : all_expanded ? cache.expanded : cache.compact) {
       if (term.growth != Growth::kToken || term.role == Role::kState) continue;
-      CacheTypes plain = input.types;
-      plain.key = plain.value = input.types.model;
       const Bytes entry = entry_bytes(term, plain, local_units(term, input.request.tensor_parallel), 0);
       out = std::max(out, entry * term.entries(load.max_model_len, load.source_tokens));
     }
+  return out * load.num_seqs;
+}
+
+// K and V of the largest window of one layer: what a StaticSlidingWindowLayer rolls into a copy.
+Bytes rolled_window(const EngineInput& input, const Load& load) {
+  Bytes out;
+  for (const LayerCache& cache : input.caches) {
+    Bytes layer;
+    for (const Term& term : cache.compact) {
+      if (term.growth != Growth::kToken || term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
+      layer += entry_bytes(term, input.types, local_units(term, input.request.tensor_parallel), 0) *
+               term.entries(load.max_model_len, load.source_tokens);
+    }
+    out = std::max(out, layer);
+  }
   return out * load.num_seqs;
 }
 
@@ -146,11 +229,16 @@ Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
-std::vector<LedgerLine> overhead(const OverheadInput& in) {
+void add_static_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
+  const Bytes rolled = rolled_window(*in.engine, in.load);
+  if (rolled > Bytes(0))
+    out.push_back(estimate_line(Section::kActivation, "a rolled window of one layer", rolled, {0, 1},
+                                "K and V of the largest window, copied to move it by one token",
+                                "transformers cache_utils.py: StaticSlidingWindowLayer"));
+}
+
+void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
   const EngineInput& input = *in.engine;
-  const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
-  const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(tokens)).count());
-  std::vector<LedgerLine> out;
   const Bytes copy = largest_tensor(input, in.load);
   if (copy > Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "concatenation: the old copy of one layer", copy, {0, 1},
@@ -163,6 +251,17 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                    "tokens beyond the windows, until the first decoded token",
                    "transformers cache_utils.py: a view keeps the whole tensor"});
   }
+}
+
+std::vector<LedgerLine> overhead(const OverheadInput& in) {
+  const EngineInput& input = *in.engine;
+  const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
+  const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(tokens)).count());
+  std::vector<LedgerLine> out;
+  if (is_static(input.request))
+    add_static_copies(in, out);
+  else
+    add_dynamic_copies(in, out);
   out.push_back(mlp_activations(input, prompt, "a prompt in one pass"));
   if (quantized(input.types.key) || quantized(input.types.value)) {
     CacheTypes plain = input.types;
@@ -186,8 +285,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 }  // namespace
 
 Engine transformers_engine() {
-  Engine out{"transformers", "hf",    "generate() of transformers with a DynamicCache", kVersions, 1.0, resolve,
-             layout,         overhead};
+  Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
   return out;
 }

@@ -357,6 +357,11 @@ Engine vllm_engine() {
   engine.utilization_of = utilization;
   engine.cache_budget = budget;
   engine.data_ranks_share_experts = true;
+  engine.expert_parallel = true;
+  // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi
+  // by a plugin.
+  engine.makers = "NVIDIA AMD Intel";
+  engine.unsupported_cards = "gtx- p40- p100- rx-6 rx-7600 radeon-pro-v mi50- mi100-";
   return engine;
 }
 

@@ -9,6 +9,7 @@
 #include "input/hub.h"
 #include "input/hub_id.h"
 #include "input/local_stores.h"
+#include "input/model_list.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -114,6 +115,13 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
   is_fleet = arguments.size() > 1;
   for (const std::string& argument : arguments) {
     refuse_token(argument);
+    if (is_model_list(argument)) {
+      is_fleet = true;
+      bool ignored = false;
+      const std::vector<std::string> named = expand_models(read_model_list(argument), ignored);
+      out.insert(out.end(), named.begin(), named.end());
+      continue;
+    }
     if (!is_directory(argument) || exists(argument + "/config.json") || is_other_layout(argument) ||
         !entries(argument, ".gguf").empty()) {
       out.push_back(argument);

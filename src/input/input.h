@@ -36,7 +36,8 @@ ModelSpec load_model(const std::string& argument, const ReadOptions& options);
 ModelSpec load_snapshot(const std::string& directory, const std::string& source, const ReadOptions& options);
 
 // What MODEL arguments stand for: a directory without a model of its own becomes the configs in it, in name order.
-// `is_fleet` is set where the answer is a list even with one entry. Throws Error for a directory with nothing.
+// A list file (@FILE, or a *.txt) stands for the MODELs that it names, a line each. `is_fleet` is set where the answer
+// is a list even with one entry. Throws Error for a directory or a list with nothing.
 std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet);
 
 }  // namespace kvplan

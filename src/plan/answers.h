@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "plan/plan_cache.h"
 
 namespace kvplan {
 
@@ -35,6 +36,7 @@ Answers fit_model(const ModelSpec& model, const Request& request);
 
 // The largest n in [0, most] whose plan fits, where it fits for all smaller ones; 0 where even 1 does not.
 std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);
+std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess);
 std::uint64_t most_that_fit(const ModelSpec& model, const Request& request);
 
 }  // namespace kvplan

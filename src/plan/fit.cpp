@@ -1,10 +1,12 @@
 // What fits. Every answer is a plan that make_plan gave, so `fit` and the plan cannot disagree.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "kvplan/error.h"
 #include "plan/answers.h"
 #include "plan/gpus.h"
+#include "plan/plan_cache.h"
 
 namespace kvplan {
 
@@ -13,35 +15,71 @@ namespace {
 constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostGpus = 64;
 
-bool fits(const ModelSpec& model, const Request& request) {
+// Whether a request fits, and the room that it leaves (negative where it lacks some), where the plan says.
+struct Probe {
+  bool fits = false;
+  std::optional<double> room;
+};
+
+Probe probe(PlanCache& cache, const Request& request) {
   try {
-    return make_plan(model, request).verdict.status == Verdict::kFits;
+    const VerdictReport verdict = make_plan(cache, request).verdict;
+    Probe out;
+    out.fits = verdict.status == Verdict::kFits;
+    // A limit that is not memory says nothing about how far away the answer is.
+    if (verdict.headroom && (*verdict.headroom >= 0) == out.fits) out.room = static_cast<double>(*verdict.headroom);
+    return out;
   } catch (const Error&) {
-    return false;
+    return {};
   }
 }
 
-// The largest n in [0, kMost] that holds, where all smaller ones hold. A good guess costs two questions.
-std::uint64_t largest(std::uint64_t guess, const std::function<bool(std::uint64_t)>& holds) {
-  std::uint64_t low = 0;  // holds (0 trivially)
+// The largest n in [0, kMost] that fits, where all smaller ones do. Memory grows in nearly straight lines, so the room
+// at both ends of what is left to search points to the answer; halving takes over where it does not.
+std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64_t)>& ask) {
+  std::uint64_t low = 0;  // fits (0 trivially)
   std::uint64_t high = kMost + 1;
-  std::uint64_t step = 1;
-  for (std::uint64_t at = std::clamp<std::uint64_t>(guess, 1, kMost);;) {
-    if (holds(at)) {
-      low = at;
-      if (at == kMost || high != kMost + 1) break;
-      at = at > kMost - step ? kMost : at + step;
-      step *= 2;
-    } else {
-      high = at;
-      if (low > 0 || at == 1) break;
-      step *= 2;
-      at = at > step ? at - step : 1;
+  std::optional<double> low_room, high_room;
+  const auto take = [&](std::uint64_t at) {
+    const Probe found = ask(at);
+    (found.fits ? low : high) = at;
+    (found.fits ? low_room : high_room) = found.room;
+    return found.fits;
+  };
+  // A bracket: away from the guess, a step at first (plans of paged engines guess exactly), then where the rooms of
+  // the last two questions meet zero, and a little beyond.
+  std::optional<std::pair<double, double>> before;  // tokens and room of the last question
+  for (std::uint64_t at = std::clamp<std::uint64_t>(guess, 1, kMost), turn = 0;; ++turn) {
+    const bool up = take(at);
+    if (up ? at == kMost || high != kMost + 1 : low > 0 || at == 1) break;
+    const std::optional<double> room = up ? low_room : high_room;
+    std::uint64_t step = turn == 0 && up ? 1 : std::max<std::uint64_t>(16, at / 8) << std::min<std::uint64_t>(turn, 20);
+    const auto here = static_cast<double>(at);
+    if (room && before && here != before->first) {
+      const double slope = (*room - before->second) / (here - before->first);
+      const double distance = std::abs(*room / slope) * 1.02 + 16;
+      if (slope < 0 && distance < static_cast<double>(kMost)) step = static_cast<std::uint64_t>(distance);
     }
+    before = room ? std::optional(std::pair(here, *room)) : std::nullopt;
+    if (up)
+      at = at > kMost - std::min(step, kMost) ? kMost : at + step;
+    else
+      at = at > step ? at - step : 1;
   }
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (holds(middle) ? low : high) = middle;
+  // Engines take tokens in steps, mostly of 16 or 256: the answer tends to end one.
+  constexpr std::uint64_t kStep = 256;
+  for (int turn = 0; high - low > 1; ++turn) {
+    const std::uint64_t width = high - low;
+    std::uint64_t at = low + width / 2;
+    if (low > 0 && width <= kStep && low % 16 == 0 && turn % 2 == 0) {
+      at = low + 1;
+    } else if (low_room && high_room && turn % 3 != 2) {
+      const double share = *low_room / (*low_room - *high_room);
+      at = low + static_cast<std::uint64_t>(static_cast<double>(width) * share);
+      if (width > 2 * kStep) at = at / kStep * kStep;
+      at = std::clamp(at, low + 1, high - 1);
+    }
+    take(at);
   }
   return low;
 }
@@ -57,8 +95,14 @@ Request with_seqs(Request request, std::uint64_t seqs) {
   return request;
 }
 
-std::uint64_t longest_from(const ModelSpec& model, const Request& request, std::uint64_t guess) {
-  return largest(guess, [&](std::uint64_t n) { return fits(model, with_context(request, n)); });
+std::uint64_t longest_from(PlanCache& cache, const Request& request, std::uint64_t guess) {
+  return largest(guess, [&](std::uint64_t n) { return probe(cache, with_context(request, n)); });
+}
+
+std::uint64_t most_from(PlanCache& cache, const Request& request) {
+  const Plan plan = make_plan(cache, request);
+  const std::uint64_t guess = plan.capacity ? plan.capacity->max_num_seqs : 1;
+  return largest(guess, [&](std::uint64_t n) { return probe(cache, with_seqs(request, n)); });
 }
 
 std::string short_count(std::uint64_t n) {
@@ -96,28 +140,42 @@ std::vector<Change> single_changes(const Request& request, const Plan& asked) {
     changed.weights = word;
     out.push_back({"--weights", word, changed});
   });
-  Request doubled = request;
-  doubled.tensor_parallel *= 2;
-  doubled.gpu_count = doubled.tensor_parallel * doubled.pipeline_parallel;
-  out.push_back({"-tp", std::to_string(doubled.tensor_parallel), doubled});
   return out;
 }
 
-Answer answer_of(const ModelSpec& model, const Request& request, std::string name,
-                 std::vector<std::pair<std::string, std::string>> changes) {
-  return {std::move(name), std::move(changes), "", make_plan(model, request)};
+// Twice the cards: by heads, or by layers for engines and models that cannot split heads.
+std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request) {
+  for (const bool by_heads : {true, false}) {
+    Request doubled = request;
+    std::uint64_t& ranks = by_heads ? doubled.tensor_parallel : doubled.pipeline_parallel;
+    ranks *= 2;
+    doubled.gpu_count = doubled.tensor_parallel * doubled.pipeline_parallel * doubled.data_parallel;
+    try {
+      make_plan(cache, doubled);
+      return Change{by_heads ? "-tp" : "-pp", std::to_string(ranks), doubled};
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return std::nullopt;
 }
 
-void add_longest_and_most(const ModelSpec& model, const Request& request, Answers& out) {
+Answer answer_of(PlanCache& cache, const Request& request, std::string name,
+                 std::vector<std::pair<std::string, std::string>> changes) {
+  Plan plan = make_plan(cache, request);  // throws before anything of the answer is there
+  return {std::move(name), std::move(changes), "", std::move(plan)};
+}
+
+void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out) {
   const std::uint64_t guess = out.asked.capacity ? out.asked.capacity->max_model_len : 4096;
-  const std::uint64_t longest = longest_from(model, request, guess);
+  const std::uint64_t longest = longest_from(cache, request, guess);
   if (longest > 0)
-    out.answers.push_back(answer_of(model, with_context(request, longest), "longest_context",
+    out.answers.push_back(answer_of(cache, with_context(request, longest), "longest_context",
                                     {{"--max-model-len", std::to_string(longest)}}));
-  const std::uint64_t most = most_that_fit(model, request);
+  const std::uint64_t most = most_from(cache, request);
   if (most > 0)
     out.answers.push_back(
-        answer_of(model, with_seqs(request, most), "most_sequences", {{"--num-seqs", std::to_string(most)}}));
+        answer_of(cache, with_seqs(request, most), "most_sequences", {{"--num-seqs", std::to_string(most)}}));
   if (longest == 0) {
     out.sentences.push_back("not one token fits: the weights and what the engine needs beside them take the card");
   } else {
@@ -128,26 +186,29 @@ void add_longest_and_most(const ModelSpec& model, const Request& request, Answer
   // The frontier: powers of two of sequences, each with its longest context.
   for (std::uint64_t seqs = 1; seqs <= 256; seqs *= 4) {
     const Request here = with_seqs(request, seqs);
-    const std::uint64_t tokens = longest_from(model, here, std::max<std::uint64_t>(1, longest / seqs));
+    const std::uint64_t tokens = longest_from(cache, here, std::max<std::uint64_t>(1, longest / seqs));
     if (tokens == 0) break;
     out.answers.push_back(
-        answer_of(model, with_context(here, tokens), "frontier",
+        answer_of(cache, with_context(here, tokens), "frontier",
                   {{"--num-seqs", std::to_string(seqs)}, {"--max-model-len", std::to_string(tokens)}}));
   }
 
-  if (longest > 0 && model.max_model_len > Tokens(0) && longest > model.max_model_len.count())
-    out.sentences.push_back("the model's own maximum is " + short_count(model.max_model_len.count()) + " tokens");
+  if (longest > 0 && cache.model().max_model_len > Tokens(0) && longest > cache.model().max_model_len.count())
+    out.sentences.push_back("the model's own maximum is " + short_count(cache.model().max_model_len.count()) +
+                            " tokens");
 
   // The one change that buys most context; twice the cards is said apart, for it is no change of a setting.
   std::uint64_t best_gain = 0;
   std::string best;
-  for (const Change& change : single_changes(request, out.asked)) {
-    const std::uint64_t tokens = longest_from(model, change.request, std::max<std::uint64_t>(longest, 1024) * 2);
+  std::vector<Change> changes = single_changes(request, out.asked);
+  if (auto doubled = twice_the_cards(cache, request)) changes.push_back(std::move(*doubled));
+  for (const Change& change : changes) {
+    const std::uint64_t tokens = longest_from(cache, change.request, std::max<std::uint64_t>(longest, 1024) * 2);
     if (tokens <= longest) continue;
     const std::uint64_t gain = tokens - longest;
-    out.answers.push_back(answer_of(model, with_context(change.request, tokens), "change",
+    out.answers.push_back(answer_of(cache, with_context(change.request, tokens), "change",
                                     {{change.option, change.value}, {"--max-model-len", std::to_string(tokens)}}));
-    if (change.option == "-tp") {
+    if (change.request.gpu_count != request.gpu_count) {
       out.sentences.push_back("twice the GPUs (" + std::to_string(change.request.gpu_count) + "): +" +
                               short_count(gain) + " tokens");
     } else if (gain > best_gain) {
@@ -158,28 +219,55 @@ void add_longest_and_most(const ModelSpec& model, const Request& request, Answer
   if (best_gain > 0) out.sentences.push_back("what buys most: " + best);
 }
 
-void add_layouts(const ModelSpec& model, const Request& request, Answers& out) {
+// A bound from below: what the request takes with nothing repeated.
+Bytes least_memory(const Plan& asked) {
+  Bytes weights;
+  for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
+  const std::uint64_t copies = asked.request.tensor_parallel * asked.request.data_parallel;
+  // Ranks may repeat what they cannot split: an equal share of it is certain.
+  return copies > 1 ? Bytes(weights.count() / copies)
+                    : weights + std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
+}
+
+std::uint64_t fewest_cards(const Plan& asked) {
+  const Request& request = asked.request;
+  const Bytes card = request.gpu_memory ? *request.gpu_memory
+                     : request.gpu      ? parse_gpu(*request.gpu).budget()
+                                        : Bytes(0);
+  return card == Bytes(0) ? 1 : std::max<std::uint64_t>(1, ceil_div(least_memory(asked).count(), card.count()));
+}
+
+void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
   // The fewest GPUs that hold the request, and every layout of that many (or of those at hand).
-  for (std::uint64_t count = 1; count <= kMostGpus; ++count) {
-    const bool at_hand = count == request.gpu_count;
+  const bool has_experts = engine_of(request).expert_parallel && cache.model().experts.count > 0;
+  for (std::uint64_t count = fewest_cards(out.asked); count <= kMostGpus; ++count) {
     std::vector<Answer> found;
-    for (std::uint64_t tensor = 1; tensor <= count; ++tensor) {
-      if (count % tensor != 0) continue;
+    if (count % request.data_parallel != 0) continue;
+    const std::uint64_t of_a_copy = count / request.data_parallel;
+    for (std::uint64_t tensor = 1; tensor <= of_a_copy; ++tensor) {
+      if (of_a_copy % tensor != 0) continue;
       Request layout = request;
       layout.gpu_count = count;
       layout.layout_given = true;
       layout.tensor_parallel = tensor;
-      layout.pipeline_parallel = count / tensor;
-      try {
-        Answer answer = answer_of(model, layout, "layout",
-                                  {{"-tp", std::to_string(tensor)}, {"-pp", std::to_string(count / tensor)}});
-        if (answer.plan.verdict.status == Verdict::kFits) found.push_back(std::move(answer));
-      } catch (const Error&) {
-        continue;  // the engine refuses this layout
+      layout.pipeline_parallel = of_a_copy / tensor;
+      // Experts cut like the rest, or whole ones dealt to the ranks.
+      for (const bool dealt : {false, true}) {
+        if (dealt && (tensor == 1 || !has_experts || request.expert_parallel)) continue;
+        layout.expert_parallel = dealt || request.expert_parallel;
+        std::vector<std::pair<std::string, std::string>> options{{"-tp", std::to_string(tensor)},
+                                                                 {"-pp", std::to_string(of_a_copy / tensor)}};
+        if (dealt) options.emplace_back("--enable-expert-parallel", "");
+        try {
+          Answer answer = answer_of(cache, layout, "layout", std::move(options));
+          if (answer.plan.verdict.status == Verdict::kFits) found.push_back(std::move(answer));
+        } catch (const Error&) {
+          break;  // the engine refuses this layout
+        }
       }
     }
     if (found.empty()) continue;
-    if (count != request.gpu_count || !at_hand)
+    if (count != request.gpu_count)
       out.sentences.push_back(std::to_string(count) + " GPU" + (count == 1 ? "" : "s") + " hold the request");
     for (Answer& answer : found) out.answers.push_back(std::move(answer));
     return;
@@ -187,30 +275,41 @@ void add_layouts(const ModelSpec& model, const Request& request, Answers& out) {
   out.sentences.push_back("no layout of up to " + std::to_string(kMostGpus) + " GPUs holds the request");
 }
 
-void add_cards(const ModelSpec& model, const Request& request, Answers& out) {
+void add_cards(PlanCache& cache, const Request& request, Answers& out) {
+  const Engine& engine = engine_of(request);
   std::vector<const Gpu*> cards;
-  for (const Gpu& gpu : gpus()) cards.push_back(&gpu);
+  for (const Gpu& gpu : gpus())
+    if (runs_on(engine, gpu)) cards.push_back(&gpu);
   std::stable_sort(cards.begin(), cards.end(), [](const Gpu* a, const Gpu* b) { return a->budget() < b->budget(); });
   constexpr std::size_t kShown = 5;
-  for (const std::uint64_t count : {1U, 2U, 4U, 8U, 16U}) {
-    for (const Gpu* gpu : cards) {
+  const Bytes least = least_memory(out.asked);
+  std::vector<std::uint64_t> counts{1, 2, 4, 8, 16};
+  const std::uint64_t named = request.tensor_parallel * request.pipeline_parallel * request.data_parallel;
+  if (request.layout_given || named > 1) counts = {named};
+  for (const std::uint64_t count : counts) {
+    // Cards too small for an equal share need no plan.
+    const Bytes share(least.count() / count);
+    auto first =
+        std::partition_point(cards.begin(), cards.end(), [&](const Gpu* gpu) { return gpu->budget() < share; });
+    for (; first != cards.end() && out.answers.size() < kShown; ++first) {
+      const Gpu* gpu = *first;
       if (count > 1 && gpu->unified) continue;  // a whole machine each
       Request on = request;
       on.gpu = std::string(gpu->name);
       on.gpu_count = count;
-      on.layout_given = count == 1;
+      on.layout_given = count == 1 || named > 1;
       try {
-        Answer answer = answer_of(model, on, "card", {{"--gpu", *on.gpu}, {"--gpu-count", std::to_string(count)}});
+        Answer answer = answer_of(cache, on, "card", {{"--gpu", *on.gpu}, {"--gpu-count", std::to_string(count)}});
         if (answer.plan.verdict.status == Verdict::kFits) out.answers.push_back(std::move(answer));
       } catch (const Error&) {
         continue;
       }
-      if (out.answers.size() >= kShown) break;
     }
     if (!out.answers.empty()) break;
   }
   if (out.answers.empty()) {
-    out.sentences.push_back("no 16 cards of the catalogue hold the request");
+    out.sentences.push_back("no " + std::to_string(counts.back()) + " cards of the catalogue that " +
+                            std::string(engine.name) + " runs on hold the request");
     return;
   }
   out.sentences.push_back("the smallest that holds it: " + out.answers.front().changes[1].second + " x " +
@@ -219,26 +318,31 @@ void add_cards(const ModelSpec& model, const Request& request, Answers& out) {
 
 }  // namespace
 
+std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess) {
+  return longest_from(cache, request, guess);
+}
+
 std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request) {
-  return longest_from(model, request, 4096);
+  PlanCache cache(model);
+  return longest_from(cache, request, 4096);
 }
 
 std::uint64_t most_that_fit(const ModelSpec& model, const Request& request) {
-  const Plan plan = make_plan(model, request);
-  const std::uint64_t guess = plan.capacity ? plan.capacity->max_num_seqs : 1;
-  return largest(guess, [&](std::uint64_t n) { return fits(model, with_seqs(request, n)); });
+  PlanCache cache(model);
+  return most_from(cache, request);
 }
 
 Answers fit_model(const ModelSpec& model, const Request& request) {
-  Answers out{make_plan(model, request), {}, {}, {}};
+  PlanCache cache(model);
+  Answers out{make_plan(cache, request), {}, {}, {}};
   if (!request.gpu && !request.gpu_memory && !request.kv_cache_memory_bytes) {
-    add_cards(model, request, out);
+    add_cards(cache, request, out);
     return out;
   }
   Request laid_out = out.asked.request;
   laid_out.layout_given = true;
-  add_longest_and_most(model, laid_out, out);
-  add_layouts(model, out.asked.request, out);
+  add_longest_and_most(cache, laid_out, out);
+  add_layouts(cache, out.asked.request, out);
   return out;
 }
 

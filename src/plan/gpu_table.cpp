@@ -130,7 +130,6 @@ constexpr Gpu kGpus[] = {
     apple("m5-max-36gb", "m5-max", 36, 460),
     apple("m5-max-64gb", "", 64, 614),
     apple("m5-max-128gb", "", 128, 614),
-    apple("m5-ultra-512gb", "m5-ultra", 512, 1200),
 
     nominal("Intel", "arc-a750", "a750", 8, 512),
     {"Intel", "arc-a770-16gb", "arc-a770 a770", 16384, 15473, false, false, 560, "data sheet; llama.cpp's SYCL log"},
@@ -144,7 +143,7 @@ constexpr Gpu kGpus[] = {
     {"Intel", "gaudi3-128gb", "gaudi3 hl-325", 131072, 0, true, false, 3700, "data sheet; hl-smi"},
 
     // NVIDIA: GeForce by generation.
-    nominal("NVIDIA", "gtx-1080", "1080", 8, 320),
+    nv("gtx-1080", "1080", 8192, 0, 320),
     nv("gtx-1080-ti", "1080ti", 11264, 0, 484),
     nv("rtx-2060", "2060", 6144, 0, 336),
     nv("rtx-2060-12gb", "", 12288, 11833, 336),
@@ -200,9 +199,9 @@ constexpr Gpu kGpus[] = {
     nv("rtx-5090-d", "5090d", 32607, 0, 1792),
     nv("rtx-5090-laptop", "5090-laptop", 24463, 0, 896),
     // Workstation.
-    nv("quadro-rtx-5000-16gb", "quadro-rtx-5000", 16384, 15927, 448),
+    {"NVIDIA", "quadro-rtx-5000-16gb", "quadro-rtx-5000", 16384, 15927, false, false, 448, kLog},
     nv("quadro-rtx-6000-24gb", "quadro-rtx-6000", 23040, 0, 672),
-    nominal("NVIDIA", "quadro-rtx-8000-48gb", "quadro-rtx-8000", 48, 672),
+    nv("quadro-rtx-8000-48gb", "quadro-rtx-8000", 46080, 0, 672),
     nv("rtx-a2000-6gb", "rtx-a2000 a2000", 6138, 0, 288),
     nv("rtx-a2000-12gb", "a2000-12gb", 12282, 0, 288),
     nv("rtx-a4000", "a4000", 16376, 0, 448),
@@ -215,11 +214,11 @@ constexpr Gpu kGpus[] = {
     nv("rtx-4500-ada", "rtx-4500-ada-generation 4500-ada", 24570, 0, 432),
     nv("rtx-5000-ada", "rtx-5000-ada-generation 5000-ada", 32760, 0, 576),
     nv("rtx-6000-ada", "rtx-6000-ada-generation 6000-ada", 49140, 0, 960),
-    nv("rtx-pro-2000", "pro-2000 rtx-pro-2000-blackwell", 16311, 0, 288),
+    nominal("NVIDIA", "rtx-pro-2000", "pro-2000 rtx-pro-2000-blackwell", 16, 288),
     nv("rtx-pro-4000", "pro-4000 rtx-pro-4000-blackwell", 24467, 0, 672),
     nv("rtx-pro-4500", "pro-4500 rtx-pro-4500-blackwell", 32623, 0, 896),
     nv("rtx-pro-5000-48gb", "rtx-pro-5000 pro-5000 rtx-pro-5000-blackwell", 48935, 0, 1344),
-    nominal("NVIDIA", "rtx-pro-5000-72gb", "pro-5000-72gb", 72, 1344),
+    nv("rtx-pro-5000-72gb", "pro-5000-72gb", 73415, 0, 1344),
     nv("rtx-pro-6000-96gb",
        "rtx-pro-6000 pro-6000 rtx-pro-6000-blackwell rtx-pro-6000-blackwell-workstation-edition "
        "rtx-pro-6000-blackwell-max-q-workstation-edition",

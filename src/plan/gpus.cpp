@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/suggest.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 
@@ -63,6 +65,14 @@ Catalogue& catalogue() {
 }
 
 }  // namespace
+
+bool runs_on(const Engine& engine, const Gpu& gpu) {
+  constexpr std::string_view kMakers = "NVIDIA AMD Intel Apple";
+  if (has_word(kMakers, gpu.vendor) && !has_word(engine.makers, gpu.vendor)) return false;
+  for (const std::string_view beginning : alias_words(engine.unsupported_cards))
+    if (gpu.name.starts_with(beginning)) return false;
+  return true;
+}
 
 std::string folded_name(std::string_view text) {
   std::string out;

@@ -43,6 +43,10 @@ const Gpu& parse_gpu(std::string_view text, std::string_view option = "--gpu");
 // name takes its place. Called before any planning; an empty list takes the own cards away.
 void set_own_gpus(const std::vector<GpuRecord>& cards);
 
+// Whether the engine supports the card. Makers that no engine names are the user's own: always.
+struct Engine;
+bool runs_on(const Engine& engine, const Gpu& gpu);
+
 // How names are compared: letters and digits alone, lower case. "NVIDIA H100 80GB HBM3" -> "nvidiah10080gbhbm3".
 std::string folded_name(std::string_view text);
 // The words of an alias list.

@@ -8,7 +8,7 @@
 #include "kvplan/error.h"
 #include "plan/gpus.h"
 #include "plan/mix.h"
-#include "plan/rank_weights.h"
+#include "plan/plan_cache.h"
 
 namespace kvplan {
 
@@ -220,7 +220,8 @@ void check_gpus(const Request& request) {
          "use smaller -tp, -pp or -dp");
 }
 
-Plan plan_layout(const ModelSpec& model, const Request& request) {
+Plan plan_layout(PlanCache& cache, const Request& request) {
+  const ModelSpec& model = cache.model();
   check_gpus(request);
   Plan plan;
   plan.request = request;
@@ -228,22 +229,28 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   const Engine& engine = engine_of(request);
   plan.engine_version =
       request.engine_version.empty() ? std::string(engine.versions.back().version) : request.engine_version;
-  const EngineInput input = engine_input(model, request);
+  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
+  const EngineInput& input = laid_out.input;
+  const CacheLayout& layout = *laid_out.layout;
   plan.types = input.types;
   plan.load = load_of(model, request);
-  plan.attention = model_attention(model);
-  plan.groups = group_layers(model);
-  const auto layout = engine.layout(input, plan.notes);
-  const std::vector<RankCache> ranks = layout->explain(plan.load);
-  fill_cache(input, *layout, ranks, plan);
-  const RankWeights weights = rank_weights(model, request, plan.notes);
-  plan.weights_dtype = weights.type;
-  fill_memory(input, engine, ranks, weights, plan);
-  plan.host = layout->host(plan.load);
-  fill_capacity(input, engine, *layout, plan);
-  judge(engine, *layout, plan);
-  plan.mix = mix_of(input, *layout, plan.load);
+  plan.attention = cache.attention();
+  plan.groups = cache.groups();
+  plan.notes.insert(plan.notes.end(), laid_out.notes.begin(), laid_out.notes.end());
+  const std::vector<RankCache> ranks = layout.explain(plan.load);
+  fill_cache(input, layout, ranks, plan);
+  const PlanCache::Weighed& weighed = cache.weighed(request);
+  plan.notes.insert(plan.notes.end(), weighed.notes.begin(), weighed.notes.end());
+  plan.weights_dtype = weighed.weights.type;
+  fill_memory(input, engine, ranks, weighed.weights, plan);
+  plan.host = layout.host(plan.load);
+  fill_capacity(input, engine, layout, plan);
+  judge(engine, layout, plan);
+  plan.mix = mix_of(input, layout, plan.load);
 
+  if (request.gpu && !runs_on(engine, parse_gpu(*request.gpu)))
+    plan.notes.push_back({NoteLevel::kWarning, "unsupported_card",
+                          std::string(engine.name) + " does not list " + *request.gpu + " among the cards it runs on"});
   if (!request.gpu_note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.gpu_note});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",
@@ -306,7 +313,12 @@ Load load_of(const ModelSpec& model, const Request& request) {
 }
 
 Plan make_plan(const ModelSpec& model, const Request& request) {
-  if (request.gpu_count <= 1 || request.layout_given) return plan_layout(model, request);
+  PlanCache cache(model);
+  return make_plan(cache, request);
+}
+
+Plan make_plan(PlanCache& cache, const Request& request) {
+  if (request.gpu_count <= 1 || request.layout_given) return plan_layout(cache, request);
   // Several cards and no layout named: the one that leaves most room.
   std::optional<Plan> best;
   std::optional<Error> refusal;
@@ -316,7 +328,7 @@ Plan make_plan(const ModelSpec& model, const Request& request) {
     candidate.tensor_parallel = tensor_parallel;
     candidate.pipeline_parallel = request.gpu_count / tensor_parallel;
     try {
-      Plan plan = plan_layout(model, candidate);
+      Plan plan = plan_layout(cache, candidate);
       const auto room = [](const Plan& p) { return p.verdict.headroom.value_or(0); };
       if (!best || room(plan) > room(*best)) best = std::move(plan);
     } catch (const Error& error) {

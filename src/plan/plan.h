@@ -34,6 +34,9 @@ struct Plan {
 
 // Plans `model`, which must outlive the plan. Throws Error where the request makes no sense for it.
 Plan make_plan(const ModelSpec& model, const Request& request);
+// The same for many plans of one model.
+class PlanCache;
+Plan make_plan(PlanCache& cache, const Request& request);
 
 // Steps of make_plan, for those who ask many questions of one model (fit, compare, sweeps).
 EngineInput engine_input(const ModelSpec& model, const Request& request);

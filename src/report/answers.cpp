@@ -67,6 +67,8 @@ std::string sentences_text(const Answers& answers, std::string_view prefix, std:
   return out;
 }
 
+}  // namespace
+
 std::string markdown_rows(const Rows& rows, std::size_t left) {
   std::string out;
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -80,8 +82,6 @@ std::string markdown_rows(const Rows& rows, std::size_t left) {
   }
   return out;
 }
-
-}  // namespace
 
 Rows compare_rows(const Answers& answers) {
   const bool rooms = answers.asked.capacity.has_value();

@@ -47,6 +47,40 @@ std::string plan_fields(const Plan& plan) {
 
 }  // namespace
 
+// A line for each cell.
+std::string grid_csv(const Grid& grid, const ReportOptions&) {
+  std::string out =
+      "source,error,engine,weights_dtype,kv_cache_dtype,max_model_len,num_seqs,gpu,gpu_count,tensor_parallel_size,"
+      "pipeline_parallel_size,verdict,headroom_bytes,total_bytes,longest_context,most_sequences\n";
+  for (const GridRow& row : grid.rows) {
+    const std::string head = "," + row.engine + "," + field(row.weights) + ",";
+    if (row.cells.empty()) out += field(row.source) + "," + field(row.error) + head + ",,,,,,,,,,,\n";
+    for (std::size_t c = 0; c < row.cells.size(); ++c) {
+      const GridCell& cell = row.cells[c];
+      out += field(row.source) + "," + field(cell.error) + head;
+      if (!cell.error.empty()) {
+        out += ",,," + field(grid.cards[c]) + ",,,,,,,,\n";
+        continue;
+      }
+      const auto add = [&](std::uint64_t n) { out += "," + std::to_string(n); };
+      out += name(row.types.key);
+      add(row.max_model_len);
+      add(grid.num_seqs);
+      out += "," + field(grid.cards[c]);
+      add(grid.gpu_count);
+      add(cell.tensor_parallel);
+      add(cell.pipeline_parallel);
+      out += "," + std::string(verdict_word(cell.verdict.status)) + ",";
+      if (cell.verdict.headroom) out += std::to_string(*cell.verdict.headroom);
+      add(cell.total.count());
+      add(cell.longest);
+      add(cell.most_seqs);
+      out += "\n";
+    }
+  }
+  return out;
+}
+
 std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
   return "source," + std::string(kColumns) + "\n" + field(model.source) + "," + plan_fields(plan) + "\n";
 }
@@ -55,6 +89,18 @@ std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOption
   std::string out = "source,error," + std::string(kColumns) + "\n";
   for (const FleetEntry& entry : entries)
     out += field(entry.source) + "," + field(entry.error) + "," + (entry.plan ? plan_fields(*entry.plan) : "") + "\n";
+  return out;
+}
+
+std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions&) {
+  std::string out = "source,error,gpu,answer," + std::string(kColumns) + "\n";
+  for (const FitEntry& entry : entries) {
+    if (!entry.answers) out += field(entry.source) + "," + field(entry.error) + ",,\n";
+    if (!entry.answers) continue;
+    for (const Answer& answer : entry.answers->answers)
+      out += field(entry.source) + ",," + field(answer.plan.request.gpu.value_or("")) + "," + field(answer.name) + "," +
+             plan_fields(answer.plan) + "\n";
+  }
   return out;
 }
 

@@ -23,17 +23,31 @@ std::string memory_text(const Gpu& gpu) {
   return (gpu.reported ? "" : "~") + mib_as_gib(gpu.memory_mib);
 }
 
+// "data sheet; nvidia-smi; CUDA total ..." without the sheet, which every row has for its bandwidth, and the details.
+std::string source_text(const Gpu& gpu) {
+  std::string out;
+  for (std::string_view rest = gpu.source; !rest.empty();) {
+    const auto end = rest.find("; ");
+    const std::string_view part = rest.substr(0, end);
+    if (part != "data sheet") out += (out.empty() ? "" : ", ") + std::string(part.substr(0, part.find(" from ")));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 2);
+  }
+  return out.empty() ? std::string(gpu.source) : out;
+}
+
 }  // namespace
 
 std::string gpus_text(std::span<const Gpu> cards) {
-  std::vector<std::vector<std::string>> rows{{"vendor", "card", "memory GiB", "usable", "GB/s", "also called"}};
+  std::vector<std::vector<std::string>> rows{
+      {"vendor", "card", "memory GiB", "usable", "GB/s", "source", "also called"}};
   for (const Gpu& gpu : cards)
     rows.push_back({std::string(gpu.vendor), std::string(gpu.name), memory_text(gpu),
                     gpu.usable_mib == 0 ? "-" : mib_as_gib(gpu.usable_mib),
-                    gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-",
+                    gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-", source_text(gpu),
                     gpu.aliases.empty() ? "-" : std::string(gpu.aliases)});
   return columns(rows, 0b11100, "") +
-         "\nMemory as the driver reports it; ~ nominal, where no report is known. Usable: what a program is given of "
+         "\nMemory as the driver reports it (by the tool that the source names); ~ nominal, where no report is known. "
+         "Usable: what a program is given of "
          "it (CUDA's\ntotal, Metal's working set); engines share out that, or the memory where it is not known.\n";
 }
 

@@ -99,6 +99,31 @@ std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptio
   return html_page("kvplan: " + plural(entries.size(), "model"), body + errors);
 }
 
+std::string grid_html(const Grid& grid, const ReportOptions&) {
+  std::vector<HtmlColumn> columns;
+  for (const std::string& title : grid_row_titles(grid)) columns.push_back({title, false});
+  for (const std::string& card : grid.cards) columns.push_back({html_escape(card), true});
+  Rows rows;
+  std::string errors;
+  for (const GridRow& row : grid.rows) {
+    if (row.cells.empty()) {
+      errors += "<p><b class=\"bad\">Not planned:</b> " + html_escape(one_line(row.error, 400)) + "</p>\n";
+      continue;
+    }
+    std::vector<std::string>& cells = rows.emplace_back();
+    for (const std::string& text : grid_row_names(grid, row)) cells.push_back(html_escape(text));
+    for (const GridCell& cell : row.cells) {
+      const std::string text = html_escape(grid_cell_text(row, cell));
+      const bool is_known = cell.error.empty() && cell.verdict.status != Verdict::kUnknown;
+      const std::string_view sort = cell.verdict.status == Verdict::kFits ? "good" : "bad";
+      cells.push_back(is_known ? fmt::format("<b class=\"{}\">{}</b>", sort, text) : text);
+    }
+  }
+  std::string body = "<h1>Models and cards</h1>\n<p class=\"muted\">" + html_escape(grid_legend(grid)) + "</p>\n";
+  if (!rows.empty()) body += html_rows(columns, rows);
+  return html_page("kvplan: models and cards", body + errors);
+}
+
 std::string compare_html(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
   std::string body = html_heading(model, answers.asked) + html_verdict(answers.asked) + sentences(answers);
   body += "<h2>Weight types and KV types</h2>\n" + table_of(compare_rows(answers), 2, 1) +

@@ -268,6 +268,31 @@ Json plan_object(const ModelSpec& model, const Plan& plan) {
           {"notes", notes_json(plan.notes)}};
 }
 
+Json answers_object(const ModelSpec& model, const Answers& answers) {
+  Json list = Json::array();
+  for (const Answer& answer : answers.answers) {
+    Json changes = Json::object();
+    for (const auto& [option, value] : answer.changes) changes[option] = value;
+    list.push_back({{"name", answer.name},
+                    {"changes", std::move(changes)},
+                    {"weights_dtype", text_or_null(answer.plan.weights_dtype)},
+                    {"kv_cache_dtype", kv_type_name(answer.plan.types)},
+                    {"kv_cache", cache_json(answer.plan.kv_cache)},
+                    {"memory", memory_json(answer.plan.memory)},
+                    {"total", total_json(answer.plan.total)},
+                    {"capacity", capacity_json(answer.plan.capacity)},
+                    {"verdict", verdict_json(answer.plan.verdict)}});
+  }
+  std::vector<Note> notes = answers.asked.notes;
+  for (const std::string& sentence : answers.sentences) notes.push_back({NoteLevel::kInfo, "answer", sentence});
+  return {{"schema_version", 1},
+          {"kvplan_version", kVersion},
+          {"model", model_json(model, answers.asked)},
+          {"request", request_json(model, answers.asked)},
+          {"answers", std::move(list)},
+          {"notes", notes_json(notes)}};
+}
+
 // Text from outside may hold broken UTF-8 (file names): replaced, never thrown.
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -290,29 +315,57 @@ std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptio
   return dump({{"schema_version", 1}, {"kvplan_version", kVersion}, {"plans", std::move(plans)}});
 }
 
-std::string answers_json(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
-  Json list = Json::array();
-  for (const Answer& answer : answers.answers) {
-    Json changes = Json::object();
-    for (const auto& [option, value] : answer.changes) changes[option] = value;
-    list.push_back({{"name", answer.name},
-                    {"changes", std::move(changes)},
-                    {"weights_dtype", text_or_null(answer.plan.weights_dtype)},
-                    {"kv_cache_dtype", kv_type_name(answer.plan.types)},
-                    {"kv_cache", cache_json(answer.plan.kv_cache)},
-                    {"memory", memory_json(answer.plan.memory)},
-                    {"total", total_json(answer.plan.total)},
-                    {"capacity", capacity_json(answer.plan.capacity)},
-                    {"verdict", verdict_json(answer.plan.verdict)}});
+std::string grid_json(const Grid& grid, const ReportOptions&) {
+  Json cards = Json::array();
+  for (const std::string& card : grid.cards)
+    cards.push_back(
+        {{"gpu", card}, {"gpu_count", grid.gpu_count}, {"gpu_memory_bytes", parse_gpu(card).budget().count()}});
+  Json rows = Json::array();
+  for (const GridRow& row : grid.rows) {
+    if (row.cells.empty()) {
+      rows.push_back({{"source", row.source}, {"error", row.error}, {"exit", static_cast<int>(row.exit)}});
+      continue;
+    }
+    Json cells = Json::array();
+    for (std::size_t c = 0; c < row.cells.size(); ++c) {
+      const GridCell& cell = row.cells[c];
+      const bool planned = cell.error.empty();
+      const auto number = [&](std::uint64_t n) { return planned ? Json(n) : Json(nullptr); };
+      cells.push_back({{"gpu", grid.cards[c]},
+                       {"error", text_or_null(cell.error)},
+                       {"tensor_parallel_size", number(cell.tensor_parallel)},
+                       {"pipeline_parallel_size", number(cell.pipeline_parallel)},
+                       {"total_bytes", number(cell.total.count())},
+                       {"max_model_len", number(cell.longest)},
+                       {"max_num_seqs", number(cell.most_seqs)},
+                       {"verdict", planned ? verdict_json(cell.verdict) : Json(nullptr)}});
+    }
+    rows.push_back({{"source", row.source},
+                    {"engine", row.engine},
+                    {"engine_version", row.engine_version},
+                    {"weights_dtype", text_or_null(row.weights)},
+                    {"kv_cache_dtype", kv_type_name(row.types)},
+                    {"max_model_len", row.max_model_len},
+                    {"num_seqs", grid.num_seqs},
+                    {"cells", std::move(cells)}});
   }
-  std::vector<Note> notes = answers.asked.notes;
-  for (const std::string& sentence : answers.sentences) notes.push_back({NoteLevel::kInfo, "answer", sentence});
-  return dump({{"schema_version", 1},
-               {"kvplan_version", kVersion},
-               {"model", model_json(model, answers.asked)},
-               {"request", request_json(model, answers.asked)},
-               {"answers", std::move(list)},
-               {"notes", notes_json(notes)}});
+  return dump(
+      {{"schema_version", 1}, {"kvplan_version", kVersion}, {"cards", std::move(cards)}, {"rows", std::move(rows)}});
+}
+
+std::string answers_json(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
+  return dump(answers_object(model, answers));
+}
+
+std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions&) {
+  Json fits = Json::array();
+  for (const FitEntry& entry : entries) {
+    if (entry.answers)
+      fits.push_back(answers_object(*entry.model, *entry.answers));
+    else
+      fits.push_back({{"source", entry.source}, {"error", entry.error}, {"exit", static_cast<int>(entry.exit)}});
+  }
+  return dump({{"schema_version", 1}, {"kvplan_version", kVersion}, {"fits", std::move(fits)}});
 }
 
 }  // namespace kvplan

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "report/report.h"
+#include "report/rows.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -9,13 +10,17 @@ namespace kvplan {
 namespace {
 
 // Text from a file name or a config must not end a cell or start markup.
-std::string cell(std::string_view text) {
+std::string escaped(std::string_view text, std::size_t most) {
   std::string out;
-  for (const char c : one_line(text, 120)) {
+  for (const char c : one_line(text, most)) {
     if (c == '|' || c == '`' || c == '<' || c == '*' || c == '_' || c == '[') out += '\\';
     out += c;
   }
   return out;
+}
+
+std::string cell(std::string_view text) {
+  return escaped(text, 120);
 }
 
 std::string part(const std::optional<Bytes>& bytes) {
@@ -28,6 +33,27 @@ std::string_view verdict_word(const Plan& plan) {
 }
 
 }  // namespace
+
+std::string grid_markdown(const Grid& grid, const ReportOptions&) {
+  const std::vector<std::string> titles = grid_row_titles(grid);
+  std::string out = "|";
+  for (const std::string& title : titles) out += " " + title + " |";
+  for (const std::string& card : grid.cards) out += " " + cell(card) + " |";
+  out += "\n|";
+  for (std::size_t c = 0; c < titles.size(); ++c) out += "---|";
+  for (std::size_t c = 0; c < grid.cards.size(); ++c) out += "---:|";
+  out += "\n";
+  for (const GridRow& row : grid.rows) {
+    out += "|";
+    for (const std::string& text : grid_row_names(grid, row)) out += " " + cell(text) + " |";
+    for (std::size_t c = 0; c < grid.cards.size(); ++c)
+      out += c < row.cells.size() ? " " + cell(grid_cell_text(row, row.cells[c])) + " |"
+             : c == 0             ? " " + cell(row.error) + " |"
+                                  : " |";
+    out += "\n";
+  }
+  return out + "\n" + escaped(grid_legend(grid), 1000) + "\n";
+}
 
 std::string plan_markdown(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
   std::string out =

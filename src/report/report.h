@@ -13,6 +13,7 @@
 #include "plan/answers.h"
 #include "plan/diff.h"
 #include "plan/gpus.h"
+#include "plan/grid.h"
 #include "plan/log_check.h"
 #include "plan/plan.h"
 
@@ -33,6 +34,16 @@ struct FleetEntry {
   Exit exit = Exit::kAnswered;
 };
 
+// fit for one engine and card of several.
+struct FitEntry {
+  std::string source;
+  const ModelSpec* model = nullptr;
+  std::string engine;  // as asked for
+  std::optional<Answers> answers;
+  std::string error;
+  Exit exit = Exit::kAnswered;
+};
+
 // A question that a form has no answer for is a null pointer: find_render says so.
 struct ReportForm {
   std::string_view name;
@@ -41,6 +52,7 @@ struct ReportForm {
   std::string (*fleet)(const std::vector<FleetEntry>& entries, const ReportOptions& options);
   std::string (*compare)(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
   std::string (*fit)(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+  std::string (*grid)(const Grid& grid, const ReportOptions& options) = nullptr;
 };
 
 std::span<const ReportForm> forms();
@@ -82,6 +94,19 @@ std::string plan_html(const ModelSpec& model, const Plan& plan, const ReportOpti
 std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 std::string compare_html(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
 std::string fit_html(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+
+// fit for several engines or cards, side by side.
+std::string fits_table(const std::vector<FitEntry>& entries, const ReportOptions& options);
+std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions& options);
+std::string fits_markdown(const std::vector<FitEntry>& entries, const ReportOptions& options);
+std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions& options);
+
+// Models against cards.
+std::string grid_table(const Grid& grid, const ReportOptions& options);
+std::string grid_json(const Grid& grid, const ReportOptions& options);
+std::string grid_markdown(const Grid& grid, const ReportOptions& options);
+std::string grid_csv(const Grid& grid, const ReportOptions& options);
+std::string grid_html(const Grid& grid, const ReportOptions& options);
 
 // Every layer, every formula with its numbers put in, and where each number came from.
 std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options);

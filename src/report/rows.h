@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/answers.h"
+#include "plan/grid.h"
 #include "plan/plan.h"
 
 namespace kvplan {
@@ -23,6 +24,17 @@ Bytes card_memory(const Plan& plan);                // 0 without a card
 std::string kv_type_text(const CacheTypes& types);  // "float16", "q8_0/q4_0"
 // "2.14 GiB left", or what is missing; empty where the plan has no limit.
 std::string headroom_text(const VerdictReport& verdict);
+
+// A cell of a grid: "512k", "40k*" (less than was asked for), "-12.3 GiB" (missing), "~" before what is close.
+std::string grid_cell_text(const GridRow& row, const GridCell& cell);
+// What the cells mean, in one sentence.
+std::string grid_legend(const Grid& grid);
+// The titles of the columns that tell rows apart (model, engine, weights), and a row's cells under them.
+std::vector<std::string> grid_row_titles(const Grid& grid);
+std::vector<std::string> grid_row_names(const Grid& grid, const GridRow& row);
+
+// A Markdown table; columns from `left` on align right.
+std::string markdown_rows(const Rows& rows, std::size_t left);
 
 Rows compare_rows(const Answers& answers);
 Rows fit_rows(const Answers& answers);

@@ -16,7 +16,9 @@ constexpr std::string_view kSchema = R"json({
     {"$ref": "#/$defs/plan"},
     {"$ref": "#/$defs/fleet"},
     {"$ref": "#/$defs/answers"},
-    {"$ref": "#/$defs/diff"}
+    {"$ref": "#/$defs/diff"},
+    {"$ref": "#/$defs/grid"},
+    {"$ref": "#/$defs/fits"}
   ],
   "$defs": {
     "count": {"type": "integer", "minimum": 0},
@@ -60,6 +62,65 @@ constexpr std::string_view kSchema = R"json({
         "source": {"type": "string"},
         "error": {"type": "string"},
         "exit": {"description": "the exit code that this model alone would have", "type": "integer", "minimum": 1, "maximum": 5}
+      }
+    },
+    "grid": {
+      "description": "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns",
+      "type": "object",
+      "required": ["schema_version", "kvplan_version", "cards", "rows"],
+      "properties": {
+        "schema_version": {"$ref": "#/$defs/schema_version"},
+        "kvplan_version": {"type": "string"},
+        "cards": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["gpu", "gpu_count", "gpu_memory_bytes"],
+            "properties": {"gpu": {"type": "string"}, "gpu_count": {"type": "integer", "minimum": 1}, "gpu_memory_bytes": {"description": "of one card", "$ref": "#/$defs/count"}}
+          }
+        },
+        "rows": {"type": "array", "items": {"oneOf": [{"$ref": "#/$defs/grid_row"}, {"$ref": "#/$defs/failed"}]}}
+      }
+    },
+    "grid_row": {
+      "type": "object",
+      "required": ["source", "engine", "engine_version", "weights_dtype", "kv_cache_dtype", "max_model_len", "num_seqs", "cells"],
+      "properties": {
+        "source": {"type": "string"},
+        "engine": {"type": "string"},
+        "engine_version": {"type": "string"},
+        "weights_dtype": {"$ref": "#/$defs/text_or_null"},
+        "kv_cache_dtype": {"type": "string"},
+        "max_model_len": {"description": "as requested", "type": "integer", "minimum": 1},
+        "num_seqs": {"type": "integer", "minimum": 1},
+        "cells": {
+          "description": "one for each card, in the order of cards",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["gpu", "error", "tensor_parallel_size", "pipeline_parallel_size", "total_bytes", "max_model_len", "max_num_seqs", "verdict"],
+            "properties": {
+              "gpu": {"type": "string"},
+              "error": {"description": "why the engine refuses; the rest is null then", "$ref": "#/$defs/text_or_null"},
+              "tensor_parallel_size": {"type": ["integer", "null"], "minimum": 1},
+              "pipeline_parallel_size": {"type": ["integer", "null"], "minimum": 1},
+              "total_bytes": {"description": "of the fullest GPU", "$ref": "#/$defs/count_or_null"},
+              "max_model_len": {"description": "the longest that fits at the requested sequences", "$ref": "#/$defs/count_or_null"},
+              "max_num_seqs": {"description": "the most at the requested length", "$ref": "#/$defs/count_or_null"},
+              "verdict": {"oneOf": [{"$ref": "#/$defs/verdict"}, {"type": "null"}]}
+            }
+          }
+        }
+      }
+    },
+    "fits": {
+      "description": "kvplan fit with several engines or cards: an answer of fit for each",
+      "type": "object",
+      "required": ["schema_version", "kvplan_version", "fits"],
+      "properties": {
+        "schema_version": {"$ref": "#/$defs/schema_version"},
+        "kvplan_version": {"type": "string"},
+        "fits": {"type": "array", "items": {"oneOf": [{"$ref": "#/$defs/answers"}, {"$ref": "#/$defs/failed"}]}}
       }
     },
     "answers": {

@@ -62,5 +62,49 @@ TEST_CASE("transformers: the step that concatenates holds the old copy of one te
   CHECK(found);
 }
 
+// cache_utils.py: StaticLayer allocates max_cache_len tokens, StaticSlidingWindowLayer min(window, max_cache_len).
+TEST_CASE("transformers: a StaticCache is allocated whole, and nothing is concatenated") {
+  Request request = request_for("transformers", 4096);
+  request.cache_implementation = "static";
+  CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 131072);
+  CHECK(held("gpt-oss-20b", request) == std::uint64_t{12 * 2048} * (4096 + 128));
+  const ModelSpec model = test_model("gpt-oss-20b");
+  const Plan plan = make_plan(model, request);
+  bool rolled = false;
+  for (const LedgerLine& line : plan.memory.front().lines) {
+    CHECK_FALSE(line.what.starts_with("concatenation"));
+    CHECK_FALSE(line.what.starts_with("prompt pinned"));
+    if (!line.what.starts_with("a rolled window")) continue;
+    rolled = true;
+    CHECK(line.bytes == Bytes(128 * 2048));  // K and V of one window of 128 tokens
+  }
+  CHECK(rolled);
+}
+
+// Cache.update(): the next layer is fetched before one is used, and that one is moved away after; sliding layers stay.
+TEST_CASE("transformers: an offloaded cache keeps two layers on the GPU") {
+  Request request = request_for("transformers", 4096);
+  request.cache_implementation = "offloaded";
+  CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 4096 * 2);
+  CHECK(held("gpt-oss-20b", request) == std::uint64_t{2048} * (2 * 4096 + 12 * 128));
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const Plan plan = make_plan(model, request);
+  REQUIRE(plan.host.size() == 1);
+  CHECK(plan.host.front().bytes == Bytes(std::uint64_t{4096} * 131072));
+}
+
+TEST_CASE("transformers: the cache's name and its type must agree") {
+  Request request = request_for("transformers", 4096);
+  request.cache_implementation = "quantized";
+  CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 65536 / 64 * (32 + 4));
+  request.cache_type_k = request.cache_type_v = Dtype::kBfloat16;
+  CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
+  request.cache_type_k = request.cache_type_v = Dtype::kInt8;
+  request.cache_implementation = "static";
+  CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
+  request.cache_implementation = "paged";
+  CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
+}
+
 }  // namespace
 }  // namespace kvplan

@@ -64,3 +64,43 @@ TEST_CASE("fit is the exact inverse of the plan") {
   }
   CHECK(answered > 100);
 }
+
+TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the layout") {
+  struct Layout {
+    std::uint64_t tensor, pipeline;
+    bool experts;
+  };
+  int answered = 0;
+  for (const char* name : {"llama-3.1-8b", "gpt-oss-20b", "gemma-4-26b", "deepseek-v3", "falcon-h1-1.5b", "qwen3.5-27b",
+                           "mixtral-8x7b", "kimi-linear-48b"}) {
+    const ModelSpec model = load_model(std::string(KVPLAN_SOURCE_DIR "/testdata/configs/") + name + ".json", {});
+    for (const Engine& engine : engines()) {
+      for (const auto& [tensor, pipeline, experts] :
+           {Layout{2, 1, false}, Layout{1, 2, false}, Layout{4, 2, true}, Layout{8, 1, true}}) {
+        if (experts && (!engine.expert_parallel || model.experts.count == 0)) continue;
+        for (const char* card : {"rtx-4090", "h100-80gb"}) {
+          Request request;
+          request.engine = engine.name;
+          request.gpu = card;
+          request.gpu_count = tensor * pipeline;
+          request.layout_given = true;
+          request.tensor_parallel = tensor;
+          request.pipeline_parallel = pipeline;
+          request.expert_parallel = experts;
+          CAPTURE(name);
+          CAPTURE(engine.name);
+          CAPTURE(tensor);
+          CAPTURE(pipeline);
+          CAPTURE(card);
+          if (!fits(model, with_context(request, 1))) continue;
+          ++answered;
+          const std::uint64_t longest = longest_that_fits(model, request);
+          REQUIRE(longest > 0);
+          CHECK(fits(model, with_context(request, longest)));
+          if (longest < (std::uint64_t{1} << 40)) CHECK_FALSE(fits(model, with_context(request, longest + 1)));
+        }
+      }
+    }
+  }
+  CHECK(answered > 50);
+}

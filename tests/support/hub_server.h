@@ -23,7 +23,7 @@ enum class Fault {
   kHeaders,   // headers without end
 };
 
-struct Answer {
+struct HubAnswer {
   int status = 200;
   std::string body;
   std::vector<std::string> headers;  // "Name: value"
@@ -31,6 +31,7 @@ struct Answer {
   bool ranges = true;         // answers range requests
   std::string content_range;  // a lie in place of the true one
 };
+using Answer = HubAnswer;  // a name of its own: the planner has an Answer too
 
 struct Seen {
   std::string path, range, authorization;

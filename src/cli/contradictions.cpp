@@ -1,0 +1,91 @@
+#include "cli/contradictions.h"
+
+#include <string>
+
+#include "engines/engine.h"
+#include "kvplan/error.h"
+#include "plan/gpus.h"
+
+namespace kvplan {
+
+namespace {
+
+std::string text(std::uint64_t n) {
+  return std::to_string(n);
+}
+
+// Lists make tables, which only these commands print.
+void check_lists(const Invocation& call) {
+  const bool plans = call.command == "plan";
+  if (!call.gpus.empty() && !plans && call.command != "fit") fail(call.command + " takes one --gpu", "name one card");
+  if (!call.weights.empty() && !plans)
+    fail(call.command + " takes one --weights", "name one type, or see kvplan compare");
+  if (!call.gpus.empty() && call.request.gpu_memory)
+    fail("--gpu names several cards and --gpu-memory the size of one", "leave one of them out");
+}
+
+void check_load(const Invocation& call, const std::function<bool(std::string_view)>& given) {
+  const Request& request = call.request;
+  if (request.min_seqs && request.max_num_seqs && *request.min_seqs > *request.max_num_seqs)
+    fail("--min-seqs " + text(*request.min_seqs) + " is more than the scheduler's --max-num-seqs " +
+             text(*request.max_num_seqs),
+         "raise --max-num-seqs, or lower --min-seqs");
+  // With a card, or a budget, the limits are about what would fit; without one, about the request alone.
+  const bool has_room = request.gpu || request.gpu_memory || request.kv_cache_memory_bytes || !call.gpus.empty();
+  const auto length = request.max_model_len ? request.max_model_len : request.ctx_size;
+  if (!has_room && request.min_context && length && *request.min_context > *length)
+    fail("--min-context " + text(request.min_context->count()) + " is more than the " + text(length->count()) +
+             " tokens of the request",
+         "raise --max-model-len, or name a card to ask what would fit");
+  if (!has_room && request.min_seqs && given("--num-seqs") && *request.min_seqs > request.num_seqs)
+    fail("--min-seqs " + text(*request.min_seqs) + " is more than --num-seqs " + text(request.num_seqs),
+         "raise --num-seqs, or name a card to ask what would fit");
+  const bool counts_slots = !call.engines.empty() || engine_of(request).slot_tokens != nullptr;
+  if (!counts_slots && request.max_model_len && request.ctx_size && *request.max_model_len != *request.ctx_size)
+    fail("--max-model-len " + text(request.max_model_len->count()) + " and --ctx-size " +
+             text(request.ctx_size->count()) + " are the same option in " + request.engine,
+         "name one of them");
+}
+
+void check_budget(const Invocation& call) {
+  const Request& request = call.request;
+  if (!request.kv_cache_memory_bytes) return;
+  const Bytes budget = *request.kv_cache_memory_bytes;
+  if (request.max_vram && budget > *request.max_vram)
+    fail("--kv-cache-memory-bytes " + text(budget.count()) + " is more than --max-vram " +
+             text(request.max_vram->count()),
+         "lower the budget, or raise the limit");
+  const auto check_card = [&](Bytes card, const std::string& what) {
+    if (budget > card)
+      fail("--kv-cache-memory-bytes " + text(budget.count()) + " is more than the " + text(card.count()) +
+               " bytes of " + what,
+           "lower the budget");
+  };
+  if (request.gpu_memory)
+    check_card(*request.gpu_memory, "--gpu-memory");
+  else if (request.gpu)
+    check_card(Bytes(parse_gpu(*request.gpu).memory_mib << 20), *request.gpu);
+  for (const std::string& gpu : call.gpus) check_card(Bytes(parse_gpu(gpu).memory_mib << 20), gpu);
+}
+
+void check_layout(const Invocation& call, const std::function<bool(std::string_view)>& given) {
+  const Request& request = call.request;
+  if (!given("--gpu-count")) return;
+  constexpr std::string_view kWhat = "the number of GPUs";
+  std::uint64_t needed = checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat);
+  if (!request.dp_attention) needed = checked_mul(needed, request.data_parallel, kWhat);
+  if (needed > request.gpu_count)
+    fail("the layout needs " + text(needed) + " GPUs and --gpu-count is " + text(request.gpu_count),
+         "raise --gpu-count, or lower -tp, -pp or -dp");
+}
+
+}  // namespace
+
+void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given) {
+  check_lists(call);
+  check_load(call, given);
+  check_budget(call);
+  check_layout(call, given);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,18 @@
+// Options that cannot all hold at once.
+#ifndef KVPLAN_CLI_CONTRADICTIONS_H_
+#define KVPLAN_CLI_CONTRADICTIONS_H_
+
+#include <functional>
+#include <string_view>
+
+#include "cli/options.h"
+
+namespace kvplan {
+
+// Error that names both options and what to do. `given` says whether an option (its first name) was on the command
+// line. Only what no model and no card could satisfy is refused; what merely does not fit is an answer.
+void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CLI_CONTRADICTIONS_H_

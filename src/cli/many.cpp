@@ -1,0 +1,127 @@
+#include "cli/many.h"
+
+#include <algorithm>
+
+#include "engines/engine.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+const std::vector<std::string>& or_as_asked(const std::vector<std::string>& list) {
+  static const std::vector<std::string> kAsAsked{""};
+  return list.empty() ? kAsAsked : list;
+}
+
+std::string without_program(const std::string& line) {
+  return line.substr(std::string_view("kvplan: ").size());
+}
+
+int exit_of(const Plan& plan) {
+  return static_cast<int>(plan.verdict.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
+}
+
+}  // namespace
+
+bool is_grid(const Invocation& call) {
+  return !call.gpus.empty() || (!call.weights.empty() && call.request.gpu);
+}
+
+Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options) {
+  const auto render = require_form(find_format(call.format).grid, call.format, "a table of cards");
+  Grid grid;
+  grid.cards = call.gpus.empty() ? std::vector<std::string>{*call.request.gpu} : call.gpus;
+  grid.gpu_count = call.request.gpu_count;
+  grid.num_seqs = call.request.num_seqs;
+  for (const std::string& source : sources) {
+    try {
+      const ModelSpec model = load_model(source, call.read);
+      for (GridRow& row : grid_rows(model, call.request, call.engines, call.weights, grid.cards)) {
+        row.source = source;
+        if (row.cells.empty()) row.error = source + ": " + row.error;
+        grid.rows.push_back(std::move(row));
+      }
+    } catch (const Error& error) {
+      GridRow& row = grid.rows.emplace_back();
+      row.source = source;
+      row.error = without_program(error.line());
+      row.exit = error.code();
+    }
+  }
+  return {render(grid, options), static_cast<int>(worst_of(grid))};
+}
+
+Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources,
+                         const ReportOptions& options) {
+  const auto render = require_form(find_format(call.format).fleet, call.format, "a fleet");
+  const std::vector<std::string>& engines = or_as_asked(call.engines);
+  const std::vector<std::string>& weights = or_as_asked(call.weights);
+  std::vector<FleetEntry> entries;
+  entries.reserve(sources.size() * engines.size() * weights.size());  // plans point into their entry's model
+  Answered out;
+  for (const std::string& source : sources) {
+    const ModelSpec model = load_model(source, call.read);
+    for (const std::string& engine : engines) {
+      for (const std::string& type : weights) {
+        FleetEntry& entry = entries.emplace_back();
+        std::string variant = engine + (engine.empty() || type.empty() ? "" : ", ") + type;
+        // One model's engines are told apart by the plans themselves.
+        entry.source = sources.size() == 1 && weights.size() == 1 ? source : source + " (" + variant + ")";
+        entry.engine = variant;
+        try {
+          Request request = call.request;
+          if (!engine.empty()) find_engine(engine, request);
+          if (!type.empty()) request.weights = type;
+          entry.model = model;
+          entry.plan = make_plan(*entry.model, request);
+          out.exit = std::max(out.exit, exit_of(*entry.plan));
+        } catch (Error& error) {
+          error.set_source(model.source);
+          entry.error = variant + ": " + without_program(error.line());
+          entry.exit = error.code();
+          out.exit = std::max(out.exit, static_cast<int>(error.code()));
+        }
+      }
+    }
+  }
+  const bool side_by_side = call.format == "table" && sources.size() == 1 && call.weights.empty();
+  out.text = side_by_side ? engines_table(entries, options) : render(entries, options);
+  return out;
+}
+
+Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options) {
+  const auto render = call.format == "table"      ? fits_table
+                      : call.format == "json"     ? fits_json
+                      : call.format == "markdown" ? fits_markdown
+                      : call.format == "csv"      ? fits_csv
+                                                  : nullptr;
+  require_form(render, call.format, "fit of several engines or cards");
+  const ModelSpec model = load_model(source, call.read);
+  std::vector<FitEntry> entries;
+  Answered out;
+  for (const std::string& engine : or_as_asked(call.engines)) {
+    for (const std::string& card : or_as_asked(call.gpus)) {
+      FitEntry& entry = entries.emplace_back();
+      entry.source = source;
+      entry.model = &model;
+      entry.engine = engine;
+      try {
+        Request request = call.request;
+        if (!engine.empty()) find_engine(engine, request);
+        if (!card.empty()) request.gpu = card;
+        entry.answers = fit_model(model, request);
+        out.exit = std::max(out.exit, exit_of(entry.answers->asked));
+      } catch (const Error& error) {
+        entry.error =
+            (engine.empty() ? "" : engine + ": ") + (card.empty() ? "" : card + ": ") + without_program(error.line());
+        entry.exit = error.code();
+        out.exit = std::max(out.exit, static_cast<int>(error.code()));
+      }
+    }
+  }
+  out.text = render(entries, options);
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,29 @@
+// Answers over several engines, cards and weight types.
+#ifndef KVPLAN_CLI_MANY_H_
+#define KVPLAN_CLI_MANY_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+struct Answered {
+  std::string text;
+  int exit = 0;
+};
+
+// Whether the call is a table of models against cards.
+bool is_grid(const Invocation& call);
+// Models as rows, cards as columns; engines and weight types are further rows.
+Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
+// Plans of each model for each engine and weight type that the call names.
+Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
+// fit of one model for each engine and card.
+Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CLI_MANY_H_

@@ -1,0 +1,76 @@
+#include "plan/grid.h"
+
+#include <algorithm>
+
+#include "plan/answers.h"
+namespace kvplan {
+
+namespace {
+
+GridCell cell_of(PlanCache& cache, const Request& request, GridRow& row) {
+  GridCell cell;
+  const Plan plan = make_plan(cache, request);
+  row.engine_version = plan.engine_version;
+  row.weights = plan.weights_dtype;
+  row.types = plan.types;
+  row.max_model_len = plan.load.max_model_len.count();
+  cell.verdict = plan.verdict;
+  cell.tensor_parallel = plan.request.tensor_parallel;
+  cell.pipeline_parallel = plan.request.pipeline_parallel;
+  for (const GpuMemory& gpu : plan.memory) cell.total = std::max(cell.total, gpu.total);
+  if (plan.verdict.status == Verdict::kUnknown) return cell;
+  Request laid_out = plan.request;
+  laid_out.layout_given = true;
+  // Where nothing is left beside the cache, one question settles it.
+  const std::uint64_t guess = plan.capacity ? plan.capacity->max_model_len : row.max_model_len;
+  cell.longest = longest_that_fits(cache, laid_out, std::max<std::uint64_t>(guess, 1));
+  cell.most_seqs = plan.capacity ? plan.capacity->max_num_seqs : 0;
+  return cell;
+}
+
+}  // namespace
+
+std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
+                               const std::vector<std::string>& weights, const std::vector<std::string>& cards) {
+  const std::vector<std::string> as_asked{""};
+  PlanCache cache(model);
+  std::vector<GridRow> rows;
+  for (const std::string& engine : engines.empty() ? as_asked : engines) {
+    for (const std::string& type : weights.empty() ? as_asked : weights) {
+      Request here = request;
+      if (!engine.empty()) find_engine(engine, here);
+      if (!type.empty()) here.weights = type;
+      GridRow& row = rows.emplace_back();
+      row.source = model.source;
+      row.engine = here.engine;
+      row.weights = type;
+      bool planned = false;
+      for (const std::string& card : cards) {
+        here.gpu = card;
+        try {
+          row.cells.push_back(cell_of(cache, here, row));
+          planned = true;
+        } catch (const Error& error) {
+          row.cells.emplace_back().error = error.what();
+          row.exit = std::max(row.exit, error.code());
+        }
+      }
+      if (planned || row.cells.empty()) continue;
+      row.error = row.cells.front().error;  // every card alike
+      row.cells.clear();
+    }
+  }
+  return rows;
+}
+
+Exit worst_of(const Grid& grid) {
+  Exit worst = Exit::kAnswered;
+  for (const GridRow& row : grid.rows) {
+    worst = std::max(worst, row.exit);
+    for (const GridCell& cell : row.cells)
+      if (cell.verdict.status == Verdict::kDoesNotFit) worst = std::max(worst, Exit::kDoesNotFit);
+  }
+  return worst;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,76 @@
+#include "plan/plan_cache.h"
+
+#include "plan/plan.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::size_t kMostWeighed = 64;
+
+// A request without what no layout reads: the length of a sequence, and the limits that judge the finished plan.
+Request without_length(Request request) {
+  request.max_model_len.reset();
+  request.ctx_size.reset();
+  request.max_vram.reset();
+  request.min_context.reset();
+  request.min_seqs.reset();
+  return request;
+}
+
+// A request without what no weight depends on. Whatever is not named here tells weights apart.
+Request of_weights(const Request& request) {
+  Request out = without_length(request);
+  const Request none;
+  out.num_seqs = none.num_seqs;
+  out.max_num_seqs = none.max_num_seqs;
+  out.encoder_len = none.encoder_len;
+  out.max_num_batched_tokens = none.max_num_batched_tokens;
+  out.seq_lens = none.seq_lens;
+  out.avg_len = none.avg_len;
+  out.shared_prefix = none.shared_prefix;
+  out.cache_type_k = none.cache_type_k;
+  out.cache_type_v = none.cache_type_v;
+  out.state_dtype = none.state_dtype;
+  out.block_size = none.block_size;
+  out.layout_given = none.layout_given;
+  out.gpu = none.gpu;
+  out.gpu_memory = none.gpu_memory;
+  out.gpu_note = none.gpu_note;
+  out.gpu_count = none.gpu_count;
+  out.memory_utilization = none.memory_utilization;
+  out.kv_cache_memory_bytes = none.kv_cache_memory_bytes;
+  return out;
+}
+
+}  // namespace
+
+PlanCache::PlanCache(const ModelSpec& model)
+    : model_(&model), attention_(model_attention(model)), groups_(group_layers(model)) {}
+
+const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
+  Request key = without_length(request);
+  if (laid_out_key_ == key) {
+    const std::optional<Bytes> card = laid_out_.input.request.gpu_memory;
+    laid_out_.input.request = request;
+    laid_out_.input.request.gpu_memory = card;
+    return laid_out_;
+  }
+  laid_out_key_.reset();  // an engine that refuses leaves nothing behind
+  laid_out_ = {engine_input(*model_, request), nullptr, {}};
+  laid_out_.layout = engine_of(request).layout(laid_out_.input, laid_out_.notes);
+  laid_out_key_ = std::move(key);
+  return laid_out_;
+}
+
+const PlanCache::Weighed& PlanCache::weighed(const Request& request) {
+  Request key = of_weights(request);
+  for (const Weighed& known : weighed_)
+    if (known.key == key) return known;
+  Weighed fresh{std::move(key), {}, {}};
+  fresh.weights = rank_weights(*model_, request, fresh.notes);
+  if (weighed_.size() == kMostWeighed) weighed_.pop_front();
+  return weighed_.emplace_back(std::move(fresh));
+}
+
+}  // namespace kvplan

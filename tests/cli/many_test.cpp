@@ -1,0 +1,124 @@
+// Several models, engines, cards and weight types in one call, and options that contradict each other.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+const std::string kLlama = "testdata/configs/llama-3.1-8b.json";
+const std::string kMamba = "testdata/configs/mamba-2.8b.json";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& part) {
+  const Run run = run_program(arguments);
+  CAPTURE(run.err);
+  CHECK(run.exit == 2);
+  CHECK(run.out.empty());
+  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  CHECK(has(run.err, part));
+}
+
+TEST_CASE("several cards give one table, in every form") {
+  const std::vector<std::string> asked{kLlama, kMamba, "--gpu", "4090,H100", "--max-model-len", "8k"};
+  const Run table = run_program(asked);
+  CHECK(table.exit == 0);
+  CHECK(has(table.out, "rtx-4090"));
+  CHECK(has(table.out, "h100-80gb"));
+  for (const std::string form : {"json", "markdown", "csv", "html"}) {
+    CAPTURE(form);
+    std::vector<std::string> arguments = asked;
+    arguments.insert(arguments.end(), {"--format", form});
+    const Run run = run_program(arguments);
+    CHECK(run.exit == 0);
+    CHECK(has(run.out, "h100-80gb"));
+    CHECK(run.out.ends_with("\n"));
+  }
+  check_refused({kLlama, "--gpu", "4090,h100", "--format", "args"}, "has no form");
+  // Llama in 16 bit is 15 GiB of weights.
+  CHECK(run_program({kLlama, "--gpu", "rtx-3060,h100"}).exit == 1);
+}
+
+TEST_CASE("wide tables go on below, and no line is wider than the terminal") {
+  const Run run =
+      run_program({kLlama, kMamba, "--gpu", "rtx-3060,rtx-3090,rtx-4090,rtx-5090,a10,a40,l4,l40s,h100,h200"});
+  std::size_t at = 0;
+  for (std::size_t end = run.out.find('\n'); end != std::string::npos; end = run.out.find('\n', at)) {
+    CHECK(end - at <= 80);
+    at = end + 1;
+  }
+  for (const std::string card : {"rtx-3060", "l40s", "h200-141gb"}) CHECK(has(run.out, card));
+}
+
+TEST_CASE("several weight types are further rows") {
+  const Run cards = run_program({kLlama, "--gpu", "4090,h100", "--weights", "bf16,int4"});
+  CHECK(has(cards.out, "bfloat16"));
+  CHECK(has(cards.out, "int4"));
+  const Run fleet = run_program({kLlama, "--weights", "bf16,int4"});
+  CHECK(fleet.exit == 0);
+  CHECK(has(fleet.out, "(int4)"));
+  check_refused({kLlama, "--weights", "bf16,intt4"}, "did you mean int4");
+  check_refused({"compare", kLlama, "--weights", "bf16,int4"}, "takes one --weights");
+}
+
+TEST_CASE("a model that cannot be read is said, and the others are planned") {
+  const Run run = run_program({kLlama, "testdata/bad/truncated.json", "--gpu", "h100,h200"});
+  CHECK(run.exit == 2);
+  CHECK(has(run.out, "llama-3.1-8b.json"));
+  CHECK(has(run.out, "not planned"));
+}
+
+TEST_CASE("a list file names models") {
+  const TemporaryFolder folder;
+  const std::string list = folder.write("models.txt", "# ours\n" + kLlama + "\n\n  " + kMamba + "  # small\r\n");
+  for (const std::string& argument : {list, "@" + list}) {
+    const Run run = run_program({argument});
+    CHECK(run.exit == 0);
+    CHECK(has(run.out, "llama-3.1-8b.json"));
+    CHECK(has(run.out, "mamba-2.8b.json"));
+  }
+  CHECK(run_program({list, "--gpu", "h100,h200"}).exit == 0);
+  check_refused({"@" + folder.write("empty", "# none\n")}, "names no model");
+  check_refused({folder.write("nested.txt", "@" + list + "\n")}, "further list");
+  check_refused({folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "no list of models");
+  check_refused({"@" + folder.path() + "/none"}, "none");
+}
+
+TEST_CASE("fit of several engines and cards is one table") {
+  const Run table =
+      run_program({"fit", kLlama, "--engine", "vllm,llama.cpp", "--gpu", "h100", "--max-model-len", "8k"});
+  CHECK(table.exit == 0);
+  CHECK(has(table.out, "vllm 0."));
+  CHECK(has(table.out, "llama.cpp 0."));
+  const Run json = run_program({"fit", kLlama, "--engine", "vllm,mlx", "--json", "--max-model-len", "8k"});
+  CHECK(has(json.out, "\"fits\""));
+  CHECK(has(json.out, "\"answers\""));
+  CHECK(run_program({"fit", kLlama, "--gpu", "h100,rtx-3060"}).exit == 1);
+  check_refused({"fit", kLlama, kMamba, "--engine", "vllm,mlx"}, "takes one MODEL");
+}
+
+TEST_CASE("options that contradict each other") {
+  check_refused({kLlama, "--max-model-len", "8k", "--min-context", "32k"}, "--min-context 32768 is more than");
+  check_refused({kLlama, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");
+  check_refused({kLlama, "--num-seqs", "2", "--min-seqs", "4"}, "--num-seqs 2");
+  check_refused({kLlama, "--gpu", "l4,a10", "--gpu-memory", "24GiB"}, "several cards");
+  check_refused({kLlama, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "bytes of l4");
+  check_refused({kLlama, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
+  check_refused({kLlama, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
+  check_refused({kLlama, "-c", "4k", "--max-model-len", "8k"}, "the same option");
+  check_refused({kLlama, "--gpu", "l4,auto"}, "auto stands alone");
+  check_refused({"explain", kLlama, "--gpu", "l4,a10"}, "takes one --gpu");
+  // What merely does not fit is an answer, and so is a limit that the card could hold.
+  CHECK(run_program({kLlama, "--gpu-memory", "24GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit == 1);
+  CHECK(run_program({kLlama, "--gpu-memory", "80GiB", "--max-model-len", "8k", "--min-context", "128k"}).exit == 0);
+  CHECK(run_program({kLlama, "-tp", "4", "--gpu-count", "4"}).exit == 0);
+  CHECK(run_program({kLlama, "--max-vram", "200GiB", "--gpu", "l4", "--max-model-len", "8k"}).exit == 0);
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,137 @@
+// Models against cards: every cell is what the plan and fit say on their own.
+#include "plan/grid.h"
+
+#include <doctest/doctest.h>
+
+#include "plan/answers.h"
+#include "plan/gpus.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
+  const std::vector<std::string> cards{"rtx-3060", "rtx-4090", "h100-80gb"};
+  for (const char* name : {"llama-3.1-8b", "gpt-oss-20b", "falcon-h1-1.5b"}) {
+    const ModelSpec model = test_model(name);
+    Request request;
+    request.max_model_len = Tokens(32768);
+    request.num_seqs = 2;
+    for (const GridRow& row :
+         grid_rows(model, request, {"vllm", "llama.cpp", "transformers"}, {"bfloat16", "int4"}, cards)) {
+      REQUIRE(row.cells.size() == cards.size());
+      for (std::size_t c = 0; c < cards.size(); ++c) {
+        const GridCell& cell = row.cells[c];
+        CAPTURE(name);
+        CAPTURE(row.engine);
+        CAPTURE(row.weights);
+        CAPTURE(cards[c]);
+        Request here = request;
+        here.engine = row.engine;
+        here.weights = row.weights;
+        here.gpu = cards[c];
+        const Plan plan = make_plan(model, here);
+        CHECK(cell.verdict.status == plan.verdict.status);
+        CHECK(cell.verdict.headroom == plan.verdict.headroom);
+        here.layout_given = true;
+        CHECK(cell.longest == longest_that_fits(model, here));
+        if (c > 0) CHECK(cell.longest >= row.cells[c - 1].longest);
+      }
+    }
+  }
+}
+
+TEST_CASE("grid: what an engine refuses is a row of its own") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request;
+  request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;
+  const std::vector<GridRow> rows = grid_rows(model, request, {"llama.cpp", "vllm"}, {}, {"rtx-4090"});
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].error.empty());
+  CHECK(rows[1].cells.empty());
+  CHECK(rows[1].exit == Exit::kBadInput);
+  Grid grid;
+  grid.rows = rows;
+  CHECK(worst_of(grid) == Exit::kBadInput);
+}
+
+TEST_CASE("grid: plans of a shared cache equal plans of their own") {
+  const ModelSpec model = test_model("deepseek-v3");
+  PlanCache cache(model);
+  for (const Engine& engine : engines()) {
+    for (const char* card : {"h100-80gb", "b200-180gb"}) {
+      for (const std::uint64_t count : {1U, 8U}) {
+        for (const std::uint64_t tokens : {100U, 4096U, 100000U}) {
+          Request request;
+          request.engine = engine.name;
+          request.gpu = card;
+          request.gpu_count = count;
+          request.max_model_len = Tokens(tokens);
+          CAPTURE(engine.name);
+          CAPTURE(card);
+          CAPTURE(count);
+          CAPTURE(tokens);
+          std::optional<Plan> alone, shared;
+          try {
+            alone = make_plan(model, request);
+          } catch (const Error&) {
+          }
+          try {
+            shared = make_plan(cache, request);
+          } catch (const Error&) {
+          }
+          REQUIRE(alone.has_value() == shared.has_value());
+          if (!alone) continue;
+          CHECK(alone->total.bytes == shared->total.bytes);
+          CHECK(alone->total.high == shared->total.high);
+          CHECK(alone->verdict.headroom == shared->verdict.headroom);
+          CHECK(alone->verdict.status == shared->verdict.status);
+          CHECK(alone->request.tensor_parallel == shared->request.tensor_parallel);
+          CHECK(alone->notes.size() == shared->notes.size());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("fit without a card offers only cards that the engine runs on") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  for (const Engine& engine : engines()) {
+    Request request;
+    request.engine = engine.name;
+    request.max_model_len = Tokens(8192);
+    const Answers answers = fit_model(model, request);
+    CAPTURE(engine.name);
+    REQUIRE_FALSE(answers.answers.empty());
+    Bytes smallest = parse_gpu(*answers.answers.front().plan.request.gpu).budget();
+    for (const Answer& answer : answers.answers) {
+      const Gpu& gpu = parse_gpu(*answer.plan.request.gpu);
+      CHECK(runs_on(engine, gpu));
+      CHECK(gpu.budget() >= smallest);
+      smallest = gpu.budget();
+    }
+    // No smaller card that it runs on holds the request.
+    for (const Gpu& gpu : gpus()) {
+      if (!runs_on(engine, gpu) || gpu.budget() >= parse_gpu(*answers.answers.front().plan.request.gpu).budget())
+        continue;
+      Request on = request;
+      on.gpu = std::string(gpu.name);
+      CAPTURE(gpu.name);
+      CHECK(make_plan(model, on).verdict.status != Verdict::kFits);
+    }
+  }
+  const auto runs = [](const char* name, const char* card) {
+    Request request;
+    return runs_on(find_engine(name, request), parse_gpu(card));
+  };
+  CHECK_FALSE(runs("tensorrt-llm", "mi300x"));
+  CHECK_FALSE(runs("vllm", "m4-max"));
+  CHECK_FALSE(runs("mlx", "h100"));
+  CHECK(runs("mlx", "m4-max"));
+  CHECK(runs("llama.cpp", "m4-max"));
+  CHECK(runs("vllm", "gaudi3"));
+  CHECK_FALSE(runs("vllm", "p40"));
+}
+
+}  // namespace
+}  // namespace kvplan
