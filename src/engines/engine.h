@@ -143,6 +143,8 @@ struct Engine {
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
   // The embedding's table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
   bool embedding_on_host = false;
+  // Its overhead counts the matrix of scores where attention is naive; else the plan adds a general one.
+  bool has_scores = false;
   // How weights are dealt to the stages; null: as vLLM splits them.
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).

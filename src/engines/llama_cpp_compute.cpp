@@ -195,7 +195,8 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   }
   Bytes low(most.bytes / 10 * 7);
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
-  if (placement.first_on_gpu > 0) {
+  const bool experts_on_host = input.request.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
+  if (placement.first_on_gpu > 0 || experts_on_host) {
     // What stays on the host is as wide as stored; 16 bit at most, where the type is not known 4.5.
     std::uint64_t matrix = mul(model.hidden_size, model.intermediate_size);
     if (model.experts.used > 0)

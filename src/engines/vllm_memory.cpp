@@ -139,6 +139,21 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   return out;
 }
 
+std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules) {
+  constexpr std::uint64_t kSwap = std::uint64_t{4} << 30;  // EngineArgs.swap_space, until V0 went
+  std::vector<LedgerLine> out;
+  if (request.host_kv_cache)
+    out.push_back(exact_line(Section::kKvCache, "offloaded KV cache", *request.host_kv_cache,
+                             "--kv-offloading-size, all ranks together", "vLLM config/cache.py"));
+  const std::uint64_t ranks = checked_mul(request.tensor_parallel, request.pipeline_parallel, "the ranks");
+  const Bytes swap = request.swap_space.value_or(Bytes(rules.version < kV1 ? kSwap : 0)) * ranks;
+  if (swap > Bytes(0))
+    out.push_back(exact_line(Section::kKvCache, "swap space (CPU blocks)", swap,
+                             "--swap-space on each of " + text(ranks) + (ranks == 1 ? " rank" : " ranks"),
+                             "vLLM engine/arg_utils.py of V0"));
+  return out;
+}
+
 Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside) {
   const VllmRules rules = vllm_rules(input.request);
   const double share = input.request.memory_utilization.value_or(rules.utilization);

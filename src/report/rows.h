@@ -24,6 +24,10 @@ std::string kv_type_text(const CacheTypes& types);  // "float16", "q8_0/q4_0"
 // "2.14 GiB left", or what is missing; empty where the plan has no limit.
 std::string headroom_text(const VerdictReport& verdict);
 
+// "close: 0.62 GiB either way; lower ... first"; empty where the limit lies outside the range.
+std::string close_text(const VerdictReport& verdict);
+Bytes host_total(const Plan& plan);  // of all lines in host memory
+
 Rows compare_rows(const Answers& answers);
 Rows fit_rows(const Answers& answers);
 
