@@ -217,8 +217,8 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   LedgerLine runtime{Section::kRuntime,
                      "CUDA context and libraries",
                      Bytes(512 * kMiB),
-                     Bytes(256 * kMiB),
-                     Bytes(1024 * kMiB),
+                     Bytes(400 * kMiB),
+                     Bytes(800 * kMiB),
                      "512 MiB a GPU",
                      "estimate: 457 to 749 MiB are seen; llama.cpp's own --fit leaves 1024 MiB free for it and others"};
   return {std::move(compute), std::move(runtime)};

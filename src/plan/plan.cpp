@@ -171,9 +171,10 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
   Bytes over;  // where it is close: what the high end of the range has too much
   const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, const std::string& what) {
     if (verdict.status == Verdict::kDoesNotFit) return;
-    over = need_high > limit ? need_high - limit : Bytes(0);
+    // One limit that is close makes the verdict close, unless another is broken for certain.
     verdict.status = need <= limit ? Verdict::kFits : Verdict::kDoesNotFit;
-    verdict.close = need_low <= limit && limit < need_high;
+    verdict.close = need_low <= limit && (verdict.close || limit < need_high);
+    over = std::max(over, need_high > limit ? need_high - limit : Bytes(0));
     verdict.headroom = difference(limit, need);
     verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
   };
@@ -183,7 +184,7 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     const std::string shortfall = layout.shortfall(budget, plan.load);
     const Bytes need = plan.kv_cache.reserved;
     verdict.status = shortfall.empty() ? Verdict::kFits : Verdict::kDoesNotFit;
-    verdict.close = false;
+    verdict.close = verdict.close && shortfall.empty();
     verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
                                          : std::min<std::int64_t>(difference(budget, need), -1);
     verdict.reason = shortfall.empty() ? gib(need) + " fits the cache's budget of " + gib(budget) : shortfall;
@@ -192,14 +193,12 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     require(fullest->total, low, high, *memory, "the memory of a GPU");
     if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
       const Bytes budget = plan.capacity->kv_cache_memory;
-      const bool in_question = verdict.status != Verdict::kDoesNotFit;
       require_cache(budget);
-      // The budget is as uncertain as the parts beside the cache.
-      if (in_question) {
-        const Bytes most = plan.kv_cache.reserved + (high - fullest->total);
-        verdict.close = plan.kv_cache.reserved <= budget + (fullest->total - low) && budget < most;
-        over = most > budget ? most - budget : Bytes(0);
-      }
+      // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
+      const Bytes most = plan.kv_cache.reserved + (high - fullest->total);
+      const bool may_fit = low <= *memory && plan.kv_cache.reserved <= budget + (fullest->total - low);
+      over = std::max(over, most > budget ? most - budget : Bytes(0));
+      verdict.close = may_fit && over > Bytes(0);
     }
   } else if (memory) {
     const double share = usable_share(engine, plan.request);

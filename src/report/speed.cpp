@@ -55,7 +55,12 @@ std::string speed_lines(const Plan& plan) {
     rows.push_back({fmt::format("all {} together", grouped(bounds.num_seqs)), rate(bounds.tokens_per_s_batch)});
   rows.push_back({"the cache outweighs the weights from", crossing_text(bounds)});
   rows.push_back({"first token of such a prompt after", first_token_text(bounds)});
-  return fmt::format("Speed at most, by {:.0f} GB/s (bounds, no forecast)\n", bounds.bandwidth_gb_s) + columns(rows, 0);
+  const bool on_host = std::any_of(plan.host.begin(), plan.host.end(), [](const LedgerLine& line) {
+    return line.part == Section::kWeights && line.what != "embedding";
+  });
+  return fmt::format("Speed at most, by {:.0f} GB/s (bounds, no forecast{})\n", bounds.bandwidth_gb_s,
+                     on_host ? "; weights in host memory not counted" : "") +
+         columns(rows, 0);
 }
 
 std::string speed_section(const Plan& plan) {
