@@ -55,10 +55,10 @@ struct Request {
   std::optional<double> margin;  // share: the range of every estimate; absent: each estimate's own
 
   // Weights and caches that are moved to host memory.
-  std::optional<Bytes> cpu_offload;            // of the layers' weights, per GPU (vLLM, SGLang)
+  std::optional<Bytes> cpu_offload;             // of the layers' weights, per GPU (vLLM, SGLang)
   std::optional<std::uint64_t> cpu_moe_layers;  // llama.cpp: the experts of so many first layers
-  std::optional<Bytes> host_kv_cache;          // vLLM: a second cache, all ranks together
-  std::optional<Bytes> swap_space;             // vLLM's V0, per GPU
+  std::optional<Bytes> host_kv_cache;           // vLLM: a second cache, all ranks together
+  std::optional<Bytes> swap_space;              // vLLM's V0, per GPU
 
   // llama.cpp.
   bool kv_unified = false;
@@ -83,8 +83,8 @@ struct Request {
   std::optional<double> memory_utilization;    // share of the card the engine may use
   std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
 
-  std::optional<double> gpu_bandwidth;         // 10^9 bytes a second; absent: the card's
-  std::optional<double> gpu_tflops;            // dense, of the compute type; absent: the card's
+  std::optional<double> gpu_bandwidth;  // 10^9 bytes a second; absent: the card's
+  std::optional<double> gpu_tflops;     // dense, of the compute type; absent: the card's
 
   // Limits for CI.
   std::optional<Bytes> max_vram;

@@ -238,9 +238,10 @@ constexpr std::array kOptions{
                fail(std::string(n) + ": \"" + std::string(v) + "\" is not on, off or auto", "see kvplan --help");
            }},
     Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.gpu_layers = v == "0" ? 0 : v == "all" ? 999999 : parse_count(v, n);
-           }},
+           [](Invocation& c, string_view v,
+              string_view n) { c.request.gpu_layers = v == "0"     ? 0
+                                                      : v == "all" ? 999999
+                                                                   : parse_count(v, n); }},
     Option{"--n-cpu-moe -ncmoe", "N", kLlama, "the experts of the first N layers stay in host memory",
            [](Invocation& c, string_view v, string_view n) {
              c.request.cpu_moe_layers = v == "0" ? 0 : parse_count(v, n);

@@ -42,9 +42,9 @@ LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::
 
 std::uint64_t prefill_chunk(const Request& request, const Load& load) {
   constexpr std::uint64_t kChunk = 8192;
-  const std::uint64_t tokens =
-      load.pooled ? load.max_model_len.count()
-                  : checked_mul(load.max_model_len.count(), load.num_seqs, "the tokens of the load");
+  const std::uint64_t tokens = load.pooled
+                                   ? load.max_model_len.count()
+                                   : checked_mul(load.max_model_len.count(), load.num_seqs, "the tokens of the load");
   return std::min(tokens, request.max_num_batched_tokens.value_or(Tokens(kChunk)).count());
 }
 
@@ -52,9 +52,8 @@ std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t ch
                                        std::string source) {
   const EngineInput& input = *in.engine;
   const bool attends = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(), [](const Term& term) {
-      return term.role == Role::kKey && term.growth == Growth::kToken;
-    });
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [](const Term& term) { return term.role == Role::kKey && term.growth == Growth::kToken; });
   });
   if (!attends || input.model.num_heads == 0) return std::nullopt;
   const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.tensor_parallel);
@@ -67,7 +66,8 @@ std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t ch
 }
 
 std::optional<LedgerLine> general_score_matrix(const OverheadInput& in) {
-  return score_matrix(in, prefill_chunk(in.engine->request, in.load), 4, "estimate: scores in float32, one layer at a time");
+  return score_matrix(in, prefill_chunk(in.engine->request, in.load), 4,
+                      "estimate: scores in float32, one layer at a time");
 }
 
 Bytes logits_bytes(const EngineInput& input, std::uint64_t rows) {

@@ -193,7 +193,8 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     most = graph.logits;
     formula = " of " + text(graph.context.num_seqs) + " slots";
   }
-  Bytes low(most.bytes / 10 * 7);
+  // Scores are one tensor, and by far the largest; else fewer tensors may be alive at once.
+  Bytes low(most.bytes / 20 * (most.what == "attention scores" ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
   const bool experts_on_host = input.request.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
   if (placement.first_on_gpu > 0 || experts_on_host) {

@@ -166,7 +166,8 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   out.push_back(mlp_activations(input, prompt, "a prompt in one pass"));
   // eager_attention_forward: the masked scores, their softmax in float32 and its copy in the model's type.
   if (input.request.attention == AttentionKernel::kNaive)
-    if (auto scores = score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit"))
+    if (auto scores =
+            score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit"))
       out.push_back(std::move(*scores));
   if (quantized(input.types.key) || quantized(input.types.value)) {
     CacheTypes plain = input.types;

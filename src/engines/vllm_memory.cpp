@@ -20,9 +20,9 @@
 //   since: 51 piecewise graphs and up to 51 whole ones. Qwen2.5-0.5B 0.20, Qwen2.5-1.5B 0.20, Llama-2-7B 0.17, Qwen3-8B
 //     0.18; experts twice that: Qwen3-Coder-30B 0.36. Some builds print half or nothing
 //
-// Outside PyTorch, as printed. One GPU: 0.00 to 0.09 GiB on most cards, 0.16 on H100, 0.25 to 0.35 at times (24 logs, the
-// median 0.05); 0.46 and 0.62 with ROCm. Several, V0: 0.11 to 0.93 (7 logs, the median 0.33); V1: 0.21 to 2.43 (5 logs,
-// the median 1.4).
+// Outside PyTorch, as printed. One GPU: 0.00 to 0.09 GiB on most cards, 0.16 on H100, 0.25 to 0.35 at times (24 logs,
+// the median 0.05); 0.46 and 0.62 with ROCm. Several, V0: 0.11 to 0.93 (7 logs, the median 0.33); V1: 0.21 to 2.43 (5
+// logs, the median 1.4).
 #include "engines/vllm_memory.h"
 
 #include <algorithm>
@@ -93,7 +93,8 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
                         text(tokens) + " tokens * " + text(hidden) + " * 2 B",
                     "estimate: the profile run of v1/worker/gpu_model_runner.py, held against start-up logs");
   const bool has_experts = input.model.experts.used > 0;
-  return estimate(Section::kActivation, "activation peak (batch)", layer, Bytes(layer.count() / 20 * (has_experts ? 14 : 18)),
+  return estimate(Section::kActivation, "activation peak (batch)", layer,
+                  Bytes(layer.count() / 20 * (has_experts ? 14 : 18)),
                   Bytes(layer.count() / 20 * (has_experts ? 32 : 25)),
                   text(tokens) + " tokens * 3 * (" + text(hidden) + " + MLP width of a rank) * 2 B = " + text(tokens) +
                       " * " + text(layer_row(input)) + " B",
@@ -138,7 +139,8 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
     if (has_experts) each *= 3;
   }
   const Bytes bytes = Bytes(sizes) * checked_mul(layers, each * kKiB, kWhat);
-  return estimate(Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 10 * 4), Bytes(bytes.count() / 10 * 16),
+  return estimate(Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 10 * 4),
+                  Bytes(bytes.count() / 10 * 16),
                   text(sizes) + " graphs * " + text(layers) + " layers * " + text(each) + " KiB",
                   rules.graphs_in_budget ? "estimate: 0.24 to 0.56 GiB in start-up logs of dense models, 1.4 of experts"
                                          : "estimate from start-up logs; taken from what the budget leaves");

@@ -44,7 +44,7 @@ std::string what_to_lower(const CacheLayout& layout, const Plan& plan, const Gpu
   if (reserved > over) {
     const std::uint64_t tokens = longest_sequence(layout, reserved - over, plan.load);
     if (tokens > 0 && tokens < plan.load.max_model_len.count())
-      return "lower --max-model-len to " + std::to_string(tokens) + " first, and it fits all the same";
+      return "lower --max-model-len first: " + std::to_string(tokens) + " tokens fit in any case";
   }
   const bool is_llama = plan.request.engine == "llama.cpp" || plan.request.engine == "ollama";
   const std::string_view option = option_of(fullest, is_llama);

@@ -234,7 +234,7 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     verdict.reason = "no GPU, size or limit was given";
   if (verdict.status == Verdict::kUnknown) verdict.close = false;
   if (verdict.close) {
-    verdict.either_way = std::max(fullest->total - low, high - fullest->total);
+    verdict.either_way = Bytes((high - low).count() / 2);
     verdict.advice = what_to_lower(layout, plan, *fullest, over);
   }
 }

@@ -9,8 +9,6 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "the weights in host memory";
-
 // What vLLM moves to the host: parameters of the decoder's layers, until the budget is spent.
 bool in_layers(Component component) {
   switch (component) {
@@ -109,8 +107,8 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     stages = engine.stages(layers, request);
   else if (request.pipeline_parallel > 1)
     stages = stage_shares(layers, request.pipeline_parallel, StageSplit::kSpareLast);
-  const bool head_is_embedding = std::any_of(model.tensors.begin(), model.tensors.end(),
-                                             [](const TensorGroup& group) { return group.is_tied; });
+  const bool head_is_embedding =
+      std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& group) { return group.is_tied; });
   Bytes offloaded;
   Bytes host_experts;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -149,16 +147,17 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
                                  request.engine + " --cpu-offload-gb"));
   if (host_experts > Bytes(0))
-    out.host.push_back(host_line("experts", host_experts,
-                                 "of the first " + std::to_string(std::min(layers, *request.cpu_moe_layers)) +
-                                     " layers",
-                                 "llama.cpp --n-cpu-moe"));
+    out.host.push_back(
+        host_line("experts", host_experts,
+                  "of the first " + std::to_string(std::min(layers, *request.cpu_moe_layers)) + " layers",
+                  "llama.cpp --n-cpu-moe"));
   if (engine.embedding_on_host) {
     // The table, and the layers before the first on a GPU; the head with them where no GPU has it.
     WeightRequest rest = asked;
     rest.share.embedding_on_host = false;
     rest.share.first_layer = 0;
-    rest.share.layers = stages.front().first_layer;
+    rest.share.layers = layers;
+    for (const StageShare& part : stages) *rest.share.layers -= std::min(part.layers, *rest.share.layers);
     rest.share.first_stage = true;
     rest.share.last_stage = !stages.back().has_head;
     for (const WeightLine& line : weigh(model, rest).lines)

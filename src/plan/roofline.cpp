@@ -18,9 +18,9 @@ struct Peak {
 // Sources: NVIDIA's data sheets of A10, A100, H100, H200, L4, L40S and B200 (half of the figures with sparsity), the
 // white papers of Ampere GA102, Ada and RTX Blackwell; AMD's data sheets of MI250X (one of two dies) and MI300X.
 constexpr std::array kPeaks{
-    Peak{"a100", 312},      Peak{"a10", 125},      Peak{"h100-pcie", 756}, Peak{"h100-nvl", 835},  Peak{"h100", 989},
-    Peak{"h200", 989},      Peak{"b200", 2250},    Peak{"l40s", 362},      Peak{"l4", 121},        Peak{"rtx-3090", 71},
-    Peak{"rtx-4090", 165},  Peak{"rtx-5090", 210}, Peak{"mi250x", 192},    Peak{"mi300x", 1307},
+    Peak{"a100", 312},     Peak{"a10", 125},      Peak{"h100-pcie", 756}, Peak{"h100-nvl", 835}, Peak{"h100", 989},
+    Peak{"h200", 989},     Peak{"b200", 2250},    Peak{"l40s", 362},      Peak{"l4", 121},       Peak{"rtx-3090", 71},
+    Peak{"rtx-4090", 165}, Peak{"rtx-5090", 210}, Peak{"mi250x", 192},    Peak{"mi300x", 1307},
 };
 
 std::optional<double> peak_of(const Request& request) {
@@ -30,8 +30,7 @@ std::optional<double> peak_of(const Request& request) {
     if (!request.gpu->starts_with(row.name)) continue;
     const std::string_view rest = std::string_view(*request.gpu).substr(row.name.size());
     // "h100-80gb" is one, "rtx-3090-ti" is another card.
-    if (rest.empty() || (rest.front() == '-' && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9'))
-      return row.tflops;
+    if (rest.empty() || (rest.front() == '-' && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9')) return row.tflops;
   }
   return std::nullopt;
 }
@@ -102,10 +101,10 @@ double attention_macs(const Plan& plan) {
       entries = entries_sum(tokens, static_cast<double>(shared->window.count()), 1);
     for (const Term& term : cache_terms(mixer)) {
       if (term.role != Role::kKey) continue;
-      entries = term.growth == Growth::kSourceToken
-                    ? tokens * static_cast<double>(plan.load.source_tokens.count())
-                    : entries_sum(tokens, static_cast<double>(term.limit.total().count()),
-                                  static_cast<double>(term.stride));
+      entries =
+          term.growth == Growth::kSourceToken
+              ? tokens * static_cast<double>(plan.load.source_tokens.count())
+              : entries_sum(tokens, static_cast<double>(term.limit.total().count()), static_cast<double>(term.stride));
     }
     out += static_cast<double>(macs_per_entry(mixer)) * entries * static_cast<double>(group.indices.size());
   }
@@ -188,8 +187,8 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, co
   out.prefill_flops = prefill_flops(model, plan);
   out.tflops = peak_of(plan.request);
   if (out.tflops && out.prefill_flops > 0)
-    out.first_token_s = std::max(out.prefill_flops / (*out.tflops * 1e12 * ranks * stages),
-                                 step.weights(1) / (bandwidth * stages));
+    out.first_token_s =
+        std::max(out.prefill_flops / (*out.tflops * 1e12 * ranks * stages), step.weights(1) / (bandwidth * stages));
   return out;
 }
 

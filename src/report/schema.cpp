@@ -391,7 +391,7 @@ constexpr std::string_view kSchema = R"json({
         "close": {"description": "the limit lies inside the range", "type": "boolean"},
         "reason": {"type": "string"},
         "headroom_bytes": {"description": "negative where memory is missing", "type": ["integer", "null"]},
-        "either_way_bytes": {"description": "where it is close: how far the need may be off", "$ref": "#/$defs/count_or_null"},
+        "either_way_bytes": {"description": "where it is close: half the width of the range of what a GPU needs", "$ref": "#/$defs/count_or_null"},
         "advice": {"description": "where it is close: what to lower first", "$ref": "#/$defs/text_or_null"}
       }
     },

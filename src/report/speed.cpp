@@ -69,9 +69,8 @@ std::string speed_section(const Plan& plan) {
   const Request& request = plan.request;
   std::string out = speed_lines(plan);
   out += fmt::format("  a step reads       {} of weights{} and {} of cache for a sequence{}\n",
-                     human_bytes(bounds.weights_read),
-                     request.pipeline_parallel > 1 ? " (all stages of one rank)" : "", human_bytes(bounds.cache_read),
-                     request.tensor_parallel > 1 ? ", on each rank" : "");
+                     human_bytes(bounds.weights_read), request.pipeline_parallel > 1 ? " (all stages of one rank)" : "",
+                     human_bytes(bounds.cache_read), request.tensor_parallel > 1 ? ", on each rank" : "");
   if (bounds.weights_read_batch != bounds.weights_read)
     out += fmt::format("  experts            {} of weights for a batch of {}: E * (1 - (1 - k/E)^B) experts are met\n",
                        human_bytes(bounds.weights_read_batch), plan.load.num_seqs);
