@@ -248,7 +248,7 @@ constexpr std::array kOptions{
            }},
     Option{"--cpu-moe -cmoe", "", kLlama, "all experts stay in host memory",
            [](Invocation& c, string_view, string_view) { c.request.cpu_moe_layers = kAllLayers; }},
-    Option{"--override-tensor -ot", "PATTERN=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe",
+    Option{"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe",
            [](Invocation& c, string_view v, string_view n) { override_tensors(c.request, v, n); }},
     Option{"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory",
            [](Invocation& c, string_view, string_view) { c.request.no_kv_offload = true; }},

@@ -104,6 +104,7 @@ struct OverheadInput {
   std::uint64_t stage = 0;          // pipeline stage of this GPU
   Bytes weights;                    // on this GPU; 0 where not known
   std::optional<Bytes> gpu_memory;  // of the card
+  double weight_bits = 16;          // of a stored weight, on average
 };
 
 // What an engine's own rule for the cache's share of a card needs to know.

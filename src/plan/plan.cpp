@@ -70,7 +70,8 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
         for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line, margin);
       }
       for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line, margin);
-      const OverheadInput overhead{&input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
+      const OverheadInput overhead{
+          &input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request), weights.bits};
       std::vector<LedgerLine> beside = engine.overhead(overhead);
       if (plan.request.attention == AttentionKernel::kNaive && !engine.has_scores)
         if (auto scores = general_score_matrix(overhead)) beside.push_back(std::move(*scores));

@@ -164,6 +164,15 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
       if (line.bytes > Bytes(0))
         out.host.push_back(host_line(line.what, line.bytes, line.formula, "llama.cpp load_tensors"));
   }
+  if (engine.embedding_on_host) {
+    Bytes all;
+    for (const std::vector<LedgerLine>& stage : out.lines)
+      for (const LedgerLine& line : stage) all += line.bytes;
+    for (const LedgerLine& line : out.host) all += line.bytes;
+    const Parameters parameters = count_parameters(model);
+    if (parameters.is_known && parameters.total > 0)
+      out.bits = 8 * static_cast<double>(all.count()) / static_cast<double>(parameters.total);
+  }
   return out;
 }
 

@@ -18,6 +18,7 @@ struct RankWeights {
   std::vector<LedgerLine> host;  // in host memory, of all ranks of one data parallel copy
   // What a step of decoding reads of one rank's weights, all stages together: by every token, and of the experts.
   Bytes read_always, experts;
+  double bits = 16;  // of a weight as stored, on average
 };
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);

@@ -80,7 +80,10 @@ std::string speed_section(const Plan& plan) {
 }
 
 std::string prefill_section(const ModelSpec& model, const Plan& plan) {
-  const std::uint64_t chunk = prefill_chunk(plan.request, plan.load);
+  constexpr std::uint64_t kMicroBatch = 512;
+  std::uint64_t chunk = prefill_chunk(plan.request, plan.load);
+  if (plan.request.engine == "llama.cpp" || plan.request.engine == "ollama")
+    chunk = std::min(chunk, plan.request.ubatch.value_or(kMicroBatch));
   const std::uint64_t length = plan.load.tokens_of_sequence().count();
   std::string out = "What a prefill holds at least\n";
   out += fmt::format("  hidden states      {} tokens of a chunk * {} * 2 B = {}: the floor\n", grouped(chunk),
@@ -90,7 +93,7 @@ std::string prefill_section(const ModelSpec& model, const Plan& plan) {
   const Bytes row = Bytes(length) * heads * 4;
   out += fmt::format("  naive scores       {} heads * 4 B * {} tokens squared = {} in one pass, {} by chunks\n", heads,
                      grouped(length), human_bytes(row * length), human_bytes(row * std::min(chunk, length)));
-  out += "  flash attention    none: scores stay in the processor's own memory\n";
+  out += "  flash attention    none: scores stay on the chip\n";
   return out;
 }
 

@@ -173,6 +173,26 @@ TEST_CASE("llama.cpp's experts stay in host memory with --n-cpu-moe, --cpu-moe a
   CHECK(sum == weights(none) + 32000ULL * 4096 * 2);
 }
 
+TEST_CASE("llama.cpp copies the largest matrix of what lies on the host to the GPU, as stored") {
+  // A run of v0.5.0: 468 MiB for Qwen3-30B-A3B in f16 with its experts on the host, 384 of them one tensor of experts.
+  const TemporaryFolder folder;
+  const std::string config =
+      folder.write("config.json",
+                   R"({"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "hidden_size": 2048,
+          "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
+          "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+          "vocab_size": 151936, "max_position_embeddings": 40960, "torch_dtype": "bfloat16"})");
+  const auto buffer = [&](const std::string& type, const std::string& ubatch) {
+    const Run run = run_program({config, "--engine", "llama.cpp", "-q", type, "-c", "8192", "--cpu-moe", "--json",  //
+                                 "--ubatch-size", ubatch});
+    REQUIRE(run.exit == 0);
+    return Json::parse(run.out)["memory"][0]["activation_bytes"].get<double>() / 1048576;
+  };
+  CHECK(buffer("f16", "512") == doctest::Approx(468).epsilon(0.05));
+  CHECK(buffer("q8_0", "512") < buffer("f16", "512") - 100);
+  CHECK(buffer("f16", "16") < 20);  // batches below 32 are multiplied on the host
+}
+
 TEST_CASE("Caches in host memory: offloaded, swap space of V0") {
   const Json now = plan("llama-3.1-8b", {"--engine", "vllm", "--kv-offloading-size", "16", "-tp", "2"});
   CHECK(now["host_memory"]["total_bytes"] == 16 * kGiB);  // all ranks together
