@@ -27,6 +27,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "engines/vllm_rules.h"
 
@@ -104,6 +105,16 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
 // The CUDA context stands before the budget is taken; what grows after it: libraries' workspaces, NCCL's buffers.
 LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const bool alone = input.request.tensor_parallel == 1 && input.request.pipeline_parallel == 1;
+  const std::string_view card = input.request.gpu ? std::string_view(*input.request.gpu) : std::string_view();
+  const auto is_any = [card](std::initializer_list<std::string_view> names) {
+    return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return card.starts_with(name); });
+  };
+  if (is_any({"mi1", "mi2", "mi3", "mi5", "rx-", "w7", "r9700", "radeon", "strix"}))
+    return estimate(Section::kRuntime, "outside PyTorch", Bytes(600 * kMiB), Bytes(400 * kMiB), Bytes(900 * kMiB),
+                    "600 MiB with ROCm", "estimate: 0.46 to 0.73 GiB in 4 start-up logs");
+  if (alone && rules.version < kV1 && is_any({"h100", "h200"}))
+    return estimate(Section::kRuntime, "outside PyTorch", Bytes(164 * kMiB), Bytes(100 * kMiB), Bytes(300 * kMiB),
+                    "164 MiB on this card", "estimate: 0.16 GiB in 4 start-up logs of V0");
   if (alone)
     return estimate(Section::kRuntime, "outside PyTorch", Bytes(56 * kMiB), Bytes(0), Bytes(300 * kMiB),
                     "56 MiB on one GPU", "estimate: 0.00 to 0.35 GiB in 24 start-up logs, the median 0.05");

@@ -81,6 +81,15 @@ Bytes bytes_of(const std::vector<WeightLine>& lines, Component component) {
   return out;
 }
 
+void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, RankWeights& out) {
+  for (const WeightLine& line : lines) {
+    if (line.component == Component::kExperts)
+      out.experts += line.bytes;
+    else if (is_read(line.component, embedding_is_head))
+      out.read_always += line.bytes;
+  }
+}
+
 LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::string source) {
   return exact_line(Section::kWeights, std::move(what), bytes, std::move(formula), std::move(source));
 }
@@ -121,6 +130,7 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     WeightReport report = weigh(model, asked);
     out.type = report.type;
     out.is_known = report.is_known;
+    count_reads(report.lines, head_is_embedding && part.has_embedding && part.has_head, out);
     if (request.cpu_moe_layers.value_or(0) > part.first_layer) {
       WeightRequest first = asked;
       first.share.layers = std::min(part.layers, *request.cpu_moe_layers - part.first_layer);
@@ -131,14 +141,8 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     }
     if (request.cpu_offload) offloaded += offload(report.lines, *request.cpu_offload) * request.tensor_parallel;
     std::vector<LedgerLine> lines;
-    for (const WeightLine& line : report.lines) {
+    for (const WeightLine& line : report.lines)
       lines.push_back({Section::kWeights, line.what, line.bytes, line.low, line.high, line.formula, line.source});
-      const bool is_head = head_is_embedding && part.has_embedding && part.has_head;
-      if (line.component == Component::kExperts)
-        out.experts += line.bytes;
-      else if (is_read(line.component, is_head))
-        out.read_always += line.bytes;
-    }
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
@@ -160,9 +164,12 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     for (const StageShare& part : stages) *rest.share.layers -= std::min(part.layers, *rest.share.layers);
     rest.share.first_stage = true;
     rest.share.last_stage = !stages.back().has_head;
-    for (const WeightLine& line : weigh(model, rest).lines)
+    const std::vector<WeightLine> lines = weigh(model, rest).lines;
+    count_reads(lines, false, out);
+    for (const WeightLine& line : lines)
       if (line.bytes > Bytes(0))
-        out.host.push_back(host_line(line.what, line.bytes, line.formula, "llama.cpp load_tensors"));
+        out.host.push_back(
+            {Section::kWeights, line.what, line.bytes, line.low, line.high, line.formula, "llama.cpp load_tensors"});
   }
   if (engine.embedding_on_host) {
     Bytes all;

@@ -9,7 +9,7 @@
 //
 // cache is what a sequence at full length attends to: a window its own tokens, an indexer all of its keys and the
 // index_topk entries that it chooses, a layer that shares another's cache reads it again; recurrent states are read
-// and written. Experts are taken as chosen evenly.
+// and written. Experts are taken as chosen evenly, host memory as no slower than the card's.
 #ifndef KVPLAN_PLAN_ROOFLINE_H_
 #define KVPLAN_PLAN_ROOFLINE_H_
 

@@ -59,7 +59,7 @@ std::string speed_lines(const Plan& plan) {
     return line.part == Section::kWeights && line.what != "embedding";
   });
   return fmt::format("Speed at most, by {:.0f} GB/s (bounds, no forecast{})\n", bounds.bandwidth_gb_s,
-                     on_host ? "; weights in host memory not counted" : "") +
+                     on_host ? "; host memory taken as fast" : "") +
          columns(rows, 0);
 }
 

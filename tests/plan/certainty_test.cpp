@@ -260,6 +260,13 @@ TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {
   // Of sparse attention 2,048 latents are read, and every index key: 61 * (1152 * 2048 + 132 * n).
   const Json sparse = plan("deepseek-v3.2", {"--gpu-bandwidth", "1000", "--max-model-len", "32k"})["bounds"];
   CHECK(sparse["cache_read_bytes"] == 61ULL * (1152 * 2048 + 132 * 32768));
+  // What lies in host memory is read all the same.
+  for (const std::vector<std::string>& moved : {std::vector<std::string>{"--cpu-moe"}, {"-ngl", "10"}}) {
+    std::vector<std::string> options{"--engine", "llama.cpp", "-q", "f16", "--gpu-bandwidth", "1000", "-c", "4k"};
+    const Json all = plan("mixtral-8x7b", options);
+    options.insert(options.end(), moved.begin(), moved.end());
+    CHECK(plan("mixtral-8x7b", options)["bounds"]["weights_read_bytes"] == all["bounds"]["weights_read_bytes"]);
+  }
   // Two ranks read half each.
   const Json ranks = plan("llama-3.1-8b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k", "-tp", "2"})["bounds"];
   CHECK(ranks["cache_read_bytes"] == 131072ULL * 4096 / 2);
