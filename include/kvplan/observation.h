@@ -31,8 +31,12 @@ struct LogOptions {
   std::optional<std::uint64_t> tensor_parallel, max_model_len, num_seqs, n_batch, n_ubatch, block_size;
   std::optional<double> memory_utilization;
   std::string dtype, kv_cache_dtype, quantization;
+  bool old_llama = false;              // llama.cpp before March 2025, by the names of its functions
+  std::string file_type;               // llama.cpp: "Q4_K - Medium"
+  std::uint64_t worker_processes = 0;  // vLLM: processes beside the driver that print lines of their own
   std::string cache_type_k, cache_type_v;
-  std::optional<bool> flash_attention, enforce_eager;
+  std::optional<bool> flash_attention, enforce_eager, chunked_prefill;
+  std::optional<std::uint64_t> max_num_seqs, max_num_batched_tokens;
 };
 
 struct LogReading {

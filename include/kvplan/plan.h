@@ -88,6 +88,25 @@ struct VerdictReport {
   bool close = false;  // the limit lies inside the range
   std::string reason;
   std::optional<std::int64_t> headroom;  // bytes left (or missing) on the fullest GPU
+  Bytes either_way;                      // where it is close: half the width of the range
+  std::string advice;                    // where it is close: what to lower first
+};
+
+// Bounds of speed from the card's bandwidth: a step of decoding reads the weights that its tokens pass through and the
+// caches of its sequences at their full length, and can be no faster. Engines reach a half to nine tenths of it.
+struct Roofline {
+  double bandwidth_gb_s = 0;  // 10^9 bytes a second, of one GPU
+  std::uint64_t num_seqs = 1;
+  Bytes weights_read;                               // of a step with one sequence, on the GPU that reads most
+  Bytes weights_read_batch;                         // with all sequences: more experts are met
+  Bytes cache_read;                                 // of one sequence at full length; states are read and written
+  double tokens_per_s_empty = 0;                    // one sequence, nothing cached yet
+  double tokens_per_s = 0;                          // one sequence at full length
+  double tokens_per_s_batch = 0;                    // all sequences together, each at full length
+  std::optional<std::uint64_t> cache_outweighs_at;  // sequences; absent: never (or without a cache)
+  double prefill_flops = 0;                         // of one prompt of the full length
+  std::optional<double> tflops;                     // 10^12 a second, of one GPU
+  std::optional<double> first_token_s;              // no sooner than this after such a prompt; needs tflops
 };
 
 struct TotalReport {

@@ -13,6 +13,8 @@
 namespace kvplan {
 
 enum class FlashAttention { kAuto, kOn, kOff };
+// Whether a prefill holds a matrix of scores (chunk x context x heads). As the engine does it where nobody says.
+enum class AttentionKernel { kEngine, kNaive, kFlash };
 
 struct Request {
   std::string engine = "logical";  // as the table of engines spells it
@@ -48,6 +50,16 @@ struct Request {
   bool layout_given = false;  // -tp or -pp was named: --gpu-count then is no search
   std::optional<std::uint64_t> block_size;
 
+  // What a prefill holds, and how sure that is.
+  AttentionKernel attention = AttentionKernel::kEngine;
+  std::optional<double> margin;  // share: the range of every estimate; absent: each estimate's own
+
+  // Weights and caches that are moved to host memory.
+  std::optional<Bytes> cpu_offload;             // of the layers' weights, per GPU (vLLM, SGLang)
+  std::optional<std::uint64_t> cpu_moe_layers;  // llama.cpp: the experts of so many first layers
+  std::optional<Bytes> host_kv_cache;           // vLLM: a second cache, all ranks together
+  std::optional<Bytes> swap_space;              // vLLM's V0, per GPU
+
   // llama.cpp.
   bool kv_unified = false;
   bool swa_full = false;
@@ -73,6 +85,9 @@ struct Request {
   std::uint64_t gpu_count = 1;                 // cards at hand
   std::optional<double> memory_utilization;    // share of the card the engine may use
   std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
+
+  std::optional<double> gpu_bandwidth;  // 10^9 bytes a second; absent: the card's
+  std::optional<double> gpu_tflops;     // dense, of the compute type; absent: the card's
 
   // Limits for CI.
   std::optional<Bytes> max_vram;

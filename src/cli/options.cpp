@@ -55,6 +55,31 @@ std::vector<string_view> split(string_view list, char separator) {
   }
 }
 
+constexpr std::uint64_t kAllLayers = 999999;
+
+// "exps=CPU", as a pattern with or without dots and anchors. Patterns of single layers are not read.
+void override_tensors(Request& request, string_view value, string_view name) {
+  const auto equals = value.rfind('=');
+  const string_view pattern = value.substr(0, equals);
+  const bool to_host = equals != string_view::npos && value.substr(equals + 1) == "CPU";
+  const bool has_digit = pattern.find_first_of("0123456789") != string_view::npos;
+  const bool all_parts = pattern.find("ffn_up") == string_view::npos && pattern.find("ffn_down") == string_view::npos &&
+                         pattern.find("ffn_gate") == string_view::npos;
+  if (!to_host || has_digit || !all_parts || pattern.find("exps") == string_view::npos)
+    fail(std::string(name) + ": \"" + one_line(value, 60) + "\" is not a pattern of all experts",
+         "use exps=CPU, or --n-cpu-moe N for the first N layers");
+  request.cpu_moe_layers = kAllLayers;
+}
+
+// llama.cpp's --flash-attn follows.
+void set_attention(Request& request, string_view value, string_view name) {
+  if (value != "naive" && value != "flash")
+    fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not naive or flash", "see kvplan --help");
+  const bool naive = value == "naive";
+  request.attention = naive ? AttentionKernel::kNaive : AttentionKernel::kFlash;
+  request.flash_attention = naive ? FlashAttention::kOff : FlashAttention::kOn;
+}
+
 // "vllm", or several: "vllm,sglang".
 void set_engines(Invocation& call, string_view list) {
   call.engines.clear();
@@ -112,6 +137,9 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) {
              c.request.max_num_batched_tokens = Tokens(parse_count(v, n));
            }},
+    // Before --flash-attn, which is llama.cpp's own word for it and wins.
+    Option{"--attention", "naive|flash", kLoad, "whether a prefill holds a matrix of scores",
+           [](Invocation& c, string_view v, string_view n) { set_attention(c.request, v, n); }},
     Option{"--encoder-len", "N", kLoad, "source tokens for cross attention",
            [](Invocation& c, string_view v, string_view n) { c.request.encoder_len = Tokens(parse_count(v, n)); }},
     Option{"--seq-lens", "N,N,...", kLoad, "a mix of lengths: waste of slabs and of pages",
@@ -178,6 +206,16 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.memory_utilization = parse_share(v, n); }},
     Option{"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
            [](Invocation& c, string_view v, string_view n) { c.request.kv_cache_memory_bytes = parse_size(v, n); }},
+    Option{"--margin", "P%", kCard, "range of every estimate (default: of each its own, else 5%)",
+           [](Invocation& c, string_view v, string_view n) {
+             const double percent = parse_percent(v, n);
+             if (percent > 100) fail(std::string(n) + ": more than 100% is no margin", "give 0% to 100%");
+             c.request.margin = percent / 100;
+           }},
+    Option{"--gpu-bandwidth", "GB/s", kCard, "for bounds of speed, where it is not the card's",
+           [](Invocation& c, string_view v, string_view n) { c.request.gpu_bandwidth = parse_rate(v, n); }},
+    Option{"--gpu-tflops", "T", kCard, "dense 16 bit TFLOPS, for the bound on the first token",
+           [](Invocation& c, string_view v, string_view n) { c.request.gpu_tflops = parse_rate(v, n); }},
     Option{"--max-vram", "SIZE", kCard, "limit: exit 1 where a GPU needs more",
            [](Invocation& c, string_view v, string_view n) { c.request.max_vram = parse_size(v, n); }},
     Option{"--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit",
@@ -201,6 +239,12 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view) { c.request.mamba_cache_mode = std::string(v); }},
     Option{"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
            [](Invocation& c, string_view, string_view) { c.request.hybrid_manager = false; }},
+    Option{"--cpu-offload-gb", "N", kVllm, "GiB of each GPU's layers in host memory (SGLang too)",
+           [](Invocation& c, string_view v, string_view n) { c.request.cpu_offload = parse_gib(v, n); }},
+    Option{"--kv-offloading-size", "N", kVllm, "GiB of host memory for KV, all ranks together",
+           [](Invocation& c, string_view v, string_view n) { c.request.host_kv_cache = parse_gib(v, n); }},
+    Option{"--swap-space", "N", kVllm, "V0: GiB of host memory a GPU for KV (default 4)",
+           [](Invocation& c, string_view v, string_view n) { c.request.swap_space = parse_gib(v, n); }},
     Option{"--enforce-eager", "", kVllm, "no CUDA graphs",
            [](Invocation& c, string_view, string_view) { c.request.enforce_eager = true; }},
 
@@ -224,10 +268,19 @@ constexpr std::array kOptions{
                fail(std::string(n) + ": \"" + std::string(v) + "\" is not on, off or auto", "see kvplan --help");
            }},
     Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU",
+           [](Invocation& c, string_view v,
+              string_view n) { c.request.gpu_layers = v == "0"     ? 0
+                                                      : v == "all" ? 999999
+                                                                   : parse_count(v, n); }},
+    Option{"--n-cpu-moe -ncmoe", "N", kLlama, "the experts of the first N layers stay in host memory",
            [](Invocation& c, string_view v, string_view n) {
-             c.request.gpu_layers = v == "0" ? 0 : v == "all" ? 999999 : parse_count(v, n);
+             c.request.cpu_moe_layers = v == "0" ? 0 : parse_count(v, n);
            }},
-    Option{"--no-kv-offload", "", kLlama, "the cache stays in host memory",
+    Option{"--cpu-moe -cmoe", "", kLlama, "all experts stay in host memory",
+           [](Invocation& c, string_view, string_view) { c.request.cpu_moe_layers = kAllLayers; }},
+    Option{"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe",
+           [](Invocation& c, string_view v, string_view n) { override_tensors(c.request, v, n); }},
+    Option{"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory",
            [](Invocation& c, string_view, string_view) { c.request.no_kv_offload = true; }},
 
     Option{"--format", "FORM", kOutput, "the form of the answer",

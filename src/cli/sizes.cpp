@@ -93,6 +93,23 @@ double parse_percent(std::string_view text, std::string_view option) {
   return value;
 }
 
+double parse_rate(std::string_view text, std::string_view option) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || after != end || !(value > 0 && value <= 1e9)) wrong(option, text, "a positive number");
+  return value;
+}
+
+Bytes parse_gib(std::string_view text, std::string_view option) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || after != end) return parse_size(text, option);
+  if (!(value >= 0 && value <= 1e6)) wrong(option, text, "a number of GiB");
+  return Bytes(static_cast<std::uint64_t>(value * 1073741824.0));
+}
+
 double parse_share(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();

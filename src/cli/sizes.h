@@ -15,6 +15,10 @@ std::uint64_t parse_count(std::string_view text, std::string_view option);
 Bytes parse_size(std::string_view text, std::string_view option);
 // "5%": not negative.
 double parse_percent(std::string_view text, std::string_view option);
+// A positive number: GB/s, TFLOPS.
+double parse_rate(std::string_view text, std::string_view option);
+// Bytes where a bare number counts GiB, as vLLM's options have it; 0 is one.
+Bytes parse_gib(std::string_view text, std::string_view option);
 // A share in (0, 1].
 double parse_share(std::string_view text, std::string_view option);
 

@@ -104,6 +104,7 @@ struct OverheadInput {
   std::uint64_t stage = 0;          // pipeline stage of this GPU
   Bytes weights;                    // on this GPU; 0 where not known
   std::optional<Bytes> gpu_memory;  // of the card
+  double weight_bits = 16;          // of a stored weight, on average
 };
 
 // What an engine's own rule for the cache's share of a card needs to know.
@@ -143,6 +144,8 @@ struct Engine {
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
   // The embedding's table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
   bool embedding_on_host = false;
+  // Its overhead counts the matrix of scores where attention is naive; else the plan adds a general one.
+  bool has_scores = false;
   // How weights are dealt to the stages; null: as vLLM splits them.
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).

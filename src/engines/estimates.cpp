@@ -40,6 +40,36 @@ LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::
                        "estimate: the residual and one layer's MLP");
 }
 
+std::uint64_t prefill_chunk(const Request& request, const Load& load) {
+  constexpr std::uint64_t kChunk = 8192;
+  const std::uint64_t tokens = load.pooled
+                                   ? load.max_model_len.count()
+                                   : checked_mul(load.max_model_len.count(), load.num_seqs, "the tokens of the load");
+  return std::min(tokens, request.max_num_batched_tokens.value_or(Tokens(kChunk)).count());
+}
+
+std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t chunk, std::uint64_t bytes_each,
+                                       std::string source) {
+  const EngineInput& input = *in.engine;
+  const bool attends = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [](const Term& term) { return term.role == Role::kKey && term.growth == Growth::kToken; });
+  });
+  if (!attends || input.model.num_heads == 0) return std::nullopt;
+  const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.tensor_parallel);
+  const std::uint64_t context = in.load.tokens_of_sequence().count();
+  const std::uint64_t scores = checked_mul(checked_mul(chunk, context, kWhat), heads, kWhat);
+  return estimate_line(Section::kActivation, "attention scores (naive)", Bytes(scores) * bytes_each, {0.5, 1.5},
+                       std::to_string(chunk) + " tokens of a pass * " + std::to_string(context) + " of context * " +
+                           std::to_string(heads) + " heads * " + std::to_string(bytes_each) + " B",
+                       std::move(source));
+}
+
+std::optional<LedgerLine> general_score_matrix(const OverheadInput& in) {
+  return score_matrix(in, prefill_chunk(in.engine->request, in.load), 4,
+                      "estimate: scores in float32, one layer at a time");
+}
+
 Bytes logits_bytes(const EngineInput& input, std::uint64_t rows) {
   return Bytes(rows) * input.model.vocab_size * 4;
 }

@@ -24,6 +24,17 @@ LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spr
 // less.
 LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::string_view which);
 
+// Tokens of a prefill chunk where the engine has no rule of its own: what was asked, else vLLM's 8192; never more than
+// the load.
+std::uint64_t prefill_chunk(const Request& request, const Load& load);
+
+// Naive attention: a score for each head, token of the chunk and token of the context, `bytes_each` bytes in all
+// copies alive at once. Without chunks that is O(S^2), with them O(C * S); flash attention holds none. Nothing for a
+// model without attention.
+std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t chunk, std::uint64_t bytes_each,
+                                       std::string source);
+std::optional<LedgerLine> general_score_matrix(const OverheadInput& in);
+
 // Logits of `rows` rows in float32.
 Bytes logits_bytes(const EngineInput& input, std::uint64_t rows);
 

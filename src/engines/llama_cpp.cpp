@@ -171,6 +171,7 @@ Engine llama_cpp_engine() {
   engine.weight_choices = "f16 q8_0 q6_k q5_k_m q4_k_m iq4_xs";
   engine.kv_choices = "float16 q8_0 q4_0";
   engine.embedding_on_host = true;
+  engine.has_scores = true;
   engine.stages = llama_cpp_stages;
   engine.slot_tokens = slot_tokens;
   engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal

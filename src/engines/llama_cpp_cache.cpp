@@ -174,7 +174,9 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
   if (request.mtp && llama_cpp_rolls_back(input_.model))
     rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;
   devices_.resize(placement_.gpus + 1);
-  const bool expands = llama_cpp_expands_latents(input_.model);
+  constexpr std::uint64_t kFirstLatent = 5131;  // the build that keeps MLA's latent
+  const bool expands =
+      llama_cpp_expands_latents(input_.model) || llama_build(request).value_or(kFirstLatent) < kFirstLatent;
   const LayerCache* last_attention = nullptr;
   std::map<std::string, CacheGroup> groups;
   for (const LayerCache& cache : input_.caches) {

@@ -9,11 +9,13 @@
 //   experts    ub * max(2uE + E, 3u*Fe + 3E) + mask
 //   attention  ub * (2E + q + o) + mask                             with flash attention
 //              ub * (2E + 2q + kv) + mask + n_kv * ub * H           without: the scores
+//              + ub * n_kv * 10 where an indexer chooses the cells     a fused indexer, as CUDA has it
 //   recurrence ub * (3I + 2C + I) + rows of states                  I inner width, C channels of the convolution
 //
 // plus a copy in 16 bit of one layer's K and V where the cache has another type (CUDA's kernels read no other). Several
 // GPUs with all layers on them run as a pipeline, four copies of the inputs on each. Layers left on the host are
-// multiplied on the GPU all the same: their largest matrix is copied there.
+// multiplied on the GPU all the same, by batches of 32 tokens and more: their largest matrix is copied there as stored
+// (8B in f16, -ngl 16: 84 + 112 MiB; the experts of Qwen3-30B-A3B in f16: 84 + 384 MiB).
 //
 // Checked against: runs of v0.5.0 with a GPU that holds no memory (781 contexts: 74 % within 5 %, 84 % within 10 %);
 // logs. The range is the one that covers 95 % of them: 1.1 times the figure and 32 MiB. Experts with a shared one or
@@ -52,6 +54,7 @@ struct Widths {
   std::uint64_t copied = 0;                            // K and V elements whose type the kernels do not read
   std::uint64_t inner = 0, channels = 0, state = 0;    // recurrence: I, C, elements of the states
   bool full = false;                                   // a cache without windows
+  std::uint64_t index_stride = 0;                      // tokens of an index key; 0 without an indexer
   std::uint64_t window = 0;
 };
 
@@ -70,6 +73,8 @@ void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool 
       continue;
     }
     if (term.role == Role::kState || term.growth != Growth::kToken) continue;
+    if (term.role == Role::kIndex)
+      out.index_stride = out.index_stride == 0 ? term.stride : std::min(out.index_stride, term.stride);
     const bool windowed = keeps_windows && term.stride == 1 && term.limit.kind != LimitKind::kNone;
     if (windowed) out.window = std::max(out.window, term.limit.tokens.count());
     if (!windowed) out.full = true;
@@ -150,8 +155,11 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   }
   if (widths.query > 0) {
     const std::uint64_t cells = std::max(full_cells, window_cells);
+    // Of an indexer: scores in float32, a mask of its own, and one of the chosen cells as made and as used.
+    const std::uint64_t chosen =
+        widths.index_stride > 0 ? mul(mul(ub, ceil_div(cells, widths.index_stride)), 4 + 2 + 4) : 0;
     if (flash_attention)
-      widest("attention", add(mul(row, add(2 * hidden, widths.query, widths.output)), out.mask,
+      widest("attention", add(mul(row, add(2 * hidden, widths.query, widths.output)), add(out.mask, chosen),
                               mul(mul(mul(cells, context.streams), widths.copied), 2)));
     else
       widest("attention scores", add(mul(row, add(2 * hidden, 2 * widths.query, widths.key_value)), out.mask,
@@ -193,18 +201,22 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     most = graph.logits;
     formula = " of " + text(graph.context.num_seqs) + " slots";
   }
-  Bytes low(most.bytes / 10 * 7);
+  // Scores are one tensor, and by far the largest; else fewer tensors may be alive at once.
+  Bytes low(most.bytes / 20 * (most.what == "attention scores" ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
-  if (placement.first_on_gpu > 0) {
-    // What stays on the host is as wide as stored; 16 bit at most, where the type is not known 4.5.
+  const bool experts_on_host = input.request.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
+  // Smaller batches are multiplied where the weights lie.
+  constexpr std::uint64_t kLeastCopied = 32;
+  if ((placement.first_on_gpu > 0 || experts_on_host) && graph.context.n_ubatch >= kLeastCopied) {
     std::uint64_t matrix = mul(model.hidden_size, model.intermediate_size);
     if (model.experts.used > 0)
       matrix = std::max(matrix, mul(model.experts.count, mul(model.hidden_size, model.experts.width)));
     if (placement.units_on_gpu == 0) matrix = std::max(matrix, mul(model.vocab_size, model.hidden_size));
-    const std::uint64_t copied = mul(matrix, 2);
+    const auto copied = static_cast<std::uint64_t>(static_cast<double>(matrix) * std::min(in.weight_bits, 32.0) / 8);
     most.bytes = add(most.bytes, copied);
-    high = high + Bytes(copied);
-    formula += ", the largest matrix of the host's layers in 16 bit";
+    low += Bytes(copied / 2);
+    high = high + Bytes(add(copied, copied / 2));
+    formula += ", the largest matrix of the host's layers as stored";
   }
   LedgerLine compute{Section::kActivation,
                      "compute buffer",
@@ -216,8 +228,8 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   LedgerLine runtime{Section::kRuntime,
                      "CUDA context and libraries",
                      Bytes(512 * kMiB),
-                     Bytes(256 * kMiB),
-                     Bytes(1024 * kMiB),
+                     Bytes(400 * kMiB),
+                     Bytes(800 * kMiB),
                      "512 MiB a GPU",
                      "estimate: 457 to 749 MiB are seen; llama.cpp's own --fit leaves 1024 MiB free for it and others"};
   return {std::move(compute), std::move(runtime)};

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engines/engine.h"
+#include "engines/estimates.h"
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
@@ -98,9 +99,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 // The floor of the brief: one prefill chunk of hidden states in 16 bit; and an allowance for what any process takes.
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
-  const std::uint64_t chunk =
-      std::min<std::uint64_t>(input.request.max_num_batched_tokens.value_or(Tokens(8192)).count(),
-                              checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load"));
+  const std::uint64_t chunk = prefill_chunk(input.request, in.load);
   const Bytes floor = Bytes(chunk) * input.model.hidden_size * 2;
   LedgerLine activation{Section::kActivation,
                         "activations (floor)",
@@ -110,7 +109,6 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                         std::to_string(chunk) + " tokens of a prefill chunk * hidden_size " +
                             std::to_string(input.model.hidden_size) + " * 2 B",
                         "estimate: the floor; an engine's peak is a few times higher"};
-  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
   LedgerLine runtime{Section::kRuntime,
                      "driver context and libraries",
                      Bytes(512 * kMiB),

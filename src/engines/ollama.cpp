@@ -66,6 +66,7 @@ Engine ollama_engine() {
   out.kv_choices = "float16 q8_0 q4_0";
   out.weight_choices = llama_cpp_engine().weight_choices;
   out.embedding_on_host = true;
+  out.has_scores = true;
   out.stages = llama_cpp_engine().stages;
   out.default_context = default_context;
   out.unsupported_cards = llama_cpp_engine().unsupported_cards;

@@ -32,9 +32,11 @@ CardSettings card_settings(const Request& request, std::optional<Bytes> memory) 
   return out;
 }
 
-// The captured batch sizes up to `largest`: 1, 2, 4, then steps of 8.
+// The captured batch sizes up to `largest`: 1, 2, 4, 8, 12, 16, then steps of 8, beyond 256 of 16.
 std::uint64_t captured_batches(std::uint64_t largest) {
-  return largest < 8 ? 3 : 3 + largest / 8;
+  std::uint64_t out = 0;
+  for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 16 ? 4 : size < 256 ? 8 : 16) ++out;
+  return out;
 }
 
 // What SGLang leaves free for activations and graphs, in MiB.
@@ -80,14 +82,15 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   out.push_back(estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs), {1, 2},
                               std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
                               "estimate: the last token of each sequence"));
-  out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(256 * kMiB),
-                 Bytes(1024 * kMiB), "allowance of 512 MiB a GPU",
+  out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
+                 Bytes(900 * kMiB), "allowance of 512 MiB a GPU",
                  "estimate; logs print 0 to 0.25 GiB for the distributed set-up"});
   if (!request.enforce_eager) {
-    // Logs: 2.51 GiB for 35 graphs of 32 layers, 3.38 GiB for 48 layers on two ranks.
+    // Logs: 2.51 GiB for 35 graphs of 32 layers, 3.38 GiB for 48 layers on two ranks; of 2026: 0.60 and 2.32 GiB for 52
+    // decode graphs and the piecewise ones of 36 layers, 1.93 GiB for DeepSeek-V4-Flash on eight ranks.
     const std::uint64_t layers = ceil_div(input.model.num_layers, request.pipeline_parallel);
     const std::uint64_t graphs = captured_batches(settings.batch);
-    out.push_back(estimate_line(Section::kRuntime, "CUDA graphs", Bytes(graphs * 2 * kMiB) * layers, {0.25, 1.6},
+    out.push_back(estimate_line(Section::kRuntime, "CUDA graphs", Bytes(graphs * 2 * kMiB) * layers, {0.55, 1.35},
                                 std::to_string(graphs) + " batch sizes * " + std::to_string(layers) + " layers * 2 MiB",
                                 "estimate from start-up logs: 2.3 to 3.1 MiB a layer and graph in 2025"));
   }

@@ -263,6 +263,11 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   else
     add_dynamic_copies(in, out);
   out.push_back(mlp_activations(input, prompt, "a prompt in one pass"));
+  // eager_attention_forward: the masked scores, their softmax in float32 and its copy in the model's type.
+  if (input.request.attention == AttentionKernel::kNaive)
+    if (auto scores =
+            score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit"))
+      out.push_back(std::move(*scores));
   if (quantized(input.types.key) || quantized(input.types.value)) {
     CacheTypes plain = input.types;
     plain.key = plain.value = input.types.model;
@@ -287,6 +292,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
+  out.has_scores = true;
   return out;
 }
 

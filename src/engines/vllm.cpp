@@ -54,6 +54,7 @@ class VllmLayout : public CacheLayout {
  public:
   VllmLayout(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
       : rules_(rules),
+        host_(vllm_host_caches(input.request, rules)),
         tensor_parallel_(input.request.tensor_parallel),
         context_ranks_(input.request.decode_context_parallel) {
     SpecList list = vllm_specs(input, rules, notes);
@@ -107,6 +108,8 @@ class VllmLayout : public CacheLayout {
     }
     return out;
   }
+
+  std::vector<LedgerLine> host(const Load&) const override { return host_; }
 
   // The longest block of any group: what the log calls the attention block size.
   std::optional<std::uint64_t> block_size() const override {
@@ -270,6 +273,7 @@ class VllmLayout : public CacheLayout {
   }
 
   VllmRules rules_;
+  std::vector<LedgerLine> host_;
   std::uint64_t tensor_parallel_, context_ranks_;
   std::vector<VllmSpec> specs_;
   ChargeRules charge_;

@@ -11,17 +11,23 @@
 //     the rank that samples); Qwen3-Next in 0.11: 5.68 (5.58). Later releases no longer sort everything: 13 B an
 //     element Llama-3.1-8B on an H100 in 2026: 1.65 (1.44)
 //
-// CUDA graphs differ widely from card to card and release to release; the ranges are meant.
+// CUDA graphs differ from card to card and release to release; the ranges are meant. MiB a graph and layer, as printed:
 //   V0: each of the captured sizes keeps one layer's activations, about 1.3 times over
-//     Qwen2.5-7B: 0.69 (0.76); Gemma-3-27B with TP 4: 0.33 (0.29); Qwen3-0.6B: 0.13 (0.13); Llama-70B, TP 8: 0.36
+//     Qwen2.5-7B: 0.69 GiB (0.76); Gemma-3-27B with TP 4: 0.33 (0.29); Qwen3-0.6B: 0.13 (0.13); Llama-70B, TP 8: 0.36
 //     (0.48)
-//   V1 until 0.20: 67 piecewise graphs of every layer, 600 KB each
-//     Qwen3-Next: 1.8 (2.37); Llama-405B with TP 4: 4.7 (4.95); a 14 GiB model on an H100: 1.2 (0.67)
-//   since: Llama-3.1-8B 0.23, Qwen3.5-27B 0.24, Qwen2.5-0.5B 0.40
+//   V1 until 0.11: 67 piecewise graphs of every layer. Qwen2.5-7B 0.28, a Mistral-7B 0.33, Qwen3-32B with TP 2 0.31,
+//     Llama-405B with TP 4 0.60; experts three times that: Qwen3-Next 0.75, GLM-4.5-Air 1.1
+//   since: 51 piecewise graphs and up to 51 whole ones. Qwen2.5-0.5B 0.20, Qwen2.5-1.5B 0.20, Llama-2-7B 0.17, Qwen3-8B
+//     0.18; experts twice that: Qwen3-Coder-30B 0.36. Some builds print half or nothing
+//
+// Outside PyTorch, as printed. One GPU: 0.00 to 0.09 GiB on most cards, 0.16 on H100, 0.25 to 0.35 at times (24 logs,
+// the median 0.05); 0.46 and 0.62 with ROCm. Several, V0: 0.11 to 0.93 (7 logs, the median 0.33); V1: 0.21 to 2.43 (5
+// logs, the median 1.4).
 #include "engines/vllm_memory.h"
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "engines/vllm_rules.h"
 
@@ -35,7 +41,8 @@ constexpr std::string_view kWhat = "the activations";
 
 // Releases: V1's worker; a sampler that does not sort all logits; the smaller graphs that come out of the budget.
 constexpr std::uint64_t kV1 = 9;
-constexpr std::uint64_t kSparingSampler = 12;
+constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts: 1.40 GiB for 256 rows of 151,936
+constexpr std::uint64_t kWholeGraphs = 12;     // graphs of whole decode steps beside the piecewise ones
 
 constexpr std::uint64_t kSortingSampler = 39;  // bytes an element of the logits
 constexpr std::uint64_t kSparingBytes = 13;
@@ -81,13 +88,15 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   if (samples) sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kWhat) + Bytes(tokens) * hidden * 2;
   if (sampler > layer)
     return estimate(Section::kActivation, "activation peak (sampler)", sampler,
-                    Bytes(sampler.count() / 10 * (each == kSparingBytes ? 6 : 8)),
-                    Bytes(sampler.count() / 10 * (each == kSparingBytes ? 25 : 12)),
+                    Bytes(sampler.count() / 20 * (each == kSparingBytes ? 14 : 18)),
+                    Bytes(sampler.count() / 20 * (each == kSparingBytes ? 46 : 23)),
                     text(rows) + " rows * " + text(input.model.vocab_size) + " logits * " + text(each) + " B + " +
                         text(tokens) + " tokens * " + text(hidden) + " * 2 B",
                     "estimate: the profile run of v1/worker/gpu_model_runner.py, held against start-up logs");
-  return estimate(Section::kActivation, "activation peak (batch)", layer, Bytes(layer.count() / 10 * 8),
-                  Bytes(layer.count() / 10 * 15),
+  const bool has_experts = input.model.experts.used > 0;
+  return estimate(Section::kActivation, "activation peak (batch)", layer,
+                  Bytes(layer.count() / 20 * (has_experts ? 14 : 18)),
+                  Bytes(layer.count() / 20 * (has_experts ? 32 : 25)),
                   text(tokens) + " tokens * 3 * (" + text(hidden) + " + MLP width of a rank) * 2 B = " + text(tokens) +
                       " * " + text(layer_row(input)) + " B",
                   "estimate: the profile run of v1/worker/gpu_model_runner.py, held against start-up logs");
@@ -96,13 +105,24 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
 // The CUDA context stands before the budget is taken; what grows after it: libraries' workspaces, NCCL's buffers.
 LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const bool alone = input.request.tensor_parallel == 1 && input.request.pipeline_parallel == 1;
+  const std::string_view card = input.request.gpu ? std::string_view(*input.request.gpu) : std::string_view();
+  const auto is_any = [card](std::initializer_list<std::string_view> names) {
+    return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return card.starts_with(name); });
+  };
+  if (is_any({"mi1", "mi2", "mi3", "mi5", "rx-", "w7", "r9700", "radeon", "strix"}))
+    return estimate(Section::kRuntime, "outside PyTorch", Bytes(600 * kMiB), Bytes(400 * kMiB), Bytes(900 * kMiB),
+                    "600 MiB with ROCm", "estimate: 0.46 to 0.73 GiB in 4 start-up logs");
+  if (alone && rules.version < kV1 && is_any({"h100", "h200"}))
+    return estimate(Section::kRuntime, "outside PyTorch", Bytes(164 * kMiB), Bytes(100 * kMiB), Bytes(300 * kMiB),
+                    "164 MiB on this card", "estimate: 0.16 GiB in 4 start-up logs of V0");
   if (alone)
-    return estimate(Section::kRuntime, "outside PyTorch", Bytes(64 * kMiB), Bytes(0), Bytes(400 * kMiB),
-                    "64 MiB on one GPU", "estimate: 0.00 to 0.35 GiB in start-up logs");
-  const Bytes bytes(rules.version >= kV1 ? 1400 * kMiB : 480 * kMiB);
-  return estimate(Section::kRuntime, "outside PyTorch and communication", bytes, Bytes(100 * kMiB), Bytes(2200 * kMiB),
-                  text(bytes.count() / kMiB) + " MiB on a rank of several",
-                  "estimate: 0.11 to 0.52 GiB in logs of V0, 1.38 and 1.63 GiB in logs of V1");
+    return estimate(Section::kRuntime, "outside PyTorch", Bytes(56 * kMiB), Bytes(0), Bytes(300 * kMiB),
+                    "56 MiB on one GPU", "estimate: 0.00 to 0.35 GiB in 24 start-up logs, the median 0.05");
+  if (rules.version < kV1)
+    return estimate(Section::kRuntime, "outside PyTorch and communication", Bytes(360 * kMiB), Bytes(100 * kMiB),
+                    Bytes(960 * kMiB), "360 MiB on a rank of several", "estimate: 0.11 to 0.93 GiB in logs of V0");
+  return estimate(Section::kRuntime, "outside PyTorch and communication", Bytes(1400 * kMiB), Bytes(200 * kMiB),
+                  Bytes(2200 * kMiB), "1400 MiB on a rank of several", "estimate: 0.21 to 2.43 GiB in logs of V1");
 }
 
 LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
@@ -111,20 +131,30 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
   if (rules.version < kV1) {
     const Captured sizes = captured(std::min<std::uint64_t>(seqs, 256), 8);
     const Bytes kept = Bytes(sizes.tokens) * layer_row(input);
-    return estimate(Section::kRuntime, "CUDA graphs", Bytes(kept.count() / 10 * 13), Bytes(kept.count() / 2), kept * 2,
+    return estimate(Section::kRuntime, "CUDA graphs", Bytes(kept.count() / 10 * 13), Bytes(kept.count() / 10 * 8),
+                    Bytes(kept.count() / 10 * 19),
                     text(sizes.sizes) + " sizes of " + text(sizes.tokens) + " tokens in all * " +
                         text(layer_row(input)) + " B of a layer * 1.3",
                     "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB");
   }
-  const Captured sizes =
-      captured(std::min<std::uint64_t>(checked_mul(seqs, 2, kWhat), 512), rules.graphs_in_budget ? 16 : 8);
-  const std::uint64_t each = (rules.graphs_in_budget ? 120 : 600) * kKiB;
-  const Bytes bytes = Bytes(sizes.sizes) * checked_mul(layers, each, kWhat);
-  return estimate(
-      Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 4), bytes * (rules.graphs_in_budget ? 3 : 2),
-      text(sizes.sizes) + " sizes * " + text(layers) + " layers * " + text(each / kKiB) + " KiB",
-      rules.graphs_in_budget ? "estimate: 0.0 to 0.72 GiB in start-up logs"
-                             : "estimate: 0.67 to 4.95 GiB in start-up logs; taken from what the budget leaves");
+  const std::uint64_t most = std::min<std::uint64_t>(checked_mul(seqs, 2, kWhat), 512);
+  const bool has_experts = input.model.experts.used > 0;
+  std::uint64_t sizes = 0;
+  std::uint64_t each = 0;  // KiB
+  if (rules.version >= kWholeGraphs) {
+    sizes = captured(most, 16).sizes + captured(std::min(seqs, most), 16).sizes;
+    each = has_experts ? 370 : 185;
+  } else {
+    sizes = captured(most, 8).sizes;
+    each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
+    if (has_experts) each *= 3;
+  }
+  const Bytes bytes = Bytes(sizes) * checked_mul(layers, each * kKiB, kWhat);
+  return estimate(Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 10 * 4),
+                  Bytes(bytes.count() / 10 * 16),
+                  text(sizes) + " graphs * " + text(layers) + " layers * " + text(each) + " KiB",
+                  rules.graphs_in_budget ? "estimate: 0.24 to 0.56 GiB in start-up logs of dense models, 1.4 of experts"
+                                         : "estimate from start-up logs; taken from what the budget leaves");
 }
 
 }  // namespace
@@ -136,6 +166,21 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   out.push_back(activation(input, rules, in.stage + 1 == input.request.pipeline_parallel));
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) out.push_back(graphs(input, rules));
+  return out;
+}
+
+std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules) {
+  constexpr std::uint64_t kSwap = std::uint64_t{4} << 30;  // EngineArgs.swap_space, until V0 went
+  std::vector<LedgerLine> out;
+  if (request.host_kv_cache)
+    out.push_back(exact_line(Section::kKvCache, "offloaded KV cache", *request.host_kv_cache,
+                             "--kv-offloading-size, all ranks together", "vLLM config/cache.py"));
+  const std::uint64_t ranks = checked_mul(request.tensor_parallel, request.pipeline_parallel, "the ranks");
+  const Bytes swap = request.swap_space.value_or(Bytes(rules.version < kV1 ? kSwap : 0)) * ranks;
+  if (swap > Bytes(0))
+    out.push_back(exact_line(Section::kKvCache, "swap space (CPU blocks)", swap,
+                             "--swap-space on each of " + text(ranks) + (ranks == 1 ? " rank" : " ranks"),
+                             "vLLM engine/arg_utils.py of V0"));
   return out;
 }
 

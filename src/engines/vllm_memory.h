@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/vllm_rules.h"
 
 namespace kvplan {
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& input);
+
+// Caches in host memory, of one data parallel copy: the offloaded cache of all ranks, V0's swap space of each.
+std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules);
 
 // What is left for the cache of a card's memory after `beside`: weights, activations and runtime. Until 0.20 the
 // graphs, which are part of `beside`, came out of what the utilization leaves.

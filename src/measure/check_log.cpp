@@ -1,11 +1,14 @@
 #include "measure/check_log.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "kvplan/error.h"
+#include "measure/log_total.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -57,10 +60,15 @@ struct Prediction {
 // What the plan says of a line; nothing where it says nothing.
 class Predictor {
  public:
-  Predictor(const Plan& plan, const Plan& with_card) : plan_(plan), card_(with_card), gpu_(plan.memory.front()) {}
+  Predictor(const LogReading& reading, const Plan& plan, const Plan& with_card)
+      : plan_(plan),
+        card_(with_card),
+        gpu_(plan.memory.front()),
+        counts_all_(smallest(reading, "initial_usage").has_value()) {}
 
   std::optional<Prediction> of(const Observation& seen) const {
     const std::string_view what = seen.what;
+    const GpuMemory* gpu = gpu_of(seen.device);
     const auto bytes = [](double value, bool exact, std::string reason = "") {
       return Prediction{value, exact, std::move(reason)};
     };
@@ -68,9 +76,13 @@ class Predictor {
       return bytes(static_cast<double>(gpu_.weights->count()), false, "as loaded: engines repack some types");
     if (what == "activation" && gpu_.activation)
       return bytes(static_cast<double>(gpu_.activation->count()), false, "the peak of the profiling run: an estimate");
-    if (what == "compute_buffer" && gpu_.activation && !is_host(seen.device))
-      return bytes(static_cast<double>(gpu_.activation->count()), false, "an estimate");
-    if (what == "non_torch")
+    if (what == "weights" && !seen.device.empty() && gpu != nullptr && gpu->weights && *gpu->weights > Bytes(kSmall) &&
+        seen.bytes() > static_cast<double>(kSmall))
+      return bytes(static_cast<double>(gpu->weights->count()), false, "by the order of the layers");
+    if (what == "compute_buffer" && gpu != nullptr && gpu->activation)
+      return bytes(static_cast<double>(gpu->activation->count()), false, "an estimate");
+    // Until 0.6.4 it was all that the driver counted, the context and other processes included.
+    if (what == "non_torch" && !counts_all_)
       return bytes(sum_of(gpu_, Section::kRuntime, "graph", false), false, "context and libraries: an estimate");
     if (what == "cuda_graphs" || what == "cuda_graphs_estimated")
       return bytes(sum_of(gpu_, Section::kRuntime, "graph", true), false, "by captured sizes: an estimate");
@@ -87,15 +99,42 @@ class Predictor {
       return Prediction{static_cast<double>(*plan_.kv_cache.block_size), true, ""};
     if (what == "max_model_len")
       return Prediction{static_cast<double>(plan_.load.max_model_len.count()), true, "read from the log"};
-    if (what == "kv_total") return bytes(sum_of(gpu_, Section::kKvCache, "state", false), true);
-    if (what == "state_buffer") return bytes(sum_of(gpu_, Section::kKvCache, "state", true), true);
+    if (what == "kv_total") return bytes(sum_of_all("state", false), true);
+    if (what == "state_buffer" && gpu != nullptr) return bytes(sum_of(*gpu, Section::kKvCache, "state", true), true);
+    if (what == "kv_buffer" && gpu != nullptr)  // builds differ in which layers a part of them is
+      return bytes(sum_of(*gpu, Section::kKvCache, "state", false), !plan_.request.gpu_layers);
     return std::nullopt;
   }
 
  private:
+  static constexpr std::uint64_t kSmall = std::uint64_t{16} << 20;  // norms beside the split matrices
+
+  // Of llama.cpp's names ("CUDA1", "CUDA1_Split", "Metal"); null for host memory.
+  const GpuMemory* gpu_of(std::string_view device) const {
+    if (device.empty()) return &gpu_;
+    if (is_host(device)) return nullptr;
+    std::string_view name = device.substr(0, device.find("_Split"));
+    std::size_t at = name.size();
+    while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9') --at;
+    std::size_t index = 0;
+    for (const char c : name.substr(at).substr(0, 3)) index = index * 10 + static_cast<std::size_t>(c - '0');
+    return index < plan_.memory.size() ? &plan_.memory[index] : nullptr;
+  }
+
+  double sum_of_all(std::string_view word, bool holds) const {
+    double out = 0;
+    for (const GpuMemory& gpu : plan_.memory) out += sum_of(gpu, Section::kKvCache, word, holds);
+    if (plan_.request.engine == "llama.cpp" || plan_.request.engine == "ollama")
+      for (const LedgerLine& line : plan_.host)
+        if (line.part == Section::kKvCache && (line.what.find(word) != std::string::npos) == holds)
+          out += static_cast<double>(line.bytes.count());
+    return out;
+  }
+
   const Plan& plan_;
   const Plan& card_;
   const GpuMemory& gpu_;
+  bool counts_all_;
 };
 
 double in_unit(double value, LogUnit unit) {
@@ -125,6 +164,65 @@ void add_remarks(const LogReading& reading, LogCheck& out) {
         "groups * block size; from 0.21 on it is concurrency * length");
 }
 
+bool is_llama(const Request& request) {
+  return request.engine == "llama.cpp" || request.engine == "ollama";
+}
+
+// Where no line names the release: V0 alone counts CPU blocks, and what the start-up says of graphs came with releases.
+std::string vllm_release_by_form(const LogReading& reading) {
+  const auto has = [&](std::string_view what) { return smallest(reading, what).has_value(); };
+  if (has("cpu_blocks") || has("peak_torch")) return "0.8";
+  if (has("cuda_graphs_estimated")) return "";
+  if (has("kv_tokens") && !has("kv_budget")) return "0.9";  // the budget has been printed since
+  return has("free_memory") ? "0.11" : "";
+}
+
+// "4277", "b4277" -> "b4277"; a build of the time where only its lines tell.
+std::string llama_build_of(const LogOptions& options) {
+  std::string digits = options.version.starts_with('b') ? options.version.substr(1) : options.version;
+  const bool is_number = !digits.empty() && digits.size() < 8 &&
+                         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (is_number) return "b" + digits;
+  return options.old_llama ? "b4000" : "";
+}
+
+// The GPUs of a llama.cpp log, and the layers on them.
+void place_by_log(const LogReading& reading, Request& out) {
+  std::set<std::string> devices;
+  for (const Observation& seen : reading.observations)
+    if (seen.what == "weights" && !seen.device.empty() && !is_host(seen.device))
+      devices.insert(seen.device.substr(0, seen.device.find("_Split")));
+  if (!out.layout_given && devices.size() > 1) {
+    out.pipeline_parallel = devices.size();
+    out.layout_given = true;
+  }
+  const auto on_gpu = smallest(reading, "layers_on_gpu");
+  const auto all = smallest(reading, "layers_total");
+  if (!out.gpu_layers && on_gpu && all && *on_gpu < *all && *on_gpu >= 0)
+    out.gpu_layers = static_cast<std::uint64_t>(*on_gpu);
+}
+
+// "Q4_K - Medium" -> "q4_k_m", "awq_marlin" -> "awq"; nothing where the table of types has no such name.
+std::optional<std::string> weight_type_of(const LogOptions& options) {
+  std::string name;
+  for (const char c : options.file_type.empty() ? options.quantization : options.file_type)
+    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (const auto at = name.find(" - "); at != std::string::npos) {
+    const std::string size = name.substr(at + 3);
+    name.erase(at);
+    for (const std::string_view word : {"medium", "small", "large"})
+      if (size == word) name += std::string("_") + word.front();
+  }
+  if (const auto at = name.find("_marlin"); at != std::string::npos) name.erase(at);
+  if (name == "gguf" || name == "none") return std::nullopt;
+  try {
+    check_weight_type(name);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return name;
+}
+
 }  // namespace
 
 double LogLine::difference() const {
@@ -141,6 +239,14 @@ Request request_of_log(const LogReading& reading, const Request& base) {
     find_engine(options.engine, out);
     if (options.engine == "vllm" && !release.empty()) out.engine_version = release;
   }
+  if (out.engine == "vllm" && out.engine_version.empty() && options.version.empty())
+    out.engine_version = vllm_release_by_form(reading);
+  if (!out.layout_given && !options.tensor_parallel && options.worker_processes > 1 && out.engine == "vllm") {
+    out.tensor_parallel = options.worker_processes;
+    out.layout_given = true;
+  }
+  if (is_llama(out)) place_by_log(reading, out);
+  if (out.engine == "llama.cpp" && out.engine_version.empty()) out.engine_version = llama_build_of(options);
   if (!out.layout_given && options.tensor_parallel && *options.tensor_parallel <= 4096) {
     out.tensor_parallel = *options.tensor_parallel;
     out.layout_given = true;
@@ -157,6 +263,14 @@ Request request_of_log(const LogReading& reading, const Request& base) {
   if (!out.dtype && !options.dtype.empty())
     if (const auto type = find_dtype(options.dtype); type && plain_bytes(*type) >= 2) out.dtype = type;
   if (options.enforce_eager.value_or(false)) out.enforce_eager = true;
+  if (!out.max_num_seqs && options.max_num_seqs) out.max_num_seqs = options.max_num_seqs;
+  if (!out.max_num_batched_tokens && options.max_num_batched_tokens)
+    out.max_num_batched_tokens = Tokens(*options.max_num_batched_tokens);
+  // Without chunks vLLM profiles one prompt of the full length.
+  constexpr std::uint64_t kLeast = 2048;
+  if (!out.max_num_batched_tokens && out.engine == "vllm" && !options.chunked_prefill.value_or(true) &&
+      out.max_model_len)
+    out.max_num_batched_tokens = Tokens(std::max(kLeast, out.max_model_len->count()));
   if (options.flash_attention && out.flash_attention == FlashAttention::kAuto)
     out.flash_attention = *options.flash_attention ? FlashAttention::kOn : FlashAttention::kOff;
   return out;
@@ -166,8 +280,11 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   if (reading.observations.empty())
     fail("no line of the log is one that kvplan knows",
          "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
-  const Request request = request_of_log(reading, base);
-  LogCheck out{reading.options, {}, {}, 0, {}};
+  Request request = request_of_log(reading, base);
+  // What the log says of the weights, where the checkpoint at hand says nothing.
+  if (!request.weights && !is_declared(model.quantization) && model.stored.empty() && model.format != "gguf")
+    request.weights = weight_type_of(reading.options);
+  LogCheck out{reading.options, {}, {}, {}, 0, {}};
   // One plan with the card, for what utilization leaves; one with the printed budget, for what it holds.
   Request with_card = request;
   if (!with_card.gpu && !with_card.gpu_memory)
@@ -180,7 +297,7 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
       with_budget.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(*budget * kGiB));
   out.plan = with_budget.kv_cache_memory_bytes ? make_plan(model, with_budget) : card;
 
-  const Predictor predictor(out.plan, card);
+  const Predictor predictor(reading, out.plan, card);
   // A budget printed with two decimals leaves that much play in what it holds.
   double budget_play = 0;
   if (const auto budget = smallest(reading, "kv_budget"); budget && *budget > 0) budget_play = 0.005 / *budget;
@@ -195,6 +312,7 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
     }
     out.lines.push_back(std::move(line));
   }
+  out.total = log_total(reading, out.plan);
   add_remarks(reading, out);
   return out;
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <set>
 
 namespace kvplan {
 
@@ -270,7 +271,19 @@ void read_options(std::string_view line, LogOptions& options) {
       options.memory_utilization = number->value;
   }
   if (const auto word = word_after(line, "enforce_eager=")) options.enforce_eager = *word == "True";
+  if (const auto word = word_after(line, "chunked_prefill_enabled=")) options.chunked_prefill = *word == "True";
+  if (!options.max_num_seqs) set_count(options.max_num_seqs, line, "max_num_seqs=");
+  // SGLang's chunk and vLLM's batch are one thing to a plan.
+  for (const std::string_view key : {"max_num_batched_tokens=", "chunked_prefill_size="})
+    if (!options.max_num_batched_tokens) set_count(options.max_num_batched_tokens, line, key);
   // llama.cpp
+  for (const std::string_view key : {"model ftype      = ", "file type   = "})
+    if (const auto at = line.find(key); at != std::string_view::npos && options.file_type.empty()) {
+      options.file_type = std::string(line.substr(at + key.size()));
+      while (!options.file_type.empty() && static_cast<unsigned char>(options.file_type.back()) <= ' ')
+        options.file_type.pop_back();
+    }
+  if (line.find("llama_new_context_with_model") != std::string_view::npos) options.old_llama = true;
   set_word(options.version, line, "build: ");
   if (const auto word = word_after(line, "flash_attn")) {
     if (*word == "1" || *word == "enabled" || *word == "on") options.flash_attention = true;
@@ -358,8 +371,26 @@ void fill_options(LogReading& out) {
 
 }  // namespace
 
+namespace {
+
+// The process of a worker: V0 has one for each rank but the driver's, Ray under V1 one for each rank.
+void read_worker(std::string_view line, bool& is_v0, std::set<std::uint64_t>& workers) {
+  for (const std::string_view key : {"(VllmWorkerProcess pid=", "(RayWorkerVllm pid=", "(RayWorkerWrapper pid="}) {
+    const auto at = line.find(key);
+    if (at == std::string_view::npos) continue;
+    const auto pid = leading_number(line.substr(at + key.size()));
+    if (!pid || pid->value < 1 || pid->value > 1e9 || workers.size() >= 4096) continue;
+    workers.insert(static_cast<std::uint64_t>(pid->value));
+  }
+  if (line.find("CPU blocks:") != std::string_view::npos) is_v0 = true;
+}
+
+}  // namespace
+
 LogReading read_log(std::string_view text) {
   LogReading out;
+  bool is_v0 = false;
+  std::set<std::uint64_t> workers;
   // A line of a log is short; a longer one is looked at in its first part only.
   constexpr std::size_t kLongest = 16384;
   while (!text.empty()) {
@@ -368,8 +399,10 @@ LogReading read_log(std::string_view text) {
     ++out.lines;
     read_options(line, out.options);
     read_line(line, out.lines, out);
+    read_worker(line, is_v0, workers);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
+  if (!workers.empty()) out.options.worker_processes = workers.size() + (is_v0 ? 1 : 0);
   fill_options(out);
   return out;
 }

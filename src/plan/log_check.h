@@ -20,10 +20,22 @@ struct LogLine {
   double difference() const;  // of predicted from seen, as a share
 };
 
+// What a log prints of one GPU's memory beside the cache, against the plan: weights, activations, runtime.
+struct LogPart {
+  std::string what;  // "weights", "activation", "non_torch", "cuda_graphs"
+  Section part = Section::kWeights;
+  Bytes observed, predicted, low, high;
+};
+struct LogTotal {
+  std::vector<LogPart> parts;
+  Bytes observed, predicted, low, high;
+};
+
 struct LogCheck {
   LogOptions options;
   Plan plan;
   std::vector<LogLine> lines;
+  std::optional<LogTotal> total;  // absent where the log prints none of it
   std::size_t disagreements = 0;  // exact lines that are off by more than rounding and 1 %
   std::vector<std::string> remarks;
 };

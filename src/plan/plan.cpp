@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "engines/capacity.h"
+#include "engines/estimates.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
+#include "plan/certainty.h"
 #include "plan/gpus.h"
 #include "plan/mix.h"
 #include "plan/plan_cache.h"
+#include "plan/roofline.h"
 
 namespace kvplan {
 
@@ -40,7 +43,8 @@ double usable_share(const Engine& engine, const Request& request) {
   return engine.utilization_of != nullptr ? engine.utilization_of(request) : engine.memory_utilization;
 }
 
-void add_line(GpuMemory& gpu, LedgerLine line) {
+void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
+  apply_margin(line, margin);
   std::optional<Bytes>& part = line.part == Section::kWeights      ? gpu.weights
                                : line.part == Section::kKvCache    ? gpu.kv_cache
                                : line.part == Section::kActivation ? gpu.activation
@@ -53,6 +57,7 @@ void add_line(GpuMemory& gpu, LedgerLine line) {
 // The ledger: the cache of each rank, and what the engine takes beside it.
 void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
                  const RankWeights& weights, Plan& plan) {
+  const std::optional<double> margin = plan.request.margin;
   const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
   for (std::uint64_t copy = 0; copy < plan.request.data_parallel; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -62,11 +67,15 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
       const std::size_t stage = per_stage == 0 ? 0 : r / per_stage;
       if (weights.is_known && stage < weights.lines.size()) {
         gpu.weights = Bytes(0);
-        for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line);
+        for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line, margin);
       }
-      for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line);
-      const OverheadInput overhead{&input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
-      for (LedgerLine& line : engine.overhead(overhead)) add_line(gpu, std::move(line));
+      for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line, margin);
+      const OverheadInput overhead{
+          &input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request), weights.bits};
+      std::vector<LedgerLine> beside = engine.overhead(overhead);
+      if (plan.request.attention == AttentionKernel::kNaive && !engine.has_scores)
+        if (auto scores = general_score_matrix(overhead)) beside.push_back(std::move(*scores));
+      for (LedgerLine& line : beside) add_line(gpu, std::move(line), margin);
       plan.memory.push_back(std::move(gpu));
     }
   }
@@ -136,6 +145,19 @@ std::string gib(Bytes bytes) {
   return text;
 }
 
+// Where processor and GPU share one memory, both shares must fit it.
+template <class Require>
+void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, Bytes high, const Require& require) {
+  if (!plan.request.gpu || plan.request.gpu_memory || plan.host.empty()) return;
+  const Gpu& card = parse_gpu(*plan.request.gpu);
+  if (!card.unified) return;
+  Bytes host;
+  for (const LedgerLine& line : plan.host) host += line.bytes;
+  const Bytes all(card.memory_mib << 20);
+  if (gpu.total + host > all)
+    require(gpu.total + host, low + host, high + host, all, "the memory that GPU and processor share");
+}
+
 void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
   VerdictReport& verdict = plan.verdict;
   const GpuMemory* fullest = &plan.memory.front();
@@ -147,10 +169,13 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     low += line.low;
     high += line.high;
   }
+  Bytes over;  // where it is close: what the high end of the range has too much
   const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, const std::string& what) {
     if (verdict.status == Verdict::kDoesNotFit) return;
+    // One limit that is close makes the verdict close, unless another is broken for certain.
     verdict.status = need <= limit ? Verdict::kFits : Verdict::kDoesNotFit;
-    verdict.close = need_low <= limit && limit < need_high;
+    verdict.close = need_low <= limit && (verdict.close || limit < need_high);
+    over = std::max(over, need_high > limit ? need_high - limit : Bytes(0));
     verdict.headroom = difference(limit, need);
     verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
   };
@@ -160,7 +185,7 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     const std::string shortfall = layout.shortfall(budget, plan.load);
     const Bytes need = plan.kv_cache.reserved;
     verdict.status = shortfall.empty() ? Verdict::kFits : Verdict::kDoesNotFit;
-    verdict.close = false;
+    verdict.close = verdict.close && shortfall.empty();
     verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
                                          : std::min<std::int64_t>(difference(budget, need), -1);
     verdict.reason = shortfall.empty() ? gib(need) + " fits the cache's budget of " + gib(budget) : shortfall;
@@ -169,18 +194,19 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     require(fullest->total, low, high, *memory, "the memory of a GPU");
     if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
       const Bytes budget = plan.capacity->kv_cache_memory;
-      const bool in_question = verdict.status != Verdict::kDoesNotFit;
       require_cache(budget);
-      // The budget is as uncertain as the parts beside the cache.
-      if (in_question)
-        verdict.close = plan.kv_cache.reserved <= budget + (fullest->total - low) &&
-                        budget < plan.kv_cache.reserved + (high - fullest->total);
+      // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
+      const Bytes most = plan.kv_cache.reserved + (high - fullest->total);
+      const bool may_fit = low <= *memory && plan.kv_cache.reserved <= budget + (fullest->total - low);
+      over = std::max(over, most > budget ? most - budget : Bytes(0));
+      verdict.close = may_fit && over > Bytes(0);
     }
   } else if (memory) {
     const double share = usable_share(engine, plan.request);
     const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
     require(fullest->total, low, high, usable, "the usable memory of a GPU");
   }
+  require_shared_memory(plan, *fullest, low, high, require);
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
   if (plan.request.max_vram) require(fullest->total, low, high, *plan.request.max_vram, "--max-vram");
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view option) {
@@ -207,6 +233,11 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     verdict.reason = "the known parts fit, but the weights are not known";
   } else if (verdict.status == Verdict::kUnknown)
     verdict.reason = "no GPU, size or limit was given";
+  if (verdict.status == Verdict::kUnknown) verdict.close = false;
+  if (verdict.close) {
+    verdict.either_way = Bytes((high - low).count() / 2);
+    verdict.advice = what_to_lower(layout, plan, *fullest, over);
+  }
 }
 
 // Every GPU has a row of the ledger.
@@ -240,13 +271,22 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   const std::vector<RankCache> ranks = layout.explain(plan.load);
   fill_cache(input, layout, ranks, plan);
   const PlanCache::Weighed& weighed = cache.weighed(request);
+  const RankWeights& weights = weighed.weights;
   plan.notes.insert(plan.notes.end(), weighed.notes.begin(), weighed.notes.end());
-  plan.weights_dtype = weighed.weights.type;
-  fill_memory(input, engine, ranks, weighed.weights, plan);
+  plan.weights_dtype = weights.type;
+  fill_memory(input, engine, ranks, weights, plan);
   plan.host = layout.host(plan.load);
+  plan.host.insert(plan.host.end(), weights.host.begin(), weights.host.end());
+  for (LedgerLine& line : plan.host) {
+    line.bytes = line.bytes * request.data_parallel;
+    line.low = line.low * request.data_parallel;
+    line.high = line.high * request.data_parallel;
+    apply_margin(line, request.margin);
+  }
   fill_capacity(input, engine, layout, plan);
   judge(engine, layout, plan);
   plan.mix = mix_of(input, layout, plan.load);
+  plan.roofline = roofline_of(model, plan, weights);
 
   if (request.gpu && !runs_on(engine, parse_gpu(*request.gpu)))
     plan.notes.push_back({NoteLevel::kWarning, "unsupported_card",

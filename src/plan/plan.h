@@ -28,6 +28,7 @@ struct Plan {
   TotalReport total;
   std::optional<Capacity> capacity;
   std::optional<MixReport> mix;
+  std::optional<Roofline> roofline;  // where a bandwidth is known
   VerdictReport verdict;
   std::vector<Note> notes;
 };

@@ -1,9 +1,100 @@
 #include "plan/rank_weights.h"
 
+#include <algorithm>
+
 #include "engines/parallel.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
+
+namespace {
+
+// What vLLM moves to the host: parameters of the decoder's layers, until the budget is spent.
+bool in_layers(Component component) {
+  switch (component) {
+    case Component::kAttention:
+    case Component::kMlp:
+    case Component::kExperts:
+    case Component::kSharedExperts:
+    case Component::kRouter:
+    case Component::kStateMixer:
+    case Component::kNorms: return true;
+    default: return false;
+  }
+}
+
+// What a decoded token reads of a stage. A table is looked up row by row, unless it is the head too; towers have done
+// their work.
+bool is_read(Component component, bool embedding_is_head) {
+  switch (component) {
+    case Component::kEmbedding: return embedding_is_head;
+    case Component::kEncoder:
+    case Component::kVision:
+    case Component::kAudio:
+    case Component::kProjector:
+    case Component::kMtp: return false;
+    default: return true;
+  }
+}
+
+void take(WeightLine& line, Bytes bytes, std::string_view why) {
+  if (bytes == Bytes(0)) return;
+  line.bytes = line.bytes - bytes;
+  line.low = line.low > bytes ? line.low - bytes : Bytes(0);
+  line.high = line.high - bytes;
+  line.formula += ", less " + std::to_string(bytes.count()) + " B " + std::string(why);
+}
+
+// The first `budget` bytes of the layers' weights, from each line its share.
+Bytes offload(std::vector<WeightLine>& lines, Bytes budget) {
+  Bytes all;
+  for (const WeightLine& line : lines)
+    if (in_layers(line.component)) all += line.bytes;
+  const Bytes moved = std::min(all, budget);
+  if (moved == Bytes(0)) return moved;
+  const double share = static_cast<double>(moved.count()) / static_cast<double>(all.count());
+  Bytes left = moved;
+  WeightLine* largest = nullptr;
+  for (WeightLine& line : lines) {
+    if (!in_layers(line.component)) continue;
+    if (largest == nullptr || line.bytes > largest->bytes) largest = &line;
+    const Bytes part(
+        std::min(left.count(), static_cast<std::uint64_t>(static_cast<double>(line.bytes.count()) * share)));
+    take(line, part, "in host memory");
+    left = left - part;
+  }
+  // What rounding left behind, where it has room.
+  for (WeightLine& line : lines) {
+    if (!in_layers(line.component)) continue;
+    const Bytes part = std::min(left, line.bytes);
+    line.bytes = line.bytes - part;
+    line.low = std::min(line.low, line.bytes);
+    left = left - part;
+  }
+  return moved;
+}
+
+Bytes bytes_of(const std::vector<WeightLine>& lines, Component component) {
+  Bytes out;
+  for (const WeightLine& line : lines)
+    if (line.component == component) out += line.bytes;
+  return out;
+}
+
+void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, RankWeights& out) {
+  for (const WeightLine& line : lines) {
+    if (line.component == Component::kExperts)
+      out.experts += line.bytes;
+    else if (is_read(line.component, embedding_is_head))
+      out.read_always += line.bytes;
+  }
+}
+
+LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::string source) {
+  return exact_line(Section::kWeights, std::move(what), bytes, std::move(formula), std::move(source));
+}
+
+}  // namespace
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
   RankWeights out;
@@ -25,6 +116,10 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     stages = engine.stages(layers, request);
   else if (request.pipeline_parallel > 1)
     stages = stage_shares(layers, request.pipeline_parallel, StageSplit::kSpareLast);
+  const bool head_is_embedding =
+      std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& group) { return group.is_tied; });
+  Bytes offloaded;
+  Bytes host_experts;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const StageShare& part = stages[stage];
     const bool whole = part.layers == layers && part.has_embedding && part.has_head;
@@ -32,14 +127,58 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     share.layers = whole ? std::nullopt : std::optional(part.layers);
     share.first_stage = part.has_embedding;
     share.last_stage = part.has_head;
-    const WeightReport report = weigh(model, asked);
+    WeightReport report = weigh(model, asked);
     out.type = report.type;
     out.is_known = report.is_known;
+    count_reads(report.lines, head_is_embedding && part.has_embedding && part.has_head, out);
+    if (request.cpu_moe_layers.value_or(0) > part.first_layer) {
+      WeightRequest first = asked;
+      first.share.layers = std::min(part.layers, *request.cpu_moe_layers - part.first_layer);
+      const Bytes bytes = bytes_of(weigh(model, first).lines, Component::kExperts);
+      for (WeightLine& line : report.lines)
+        if (line.component == Component::kExperts) take(line, std::min(bytes, line.bytes), "in host memory");
+      host_experts += bytes;
+    }
+    if (request.cpu_offload) offloaded += offload(report.lines, *request.cpu_offload) * request.tensor_parallel;
     std::vector<LedgerLine> lines;
     for (const WeightLine& line : report.lines)
       lines.push_back({Section::kWeights, line.what, line.bytes, line.low, line.high, line.formula, line.source});
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+  }
+  if (!out.is_known) return out;
+  if (offloaded > Bytes(0))
+    out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
+                                 request.engine + " --cpu-offload-gb"));
+  if (host_experts > Bytes(0))
+    out.host.push_back(
+        host_line("experts", host_experts,
+                  "of the first " + std::to_string(std::min(layers, *request.cpu_moe_layers)) + " layers",
+                  "llama.cpp --n-cpu-moe"));
+  if (engine.embedding_on_host) {
+    // The table, and the layers before the first on a GPU; the head with them where no GPU has it.
+    WeightRequest rest = asked;
+    rest.share.embedding_on_host = false;
+    rest.share.first_layer = 0;
+    rest.share.layers = layers;
+    for (const StageShare& part : stages) *rest.share.layers -= std::min(part.layers, *rest.share.layers);
+    rest.share.first_stage = true;
+    rest.share.last_stage = !stages.back().has_head;
+    const std::vector<WeightLine> lines = weigh(model, rest).lines;
+    count_reads(lines, false, out);
+    for (const WeightLine& line : lines)
+      if (line.bytes > Bytes(0))
+        out.host.push_back(
+            {Section::kWeights, line.what, line.bytes, line.low, line.high, line.formula, "llama.cpp load_tensors"});
+  }
+  if (engine.embedding_on_host) {
+    Bytes all;
+    for (const std::vector<LedgerLine>& stage : out.lines)
+      for (const LedgerLine& line : stage) all += line.bytes;
+    for (const LedgerLine& line : out.host) all += line.bytes;
+    const Parameters parameters = count_parameters(model);
+    if (parameters.is_known && parameters.total > 0)
+      out.bits = 8 * static_cast<double>(all.count()) / static_cast<double>(parameters.total);
   }
   return out;
 }

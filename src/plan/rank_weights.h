@@ -15,6 +15,11 @@ struct RankWeights {
   std::string type;                            // "bfloat16", "gptq-int4"
   std::vector<std::vector<LedgerLine>> lines;  // of one rank of each stage; empty where nothing is known
   bool is_known = true;
+  std::vector<LedgerLine> host;  // in host memory, of all ranks of one data parallel copy
+  // What a step of decoding reads of one rank's weights, all stages together: by every token, and of the experts. What
+  // lies in host memory is read too.
+  Bytes read_always, experts;
+  double bits = 16;  // of a weight as stored, on average
 };
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);

@@ -31,6 +31,25 @@ std::string where(const Observation& seen) {
   return out;
 }
 
+nlohmann::ordered_json total_json(const std::optional<LogTotal>& total) {
+  using Json = nlohmann::ordered_json;
+  if (!total) return nullptr;
+  constexpr std::string_view kParts[] = {"weights", "kv_cache", "activation", "runtime"};
+  Json parts = Json::array();
+  for (const LogPart& part : total->parts)
+    parts.push_back({{"what", part.what},
+                     {"part", kParts[static_cast<std::size_t>(part.part)]},
+                     {"observed_bytes", part.observed.count()},
+                     {"predicted_bytes", part.predicted.count()},
+                     {"low_bytes", part.low.count()},
+                     {"high_bytes", part.high.count()}});
+  return {{"observed_bytes", total->observed.count()},
+          {"predicted_bytes", total->predicted.count()},
+          {"low_bytes", total->low.count()},
+          {"high_bytes", total->high.count()},
+          {"parts", std::move(parts)}};
+}
+
 }  // namespace
 
 std::string check_log_text(const LogCheck& check, const ReportOptions& options) {
@@ -52,6 +71,12 @@ std::string check_log_text(const LogCheck& check, const ReportOptions& options) 
                     line.reason});
   }
   out += "\n" + columns(rows, 0b011101, "");
+  if (check.total && check.total->parts.size() > 1) {
+    const LogTotal& total = *check.total;
+    const bool inside = total.low <= total.observed && total.observed <= total.high;
+    out += fmt::format("\nwithout the cache: {} printed, {} predicted ({} to {}): {} the range\n", gib(total.observed),
+                       gib(total.predicted), gib(total.low), gib(total.high), inside ? "inside" : "outside");
+  }
   for (const std::string& remark : check.remarks) out += "\nnote: " + remark + "\n";
   out += "\n" +
          tinted(check.disagreements == 0 ? "the exact lines agree"
@@ -82,6 +107,7 @@ std::string check_log_json(const LogCheck& check) {
                  {"max_model_len", check.plan.load.max_model_len.count()},
                  {"tensor_parallel_size", check.plan.request.tensor_parallel},
                  {"lines", std::move(lines)},
+                 {"total", total_json(check.total)},
                  {"disagreements", check.disagreements},
                  {"remarks", check.remarks}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -1,5 +1,6 @@
 // CSV: bytes as integers, one header line.
 #include "report/report.h"
+#include "report/rows.h"
 
 namespace kvplan {
 
@@ -27,7 +28,8 @@ std::string_view verdict_word(Verdict verdict) {
 constexpr std::string_view kColumns =
     "attention,engine,max_model_len,num_seqs,weights_dtype,kv_cache_dtype,bytes_per_token,bytes_per_sequence,"
     "logical_bytes,reserved_bytes,gpus,weights_bytes,kv_cache_bytes,activation_bytes,runtime_bytes,total_bytes,"
-    "capacity_tokens,longest_context,most_sequences,verdict";
+    "capacity_tokens,longest_context,most_sequences,verdict,close,total_low_bytes,total_high_bytes,host_bytes,"
+    "tokens_per_s,tokens_per_s_batch";
 
 std::string plan_fields(const Plan& plan) {
   const GpuMemory& gpu = plan.memory.front();
@@ -42,7 +44,13 @@ std::string plan_fields(const Plan& plan) {
   out += "," + (plan.capacity && plan.capacity->tokens ? std::to_string(*plan.capacity->tokens) : "");
   out += "," + (plan.capacity ? std::to_string(plan.capacity->max_model_len) : "");
   out += "," + (plan.capacity ? std::to_string(plan.capacity->max_num_seqs) : "");
-  return out + "," + std::string(verdict_word(plan.verdict.status));
+  out += "," + std::string(verdict_word(plan.verdict.status)) + (plan.verdict.close ? ",true" : ",false");
+  out += "," + std::to_string(plan.total.low.count()) + "," + std::to_string(plan.total.high.count()) + "," +
+         std::to_string(host_total(plan).count());
+  // Bounds, whole tokens: no form of a double differs between machines then.
+  const auto whole = [](double value) { return std::to_string(static_cast<std::uint64_t>(value)); };
+  return out + "," + (plan.roofline ? whole(plan.roofline->tokens_per_s) : "") + "," +
+         (plan.roofline ? whole(plan.roofline->tokens_per_s_batch) : "");
 }
 
 }  // namespace

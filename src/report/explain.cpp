@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/report.h"
+#include "report/speed.h"
 #include "report/text.h"
 #include "weights/weigh.h"
 
@@ -118,6 +119,10 @@ std::string ledger_section(const Plan& plan) {
     }
     out += fmt::format("  {:<34} {:>12}\n", "total", human_bytes(gpu.total));
   }
+  if (!plan.host.empty()) out += "Ledger of host memory\n";
+  for (const LedgerLine& line : plan.host)
+    out += fmt::format("  {:<34} {:>12}\n      {}\n      {}\n", line.what, human_bytes(line.bytes), line.formula,
+                       line.source);
   return out;
 }
 
@@ -146,7 +151,9 @@ std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportO
   for (const LayerGroup& group : plan.groups) out += "\n" + layer_section(group, plan.types, plan.load);
   if (const std::string gap = gap_section(plan); !gap.empty()) out += "\n" + gap;
   out += "\n" + ledger_section(plan);
+  out += "\n" + prefill_section(model, plan);
   out += "\n" + work_section(model, plan);
+  if (const std::string speed = speed_section(plan); !speed.empty()) out += "\n" + speed;
   out += "\n" + fact_section(model);
   for (const Note& note : plan.notes) out += "\n" + one_line(note.message) + "\n";
   return out;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "report/report.h"
+#include "report/rows.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -52,6 +53,7 @@ std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOp
       fmt::format("{} on the fullest of {} GPUs for {} sequences of {} tokens in {}", gib(fullest), plan.memory.size(),
                   plan.request.num_seqs, grouped(plan.load.max_model_len.count()), plan.request.engine);
   if (plan.verdict.status != Verdict::kUnknown) message += ": " + plan.verdict.reason;
+  if (plan.verdict.close) message += "; " + close_text(plan.verdict);
   std::string out = annotation(broken ? "error" : "notice", one_line(model.source),
                                broken ? "kvplan: does not fit" : "kvplan", message);
   for (const Note& note : plan.notes)

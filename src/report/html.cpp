@@ -10,6 +10,7 @@
 #include "report/part_names.h"
 #include "report/report.h"
 #include "report/rows.h"
+#include "report/speed.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -89,6 +90,24 @@ std::string bars(const Plan& plan) {
                           {"runtime GiB", true},
                           {"total GiB", true}},
                          rows);
+}
+
+std::string host_html(const Plan& plan) {
+  if (host_total(plan) == Bytes(0)) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const LedgerLine& line : plan.host)
+    if (line.bytes > Bytes(0))
+      rows.push_back({html_escape(line.what), gib_number(line.bytes), grouped(line.bytes.count()),
+                      "<code>" + html_escape(line.formula) + "</code>", html_escape(line.source)});
+  return fmt::format("<h2>Host memory: {}</h2>\n", gib(host_total(plan))) +
+         html_rows({{"what", false}, {"GiB", true}, {"bytes", true}, {"formula", false}, {"source", false}}, rows);
+}
+
+std::string speed_html(const Plan& plan) {
+  const std::string text = speed_section(plan);
+  if (text.empty()) return "";
+  const auto end = text.find('\n');
+  return "<h2>" + html_escape(text.substr(0, end)) + "</h2>\n<pre>" + html_escape(text.substr(end + 1)) + "</pre>\n";
 }
 
 std::vector<std::string_view> words_of(std::string_view list) {
@@ -218,7 +237,7 @@ std::string layers_html(const Plan& plan) {
 std::string plan_html(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
   std::string body = html_heading(model, plan) + html_verdict(plan) + tiles(plan) + bars(plan);
   body += "<div class=\"charts\">\n" + kv_curves(model, plan) + html_frontier(frontier_of(model, plan)) + "</div>\n";
-  body += ledger(plan) + layers_html(plan) + html_notes(plan.notes);
+  body += ledger(plan) + host_html(plan) + speed_html(plan) + layers_html(plan) + html_notes(plan.notes);
   return html_page(page_title(model), body);
 }
 

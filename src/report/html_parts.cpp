@@ -52,7 +52,7 @@ std::string html_verdict(const Plan& plan) {
   const bool fits = verdict.status == Verdict::kFits;
   std::string text = verdict.reason;
   if (verdict.headroom) text += "; " + headroom_text(verdict);
-  if (verdict.close) text += "; close: the limit lies inside the range";
+  if (verdict.close) text += "; " + close_text(verdict);
   return fmt::format("<p class=\"verdict {}\">{} <span>{}</span></p>\n", fits ? "good" : "bad",
                      fits ? "Fits." : "Does not fit.", html_escape(text));
 }

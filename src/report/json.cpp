@@ -60,6 +60,15 @@ std::string_view verdict_name(Verdict verdict) {
   return "";
 }
 
+Json attention_name(AttentionKernel attention) {
+  switch (attention) {
+    case AttentionKernel::kEngine: return nullptr;
+    case AttentionKernel::kNaive: return "naive";
+    case AttentionKernel::kFlash: return "flash";
+  }
+  return nullptr;
+}
+
 // The value of a fact as JSON where it is whole; long ones were cut and stay text.
 Json fact_value(const std::string& text) {
   Json value = Json::parse(text, nullptr, false);
@@ -147,6 +156,8 @@ Json request_json(const ModelSpec& model, const Plan& plan) {
           {"tensor_parallel_size", request.tensor_parallel},
           {"pipeline_parallel_size", request.pipeline_parallel},
           {"data_parallel_size", request.data_parallel},
+          {"attention", attention_name(request.attention)},
+          {"margin", or_null(request.margin)},
           {"gpu", request.gpu ? Json(*request.gpu) : Json(nullptr)},
           {"gpu_memory_bytes", or_null(request.gpu_memory)}};
 }
@@ -237,7 +248,25 @@ Json verdict_json(const VerdictReport& verdict) {
   return {{"status", verdict_name(verdict.status)},
           {"close", verdict.close},
           {"reason", verdict.reason},
-          {"headroom_bytes", or_null(verdict.headroom)}};
+          {"headroom_bytes", or_null(verdict.headroom)},
+          {"either_way_bytes", verdict.close ? Json(verdict.either_way.count()) : Json(nullptr)},
+          {"advice", text_or_null(verdict.advice)}};
+}
+
+Json roofline_json(const std::optional<Roofline>& bounds) {
+  if (!bounds) return nullptr;
+  return {{"bandwidth_gb_s", bounds->bandwidth_gb_s},
+          {"num_seqs", bounds->num_seqs},
+          {"weights_read_bytes", bounds->weights_read.count()},
+          {"weights_read_batch_bytes", bounds->weights_read_batch.count()},
+          {"cache_read_bytes", bounds->cache_read.count()},
+          {"tokens_per_s_empty", bounds->tokens_per_s_empty},
+          {"tokens_per_s", bounds->tokens_per_s},
+          {"tokens_per_s_batch", bounds->tokens_per_s_batch},
+          {"cache_outweighs_at", or_null(bounds->cache_outweighs_at)},
+          {"prefill_flops", bounds->prefill_flops},
+          {"tflops", or_null(bounds->tflops)},
+          {"first_token_s", or_null(bounds->first_token_s)}};
 }
 
 Json total_json(const TotalReport& total) {
@@ -264,6 +293,7 @@ Json plan_object(const ModelSpec& model, const Plan& plan) {
           {"total", total_json(plan.total)},
           {"capacity", capacity_json(plan.capacity)},
           {"mix", mix_json(plan.mix)},
+          {"bounds", roofline_json(plan.roofline)},
           {"verdict", verdict_json(plan.verdict)},
           {"notes", notes_json(plan.notes)}};
 }

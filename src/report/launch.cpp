@@ -68,6 +68,9 @@ void vllm_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
   if (request.block_size) out.add("--block-size", *request.block_size);
   if (request.max_num_batched_tokens) out.add("--max-num-batched-tokens", request.max_num_batched_tokens->count());
   if (request.enforce_eager) out.add("--enforce-eager");
+  if (request.cpu_offload) out.add("--cpu-offload-gb", ceil_div(request.cpu_offload->count(), std::uint64_t{1} << 30));
+  if (request.host_kv_cache)
+    out.add("--kv-offloading-size", ceil_div(request.host_kv_cache->count(), std::uint64_t{1} << 30));
   if (!request.hybrid_manager) out.add("--disable-hybrid-kv-cache-manager");
   if (request.prefix_caching) out.add("--enable-prefix-caching");
 }
@@ -87,6 +90,7 @@ void sglang_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) 
   if (request.block_size) out.add("--page-size", *request.block_size);
   if (request.max_num_batched_tokens) out.add("--chunked-prefill-size", request.max_num_batched_tokens->count());
   if (request.enforce_eager) out.add("--disable-cuda-graph");
+  if (request.cpu_offload) out.add("--cpu-offload-gb", ceil_div(request.cpu_offload->count(), std::uint64_t{1} << 30));
 }
 
 std::string_view ggml_name(Dtype type) {
@@ -116,6 +120,7 @@ void llama_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
   if (request.kv_unified) out.add("--kv-unified");
   if (request.swa_full) out.add("--swa-full");
   if (request.no_kv_offload) out.add("--no-kv-offload");
+  if (request.cpu_moe_layers) out.add("--n-cpu-moe", *request.cpu_moe_layers);
 }
 
 struct Launcher {

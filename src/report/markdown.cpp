@@ -64,6 +64,7 @@ std::string plan_markdown(const ModelSpec& model, const Plan& plan, const Report
   if (plan.verdict.status != Verdict::kUnknown)
     out += fmt::format("**{}**: {}\n\n", plan.verdict.status == Verdict::kFits ? "Fits" : "Does not fit",
                        cell(plan.verdict.reason));
+  if (plan.verdict.close) out += cell(close_text(plan.verdict)) + "\n\n";
   out += "| GPU | weights | KV cache | activations | runtime | total |\n|---:|---:|---:|---:|---:|---:|\n";
   for (const GpuMemory& gpu : plan.memory)
     out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", gpu.gpu, part(gpu.weights), part(gpu.kv_cache),
@@ -71,6 +72,15 @@ std::string plan_markdown(const ModelSpec& model, const Plan& plan, const Report
   out += fmt::format("\nOne more token {}, fixed state of a sequence {}, the request needs {}, reserved {}.\n",
                      human_bytes(plan.kv_cache.bytes_per_token), human_bytes(plan.kv_cache.bytes_per_sequence),
                      human_bytes(plan.kv_cache.logical), human_bytes(plan.kv_cache.reserved));
+  if (host_total(plan) > Bytes(0)) {
+    out += "\n| host memory | |\n|---|---:|\n";
+    for (const LedgerLine& line : plan.host)
+      if (line.bytes > Bytes(0)) out += fmt::format("| {} | {} |\n", cell(line.what), human_bytes(line.bytes));
+    out += fmt::format("| total | {} |\n", human_bytes(host_total(plan)));
+  }
+  if (plan.roofline)
+    out += fmt::format("\nAt most {:.0f} tokens/s for one sequence and {:.0f} for all (bounds from {:.0f} GB/s).\n",
+                       plan.roofline->tokens_per_s, plan.roofline->tokens_per_s_batch, plan.roofline->bandwidth_gb_s);
   for (const Note& note : plan.notes) out += fmt::format("\n> {}\n", cell(note.message));
   return out;
 }

@@ -44,4 +44,16 @@ std::string headroom_text(const VerdictReport& verdict) {
   return room >= 0 ? fmt::format("{:.2f} GiB left", room) : fmt::format("{:.2f} GiB missing", -room);
 }
 
+std::string close_text(const VerdictReport& verdict) {
+  if (!verdict.close) return "";
+  return fmt::format("close: {:.2f} GiB either way; {}",
+                     static_cast<double>(verdict.either_way.count()) / (1024.0 * 1024.0 * 1024.0), verdict.advice);
+}
+
+Bytes host_total(const Plan& plan) {
+  Bytes out;
+  for (const LedgerLine& line : plan.host) out += line.bytes;
+  return out;
+}
+
 }  // namespace kvplan

@@ -35,6 +35,9 @@ std::vector<std::string> grid_row_names(const Grid& grid, const GridRow& row);
 
 // A Markdown table; columns from `left` on align right.
 std::string markdown_rows(const Rows& rows, std::size_t left);
+// "close: 0.62 GiB either way; lower ... first"; empty where the limit lies outside the range.
+std::string close_text(const VerdictReport& verdict);
+Bytes host_total(const Plan& plan);  // of all lines in host memory
 
 Rows compare_rows(const Answers& answers);
 Rows fit_rows(const Answers& answers);

@@ -40,6 +40,7 @@ constexpr std::string_view kSchema = R"json({
         "host_memory": {"$ref": "#/$defs/host_memory"},
         "capacity": {"$ref": "#/$defs/capacity"},
         "mix": {"$ref": "#/$defs/mix"},
+        "bounds": {"$ref": "#/$defs/bounds"},
         "verdict": {"$ref": "#/$defs/verdict"},
         "notes": {"$ref": "#/$defs/notes"}
       }
@@ -299,6 +300,8 @@ constexpr std::string_view kSchema = R"json({
         "tensor_parallel_size": {"type": "integer", "minimum": 1},
         "pipeline_parallel_size": {"type": "integer", "minimum": 1},
         "data_parallel_size": {"type": "integer", "minimum": 1},
+        "attention": {"description": "as --attention named it", "enum": ["naive", "flash", null]},
+        "margin": {"description": "--margin as a share", "type": ["number", "null"], "minimum": 0},
         "gpu": {"$ref": "#/$defs/text_or_null"},
         "gpu_memory_bytes": {"$ref": "#/$defs/count_or_null"}
       }
@@ -409,6 +412,25 @@ constexpr std::string_view kSchema = R"json({
         "shared_saving_bytes": {"$ref": "#/$defs/count"}
       }
     },
+    "bounds": {
+      "description": "bounds of speed from the card's bandwidth: upper for tokens a second, lower for the first token; null where no bandwidth is known",
+      "type": ["object", "null"],
+      "required": ["bandwidth_gb_s", "num_seqs", "weights_read_bytes", "weights_read_batch_bytes", "cache_read_bytes", "tokens_per_s_empty", "tokens_per_s", "tokens_per_s_batch", "cache_outweighs_at", "prefill_flops", "tflops", "first_token_s"],
+      "properties": {
+        "bandwidth_gb_s": {"description": "10^9 bytes a second of one GPU", "type": "number", "exclusiveMinimum": 0},
+        "num_seqs": {"$ref": "#/$defs/count"},
+        "weights_read_bytes": {"description": "of one rank, all stages, in a step of one sequence", "$ref": "#/$defs/count"},
+        "weights_read_batch_bytes": {"description": "in a step of the whole batch: more experts", "$ref": "#/$defs/count"},
+        "cache_read_bytes": {"description": "of one sequence at full length", "$ref": "#/$defs/count"},
+        "tokens_per_s_empty": {"description": "one sequence, nothing cached", "type": "number", "minimum": 0},
+        "tokens_per_s": {"description": "one sequence at full length", "type": "number", "minimum": 0},
+        "tokens_per_s_batch": {"description": "all sequences together, each at full length", "type": "number", "minimum": 0},
+        "cache_outweighs_at": {"description": "sequences from which a step reads more cache than weights", "$ref": "#/$defs/count_or_null"},
+        "prefill_flops": {"description": "of one prompt of full length", "type": "number", "minimum": 0},
+        "tflops": {"description": "10^12 a second of one GPU, dense", "type": ["number", "null"]},
+        "first_token_s": {"type": ["number", "null"], "minimum": 0}
+      }
+    },
     "capacity": {
       "description": "null without a GPU, a size or a KV budget",
       "type": ["object", "null"],
@@ -429,7 +451,9 @@ constexpr std::string_view kSchema = R"json({
         "status": {"enum": ["fits", "does_not_fit", "unknown"]},
         "close": {"description": "the limit lies inside the range", "type": "boolean"},
         "reason": {"type": "string"},
-        "headroom_bytes": {"description": "negative where memory is missing", "type": ["integer", "null"]}
+        "headroom_bytes": {"description": "negative where memory is missing", "type": ["integer", "null"]},
+        "either_way_bytes": {"description": "where it is close: half the width of the range of what a GPU needs", "$ref": "#/$defs/count_or_null"},
+        "advice": {"description": "where it is close: what to lower first", "$ref": "#/$defs/text_or_null"}
       }
     },
     "notes": {

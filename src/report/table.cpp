@@ -9,6 +9,7 @@
 #include "engines/term_sum.h"
 #include "report/report.h"
 #include "report/rows.h"
+#include "report/speed.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -63,7 +64,10 @@ std::string verdict_line(const Plan& plan, const ReportOptions& options) {
   if (verdict.headroom) text += "; " + headroom_text(verdict);
   text = wrapped(text, width_of(options)).substr(word.size());
   std::string out = tinted(word, fits ? Tint::kGreen : Tint::kRed, options.color) + text + "\n";
-  if (verdict.close) out += tinted("close: the limit lies inside the range", Tint::kYellow, options.color) + "\n";
+  if (verdict.close) {
+    const std::string close = wrapped(close_text(verdict), width_of(options));
+    out += tinted(close, Tint::kYellow, options.color) + "\n";
+  }
   return out;
 }
 
@@ -116,6 +120,16 @@ std::string parts(const Plan& plan, const ReportOptions& options) {
   out += fmt::format("  {:<12}{}\n", "total",
                      tinted(fmt::format("{:>12}", gib(fullest->total)), Tint::kBold, options.color));
   return out;
+}
+
+// Of all GPUs together: where a request, a model or an engine keeps nothing there, no section.
+std::string host_lines(const Plan& plan) {
+  if (host_total(plan) == Bytes(0)) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const LedgerLine& line : plan.host)
+    if (line.bytes > Bytes(0)) rows.push_back({line.what, human_bytes(line.bytes)});
+  if (rows.size() > 1) rows.push_back({"total", human_bytes(host_total(plan))});
+  return "Host memory\n" + columns(rows, 0b10);
 }
 
 std::string cache_lines(const Plan& plan) {
@@ -216,6 +230,8 @@ std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOpt
   out += "\n" + cache_lines(plan);
   if (const std::string room = capacity_lines(plan); !room.empty()) out += "\n" + room;
   if (const std::string mix = mix_lines(plan); !mix.empty()) out += "\n" + mix;
+  if (const std::string host = host_lines(plan); !host.empty()) out += "\n" + host;
+  if (const std::string speed = speed_lines(plan); !speed.empty()) out += "\n" + speed;
   out += "\n" + ladder(model, plan);
   out += "\n" + layer_lines(plan, options);
   if (const std::string notes = note_lines(plan, options); !notes.empty()) out += "\n" + notes;

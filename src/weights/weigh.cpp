@@ -394,7 +394,14 @@ WeightReport weigh(const WeightModel& model, const WeightRequest& request) {
     report.notes.push_back({NoteLevel::kWarning, "unknown_quantization",
                             "the quantization \"" + one_line(model.quantization.dialect, 40) +
                                 "\" is not known: the weights are an estimate, between 2 and 16 bits each"});
+  // Which tensor gets which type has changed from build to build: logs of 2024 have up to 1.4 % more.
+  const bool mixed = request.type && is_gguf_mixture(*request.type) &&
+                     (report.type.find("_k") != std::string::npos || report.type.starts_with("iq"));
   for (auto& [component, sum] : sums) {
+    if (mixed && component != Component::kNorms) {
+      sum.low = Bytes(sum.low.count() / 200 * 197);
+      sum.high = sum.high + Bytes(sum.high.count() / 200 * 3);
+    }
     if (vague && component != Component::kEmbedding && component != Component::kLmHead &&
         component != Component::kNorms && component != Component::kRouter) {
       sum.low = Bytes(sum.elements.count() / 4);

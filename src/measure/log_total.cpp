@@ -1,0 +1,80 @@
+#include "measure/log_total.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kvplan {
+
+namespace {
+
+// A figure of a log, and the lines of the ledger that stand for it.
+struct Figure {
+  std::string_view seen;  // as the reader names it
+  std::string_view what;
+  Section part;
+  std::string_view word;  // of the lines' names
+  bool has_word;
+};
+constexpr std::array kFigures{
+    Figure{"weights", "weights", Section::kWeights, "", true},
+    Figure{"activation", "activation", Section::kActivation, "", true},
+    Figure{"compute_buffer", "activation", Section::kActivation, "", true},
+    Figure{"non_torch", "non_torch", Section::kRuntime, "graph", false},
+    Figure{"cuda_graphs", "cuda_graphs", Section::kRuntime, "graph", true},
+};
+
+bool is_host(std::string_view device) {
+  return device.starts_with("CPU") || device.find("Host") != std::string_view::npos || device.starts_with("AMX") ||
+         device.starts_with("BLAS");
+}
+
+// The first figure of each GPU; of ranks the first one.
+std::optional<Bytes> observed(const LogReading& reading, std::string_view what) {
+  std::vector<std::string_view> devices;
+  double sum = 0;
+  for (const Observation& seen : reading.observations) {
+    if (seen.what != what || is_host(seen.device) || seen.value < 0 || seen.value > 1e7) continue;
+    if (std::find(devices.begin(), devices.end(), seen.device) != devices.end()) continue;
+    devices.push_back(seen.device);
+    sum += seen.bytes();
+  }
+  if (devices.empty()) return std::nullopt;
+  return Bytes(static_cast<std::uint64_t>(sum));
+}
+
+void add(const GpuMemory& gpu, const Figure& figure, LogPart& out) {
+  for (const LedgerLine& line : gpu.lines) {
+    const bool holds = line.what.find(figure.word) != std::string::npos;
+    if (line.part != figure.part || holds != figure.has_word) continue;
+    out.predicted += line.bytes;
+    out.low += line.low;
+    out.high += line.high;
+  }
+}
+
+}  // namespace
+
+std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan) {
+  LogTotal out;
+  const bool all_gpus = plan.request.engine == "llama.cpp" || plan.request.engine == "ollama";
+  for (const Figure& figure : kFigures) {
+    const auto seen = observed(reading, figure.seen);
+    if (!seen) continue;
+    // Until 0.6.4 vLLM's figure was all that the driver counted.
+    if (figure.seen == "non_torch" && observed(reading, "initial_usage")) continue;
+    LogPart part{std::string(figure.what), figure.part, *seen, {}, {}, {}};
+    for (const GpuMemory& gpu : plan.memory) {
+      add(gpu, figure, part);
+      if (!all_gpus) break;
+    }
+    out.observed += part.observed;
+    out.predicted += part.predicted;
+    out.low += part.low;
+    out.high += part.high;
+    out.parts.push_back(std::move(part));
+  }
+  if (out.parts.empty()) return std::nullopt;
+  return out;
+}
+
+}  // namespace kvplan

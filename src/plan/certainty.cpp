@@ -1,0 +1,55 @@
+#include "plan/certainty.h"
+
+#include <algorithm>
+
+#include "engines/capacity.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr double kUsual = 0.05;
+
+Bytes scaled(Bytes bytes, double share) {
+  return Bytes(static_cast<std::uint64_t>(static_cast<double>(bytes.count()) * share));
+}
+
+// The option behind the widest range.
+std::string_view option_of(const GpuMemory& gpu, bool is_llama) {
+  const LedgerLine* widest = nullptr;
+  for (const LedgerLine& line : gpu.lines)
+    if (widest == nullptr || line.high - line.low > widest->high - widest->low) widest = &line;
+  if (widest == nullptr || widest->low == widest->high) return "";
+  const auto has = [&](std::string_view word) { return widest->what.find(word) != std::string::npos; };
+  if (is_llama && widest->part == Section::kActivation) return "--ubatch-size";
+  if (has("sampler") || has("graph") || has("logits")) return "--max-num-seqs";
+  if (widest->part == Section::kActivation) return "--max-num-batched-tokens";
+  return "";
+}
+
+}  // namespace
+
+void apply_margin(LedgerLine& line, const std::optional<double>& margin) {
+  const bool has_range = line.low != line.high;
+  if (!has_range && !line.source.starts_with("estimate")) return;
+  if (has_range && !margin) return;
+  const double share = margin.value_or(kUsual);
+  line.low = scaled(line.bytes, 1 - share);
+  line.high = std::max(line.bytes, scaled(line.bytes, 1 + share));
+  if (share == 0) line.low = line.high = line.bytes;
+}
+
+std::string what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over) {
+  const Bytes reserved = plan.kv_cache.reserved;
+  if (reserved > over) {
+    const std::uint64_t tokens = longest_sequence(layout, reserved - over, plan.load);
+    if (tokens > 0 && tokens < plan.load.max_model_len.count())
+      return "lower --max-model-len first: " + std::to_string(tokens) + " tokens fit in any case";
+  }
+  const bool is_llama = plan.request.engine == "llama.cpp" || plan.request.engine == "ollama";
+  const std::string_view option = option_of(fullest, is_llama);
+  if (!option.empty()) return "lower " + std::string(option) + " first: its part is the least certain";
+  return "choose a smaller type with --weights";
+}
+
+}  // namespace kvplan

@@ -1,0 +1,23 @@
+// How sure a plan is: the range of each estimate, and what to do where the limit lies inside it.
+//
+// Exact lines have no range. An estimate has the range that its engine's file gives it (held against logs), +-5 % where
+// it gives none, and +-P % of --margin P% in place of both. Ranges of a total are the sums of the lines' ranges: sound
+// whatever the lines have to do with each other, and wider than they are likely to be all at once.
+#ifndef KVPLAN_PLAN_CERTAINTY_H_
+#define KVPLAN_PLAN_CERTAINTY_H_
+
+#include <optional>
+#include <string>
+
+#include "plan/plan.h"
+
+namespace kvplan {
+
+void apply_margin(LedgerLine& line, const std::optional<double>& margin);
+
+// The first thing to lower, so that the high end of the range fits too: `over` bytes are too much for it.
+std::string what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_CERTAINTY_H_

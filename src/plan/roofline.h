@@ -1,0 +1,29 @@
+// Bounds of speed from the card's bandwidth. They rest on bytes that a step cannot avoid, so no engine is faster; how
+// near it comes is not said here.
+//
+//   step(B)   = weights(B) + B * cache                    bytes of one rank, all pipeline stages together
+//   weights(B) = read by every token + experts * (1 - (1 - k/E)^B)      k of E experts a token: those met by B tokens
+//   tokens/s  <= bandwidth * stages * B / step(B)         one sequence passes through the stages in turn: no * stages
+//   prefill   = 2 * parameters passed * L + 2 * vocab * hidden + 2 * multiply-adds of attention
+//   first token >= max(prefill / (TFLOPS * ranks), weights(1) / (bandwidth * stages))
+//
+// cache is what a sequence at full length attends to: a window its own tokens, an indexer all of its keys and the
+// index_topk entries that it chooses, a layer that shares another's cache reads it again; recurrent states are read
+// and written. Experts are taken as chosen evenly, host memory as no slower than the card's.
+#ifndef KVPLAN_PLAN_ROOFLINE_H_
+#define KVPLAN_PLAN_ROOFLINE_H_
+
+#include "plan/plan.h"
+#include "plan/rank_weights.h"
+
+namespace kvplan {
+
+// Nothing where no bandwidth is known, or no weights.
+std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, const RankWeights& weights);
+
+// Operations to prefill one prompt of the plan's length; 0 where the model's tensors are not known.
+double prefill_flops(const ModelSpec& model, const Plan& plan);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_ROOFLINE_H_

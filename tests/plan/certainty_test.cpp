@@ -1,0 +1,286 @@
+// Ranges, naive attention, what lies in host memory, bounds of speed: against arithmetic on published figures.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+using Json = nlohmann::json;
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+Json plan(const std::string& config, std::vector<std::string> options) {
+  options.insert(options.begin(), "testdata/configs/" + config + ".json");
+  options.emplace_back("--json");
+  const Run run = run_program(options);
+  REQUIRE_MESSAGE(run.exit <= 1, run.err);
+  return Json::parse(run.out);
+}
+
+const Json& line_of(const Json& lines, const std::string& word) {
+  static const Json kNone;
+  for (const Json& line : lines)
+    if (line["what"].get<std::string>().find(word) != std::string::npos) return line;
+  return kNone;
+}
+
+std::uint64_t high_of(const Json& gpu) {
+  std::uint64_t out = 0;
+  for (const Json& line : gpu["lines"]) out += line["high_bytes"].get<std::uint64_t>();
+  return out;
+}
+
+TEST_CASE("Every estimate has a range that holds it, exact lines none, and totals are their sums") {
+  for (const std::string engine : {"logical", "vllm", "vllm@0.8", "sglang", "llama.cpp", "transformers", "mlx"}) {
+    CAPTURE(engine);
+    const Json out = plan("llama-3.1-8b", {"--engine", engine, "--max-model-len", "8k"});
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    for (const Json& line : out["memory"][0]["lines"]) {
+      CHECK(line["low_bytes"] <= line["bytes"]);
+      CHECK(line["bytes"] <= line["high_bytes"]);
+      const bool estimate = line["source"].get<std::string>().starts_with("estimate");
+      if (estimate && line["bytes"] > 0) CHECK(line["low_bytes"] < line["high_bytes"]);
+      if (line["part"] == "kv_cache" || line["part"] == "weights") CHECK(line["low_bytes"] == line["high_bytes"]);
+      low += line["low_bytes"].get<std::uint64_t>();
+      high += line["high_bytes"].get<std::uint64_t>();
+    }
+    CHECK(out["total"]["low_bytes"] == low);
+    CHECK(out["total"]["high_bytes"] == high);
+  }
+}
+
+TEST_CASE("--margin is the range of every estimate") {
+  const Json tenth = plan("llama-3.1-8b", {"--engine", "vllm", "--margin", "10%"});
+  for (const Json& line : tenth["memory"][0]["lines"]) {
+    const auto bytes = line["bytes"].get<double>();
+    const bool exact = line["part"] == "weights" || line["part"] == "kv_cache";
+    CHECK(line["high_bytes"].get<double>() == doctest::Approx(exact ? bytes : bytes * 1.1).epsilon(1e-6));
+    CHECK(line["low_bytes"].get<double>() == doctest::Approx(exact ? bytes : bytes * 0.9).epsilon(1e-6));
+  }
+  CHECK(tenth["request"]["margin"] == 0.1);
+  const Json none = plan("llama-3.1-8b", {"--engine", "vllm", "--margin", "0%"});
+  CHECK(none["total"]["low_bytes"] == none["total"]["high_bytes"]);
+  CHECK(run_program({"testdata/configs/llama-3.1-8b.json", "--margin", "5"}).exit == 2);
+  CHECK(run_program({"testdata/configs/llama-3.1-8b.json", "--margin", "200%"}).exit == 2);
+}
+
+TEST_CASE("A verdict inside the range says so, and its advice makes the high end fit") {
+  for (const std::string engine : {"logical", "llama.cpp", "vllm"}) {
+    CAPTURE(engine);
+    const std::vector<std::string> base{"--engine", engine, "--max-model-len", "16k", "--num-seqs", "2"};
+    const Json open = plan("llama-3.1-8b", base);
+    const auto total = open["memory"][0]["total_bytes"].get<std::uint64_t>();
+    // Room for the estimate, not for the high end.
+    const std::uint64_t limit = (total + high_of(open["memory"][0])) / 2;
+    std::vector<std::string> limited = base;
+    limited.insert(limited.end(), {"--max-vram", std::to_string(limit)});
+    const Json close = plan("llama-3.1-8b", limited);
+    CHECK(close["verdict"]["status"] == "fits");
+    CHECK(close["verdict"]["close"] == true);
+    CHECK(close["verdict"]["either_way_bytes"] > 0);
+    const std::string advice = close["verdict"]["advice"];
+    const std::string start = "lower --max-model-len first: ";
+    REQUIRE(advice.starts_with(start));
+    std::vector<std::string> heeded = limited;
+    heeded[3] = advice.substr(start.size(), advice.find(' ', start.size()) - start.size());
+    const Json safe = plan("llama-3.1-8b", heeded);
+    CHECK(high_of(safe["memory"][0]) <= limit);
+    CHECK(safe["verdict"]["close"] == false);
+    // Far from the limit nothing is close.
+    std::vector<std::string> roomy = base;
+    roomy.insert(roomy.end(), {"--max-vram", "500GiB"});
+    CHECK(plan("llama-3.1-8b", roomy)["verdict"]["close"] == false);
+  }
+}
+
+TEST_CASE("Naive attention holds heads x chunk x context scores, flash attention none") {
+  // 32 heads, 8,192 tokens: 32 * 8192 * 8192 * 4 B.
+  const Json whole = plan("llama-3.1-8b", {"--max-model-len", "8k", "--attention", "naive"});
+  CHECK(line_of(whole["memory"][0]["lines"], "scores")["bytes"] == 8589934592);
+  const Json chunked = plan("llama-3.1-8b", {"--max-model-len", "8k", "--attention", "naive",  //
+                                             "--max-num-batched-tokens", "1024"});
+  CHECK(line_of(chunked["memory"][0]["lines"], "scores")["bytes"] == 8589934592 / 8);
+  const Json ranks = plan("llama-3.1-8b", {"--max-model-len", "8k", "--attention", "naive", "-tp", "4"});
+  CHECK(line_of(ranks["memory"][0]["lines"], "scores")["bytes"] == 8589934592 / 4);
+  // transformers keeps them in 16, 32 and 16 bit at once.
+  const Json eager =
+      plan("llama-3.1-8b", {"--engine", "transformers", "--max-model-len", "8k", "--attention", "naive"});
+  CHECK(line_of(eager["memory"][0]["lines"], "scores")["bytes"] == 2 * 8589934592);
+  for (const std::string engine : {"logical", "transformers", "llama.cpp", "vllm"}) {
+    const Json flash = plan("llama-3.1-8b", {"--engine", engine, "--max-model-len", "8k", "--attention", "flash"});
+    CHECK(line_of(flash["memory"][0]["lines"], "scores").is_null());
+    CHECK(flash["total"] == plan("llama-3.1-8b", {"--engine", engine, "--max-model-len", "8k"})["total"]);
+  }
+  const Json llama = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--max-model-len", "8k", "--attention", "naive"});
+  const Json off = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--max-model-len", "8k", "--flash-attn", "off"});
+  CHECK(llama["memory"] == off["memory"]);
+  // No attention, no scores.
+  const Json mamba = plan("mamba-2.8b", {"--max-model-len", "8k", "--attention", "naive"});
+  CHECK(line_of(mamba["memory"][0]["lines"], "scores").is_null());
+}
+
+TEST_CASE("--cpu-offload-gb moves weights of the layers to the host") {
+  const Json all = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k"});
+  const Json moved = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "4"});
+  const auto weights = [](const Json& out) { return out["memory"][0]["weights_bytes"].get<std::uint64_t>(); };
+  CHECK(weights(all) - weights(moved) == 4 * kGiB);
+  CHECK(all["host_memory"].is_null());
+  CHECK(moved["host_memory"]["total_bytes"] == 4 * kGiB);
+  const Json ranks =
+      plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "4", "-tp", "2"});
+  CHECK(ranks["host_memory"]["total_bytes"] == 8 * kGiB);
+  // More than there is: the embedding and the head stay, 2 * 128,256 * 4,096 * 2 B.
+  const Json most = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "100"});
+  CHECK(weights(most) <= 2 * 128256ULL * 4096 * 2 + 4096 * 2);
+  CHECK(weights(most) + most["host_memory"]["total_bytes"].get<std::uint64_t>() == weights(all));
+}
+
+TEST_CASE("llama.cpp's experts stay in host memory with --n-cpu-moe, --cpu-moe and -ot exps=CPU") {
+  // Mixtral: 32 layers of 8 experts of 3 matrices of 4,096 x 14,336, 16 bit.
+  constexpr std::uint64_t kExperts = 32ULL * 8 * 3 * 4096 * 14336 * 2;
+  const std::vector<std::string> base{"--engine", "llama.cpp", "--weights", "f16", "--max-model-len", "4k"};
+  const auto with = [&](std::initializer_list<std::string> more) {
+    std::vector<std::string> options = base;
+    options.insert(options.end(), more);
+    return plan("mixtral-8x7b", options);
+  };
+  const Json none = with({});
+  const Json all = with({"--cpu-moe"});
+  const Json quarter = with({"-ncmoe", "8"});
+  const auto weights = [](const Json& out) { return out["memory"][0]["weights_bytes"].get<std::uint64_t>(); };
+  CHECK(weights(none) - weights(all) == kExperts);
+  CHECK(weights(none) - weights(quarter) == kExperts / 4);
+  CHECK(line_of(quarter["host_memory"]["lines"], "experts")["bytes"] == kExperts / 4);
+  CHECK(with({"-ot", "exps=CPU"})["memory"] == all["memory"]);
+  CHECK(with({"-ot", ".*_exps.*=CPU"})["memory"] == all["memory"]);
+  for (const std::string bad : {"blk.3.ffn_up_exps=CPU", "exps=CUDA1", "exps", "attn=CPU"}) {
+    const Run run = run_program({"testdata/configs/mixtral-8x7b.json", "--engine", "llama.cpp", "-ot", bad});
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+  }
+  // The table of the embedding is in host memory anyway: 32,000 * 4,096 * 2 B.
+  CHECK(line_of(none["host_memory"]["lines"], "embedding")["bytes"] == 32000ULL * 4096 * 2);
+  // Nothing on the GPU: everything on the host.
+  const Json host = with({"-ngl", "0"});
+  CHECK(weights(host) == 0);
+  std::uint64_t sum = 0;
+  for (const Json& line : host["host_memory"]["lines"])
+    if (line["part"] == "weights") sum += line["bytes"].get<std::uint64_t>();
+  CHECK(sum == weights(none) + 32000ULL * 4096 * 2);
+}
+
+TEST_CASE("llama.cpp copies the largest matrix of what lies on the host to the GPU, as stored") {
+  // A run of v0.5.0: 468 MiB for Qwen3-30B-A3B in f16 with its experts on the host, 384 of them one tensor of experts.
+  const TemporaryFolder folder;
+  const std::string config =
+      folder.write("config.json",
+                   R"({"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "hidden_size": 2048,
+          "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
+          "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+          "vocab_size": 151936, "max_position_embeddings": 40960, "torch_dtype": "bfloat16"})");
+  const auto buffer = [&](const std::string& type, const std::string& ubatch) {
+    const Run run = run_program({config, "--engine", "llama.cpp", "-q", type, "-c", "8192", "--cpu-moe", "--json",  //
+                                 "--ubatch-size", ubatch});
+    REQUIRE(run.exit == 0);
+    return Json::parse(run.out)["memory"][0]["activation_bytes"].get<double>() / 1048576;
+  };
+  CHECK(buffer("f16", "512") == doctest::Approx(468).epsilon(0.05));
+  CHECK(buffer("q8_0", "512") < buffer("f16", "512") - 100);
+  CHECK(buffer("f16", "16") < 20);  // batches below 32 are multiplied on the host
+}
+
+TEST_CASE("Caches in host memory: offloaded, swap space of V0") {
+  const Json now = plan("llama-3.1-8b", {"--engine", "vllm", "--kv-offloading-size", "16", "-tp", "2"});
+  CHECK(now["host_memory"]["total_bytes"] == 16 * kGiB);  // all ranks together
+  const Json old = plan("llama-3.1-8b", {"--engine", "vllm@0.8", "-tp", "2"});
+  CHECK(old["host_memory"]["total_bytes"] == 8 * kGiB);  // 4 GiB each, as "CPU blocks" say
+  CHECK(plan("llama-3.1-8b", {"--engine", "vllm@0.8", "--swap-space", "0"})["host_memory"].is_null());
+}
+
+TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
+  // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's share and not the whole.
+  const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",
+                                         "--max-model-len", "4k"});
+  CHECK(out["memory"][0]["total_bytes"] < 5461ULL << 20);
+  CHECK(out["verdict"]["status"] == "does_not_fit");
+  CHECK(out["verdict"]["reason"].get<std::string>().find("share") != std::string::npos);
+}
+
+TEST_CASE("Bounds of speed: a step reads the active weights and the cache") {
+  // 8,030,261,248 parameters less the table of 128,256 * 4,096, 2 B each; 131,072 B a token; 1008 GB/s.
+  const Json out = plan("llama-3.1-8b", {"--gpu", "rtx-4090", "--max-model-len", "32k", "--num-seqs", "3"});
+  const Json& bounds = out["bounds"];
+  constexpr double kWeights = (8030261248.0 - 128256.0 * 4096) * 2;
+  constexpr double kCache = 131072.0 * 32768;
+  CHECK(bounds["weights_read_bytes"].get<double>() == doctest::Approx(kWeights).epsilon(1e-9));
+  CHECK(bounds["cache_read_bytes"].get<double>() == doctest::Approx(kCache).epsilon(1e-12));
+  CHECK(bounds["tokens_per_s_empty"].get<double>() == doctest::Approx(1008e9 / kWeights));
+  CHECK(bounds["tokens_per_s"].get<double>() == doctest::Approx(1008e9 / (kWeights + kCache)));
+  CHECK(bounds["tokens_per_s_batch"].get<double>() == doctest::Approx(3 * 1008e9 / (kWeights + 3 * kCache)));
+  CHECK(bounds["cache_outweighs_at"] == 4);  // 15.01 / 4.29 = 3.5
+  // 2 operations for each of 6,979,588,096 parameters of the layers and token, and attention over half of the square.
+  const double attention = 2.0 * 32 * 32 * 256 * 32768.0 * 32769 / 2;
+  const double flops = 2 * 6979588096.0 * 32768 + 2 * 128256.0 * 4096 + attention;
+  CHECK(bounds["prefill_flops"].get<double>() == doctest::Approx(flops).epsilon(1e-3));
+  CHECK(bounds["first_token_s"].get<double>() == doctest::Approx(flops / 165e12).epsilon(1e-2));
+  CHECK(plan("llama-3.1-8b", {"--max-model-len", "32k"})["bounds"].is_null());
+  const Json own = plan("llama-3.1-8b", {"--gpu-bandwidth", "2016", "--max-model-len", "32k"});
+  CHECK(own["bounds"]["tokens_per_s"].get<double>() == doctest::Approx(2 * 1008e9 / (kWeights + kCache)));
+  CHECK(own["bounds"]["first_token_s"].is_null());
+}
+
+TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {
+  // Mixtral: 12,879,925,248 active parameters of 46,702,792,704 (published: 12.9 and 46.7 B).
+  const Json one = plan("mixtral-8x7b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k"})["bounds"];
+  const double table = 32000.0 * 4096 * 2;
+  CHECK(one["weights_read_bytes"].get<double>() == doctest::Approx(12879925248.0 * 2 - table).epsilon(1e-4));
+  // Two tokens meet 8 * (1 - 0.75^2) = 3.5 experts of 8 in place of 2.
+  const Json two =
+      plan("mixtral-8x7b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k", "--num-seqs", "2"})["bounds"];
+  const double expert = 32.0 * 3 * 4096 * 14336 * 2;
+  CHECK(two["weights_read_batch_bytes"].get<double>() - two["weights_read_bytes"].get<double>() ==
+        doctest::Approx(1.5 * expert).epsilon(1e-6));
+  // A latent of 70,272 B a token over 61 layers.
+  const Json latent = plan("deepseek-v3", {"--gpu-bandwidth", "1000", "--max-model-len", "4k"})["bounds"];
+  CHECK(latent["cache_read_bytes"] == 70272ULL * 4096);
+  // Gemma-4-26B: beyond the window of 1,024 only five of thirty layers grow, 4,096 B a token each.
+  const auto gemma = [](const std::string& length) {
+    return plan("gemma-4-26b", {"--gpu-bandwidth", "1000", "--max-model-len", length})["bounds"]["cache_read_bytes"]
+        .get<std::uint64_t>();
+  };
+  CHECK(gemma("16k") - gemma("8k") == 5ULL * 4096 * 8192);
+  // States are read and written, whatever the length.
+  const Json mamba = plan("mamba-2.8b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k"});
+  CHECK(mamba["bounds"]["cache_read_bytes"].get<std::uint64_t>() ==
+        2 * mamba["kv_cache"]["bytes_per_sequence"].get<std::uint64_t>());
+  // Of sparse attention 2,048 latents are read, and every index key: 61 * (1152 * 2048 + 132 * n).
+  const Json sparse = plan("deepseek-v3.2", {"--gpu-bandwidth", "1000", "--max-model-len", "32k"})["bounds"];
+  CHECK(sparse["cache_read_bytes"] == 61ULL * (1152 * 2048 + 132 * 32768));
+  // What lies in host memory is read all the same.
+  for (const std::vector<std::string>& moved : {std::vector<std::string>{"--cpu-moe"}, {"-ngl", "10"}}) {
+    std::vector<std::string> options{"--engine", "llama.cpp", "-q", "f16", "--gpu-bandwidth", "1000", "-c", "4k"};
+    const Json all = plan("mixtral-8x7b", options);
+    options.insert(options.end(), moved.begin(), moved.end());
+    CHECK(plan("mixtral-8x7b", options)["bounds"]["weights_read_bytes"] == all["bounds"]["weights_read_bytes"]);
+  }
+  // Two ranks read half each.
+  const Json ranks = plan("llama-3.1-8b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k", "-tp", "2"})["bounds"];
+  CHECK(ranks["cache_read_bytes"] == 131072ULL * 4096 / 2);
+}
+
+TEST_CASE("explain shows the floor of a prefill and the bounds") {
+  const Run run = run_program({"explain", "testdata/configs/llama-3.1-8b.json", "--max-model-len", "8k",  //
+                               "--gpu", "h100-80gb"});
+  CHECK(run.exit == 0);
+  // 8,192 tokens * 4,096 * 2 B.
+  CHECK(run.out.find("8,192 tokens of a chunk * 4096 * 2 B = 64.0 MiB: the floor") != std::string::npos);
+  CHECK(run.out.find("8.00 GiB in one pass") != std::string::npos);
+  CHECK(run.out.find("bounds, no forecast") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvplan
