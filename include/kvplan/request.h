@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kvplan/extras.h"
 #include "kvplan/quantity.h"
 #include "kvplan/storage.h"
 
@@ -63,6 +64,8 @@ struct Request {
   std::uint64_t num_speculative_tokens = 0;
   bool mtp = false;
 
+  ExtrasRequest extras;
+
   // The card and the budget.
   std::optional<std::string> gpu;              // name in the catalogue
   std::optional<Bytes> gpu_memory;             // of one card
@@ -75,6 +78,9 @@ struct Request {
   std::optional<Bytes> max_vram;
   std::optional<Tokens> min_context;
   std::optional<std::uint64_t> min_seqs;
+
+  // Live sequences, each beam and sample counted.
+  std::uint64_t sequences() const { return checked_mul(num_seqs, extras.copies(), "the sequences"); }
 };
 
 }  // namespace kvplan

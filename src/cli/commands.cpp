@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/extras_options.h"
 #include "cli/options.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
@@ -87,7 +88,7 @@ int run_engines_of(const Invocation& call, const std::vector<std::string>& sourc
   entries.reserve(sources.size() * call.engines.size());  // plans point into their entry's model
   int worst = 0;
   for (const std::string& source : sources) {
-    const ModelSpec model = load_model(source, call.read);
+    const ModelSpec model = load_with_companions(source, call);
     for (const std::string& engine : call.engines) {
       FleetEntry& entry = entries.emplace_back();
       entry.source = sources.size() == 1 ? source : source + " (" + engine + ")";
@@ -119,7 +120,7 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
     FleetEntry& entry = entries[i];
     entry.source = sources[i];
     try {
-      entry.model = load_model(sources[i], call.read);
+      entry.model = load_with_companions(sources[i], call);
       entry.plan = plan_of(*entry.model, call.request);
       worst = std::max(worst, exit_of(*entry.plan));
     } catch (const Error& error) {
@@ -143,7 +144,7 @@ int run_plan(const Invocation& call) {
   const std::vector<std::string> sources = expand_models(call.models, fleet);
   if (!call.engines.empty()) return run_engines_of(call, sources);
   if (fleet) return run_fleet(call, sources);
-  const ModelSpec model = load_model(sources.front(), call.read);
+  const ModelSpec model = load_with_companions(sources.front(), call);
   const Plan plan = plan_of(model, call.request);
   emit(call, find_format(call.format).plan(model, plan, report_options(call)));
   return exit_of(plan);
@@ -169,7 +170,7 @@ void require_known_form(const Invocation& call, std::initializer_list<std::strin
 
 int run_explain(const Invocation& call) {
   require_known_form(call, {"table", "json"});
-  const ModelSpec model = load_model(single_model(call), call.read);
+  const ModelSpec model = load_with_companions(single_model(call), call);
   const Plan plan = plan_of(model, call.request);
   if (call.format == "table")
     emit(call, explain_text(model, plan, report_options(call)));
@@ -181,7 +182,7 @@ int run_explain(const Invocation& call) {
 int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
                 std::string (*ReportForm::*render)(const ModelSpec&, const Answers&, const ReportOptions&)) {
   const auto form = require_form(find_format(call.format).*render, call.format, call.command);
-  const ModelSpec model = load_model(single_model(call), call.read);
+  const ModelSpec model = load_with_companions(single_model(call), call);
   try {
     const Answers answers = ask(model, call.request);
     emit(call, form(model, answers, report_options(call)));
@@ -223,7 +224,7 @@ int run_check_log(const Invocation& call) {
     throw error;
   }
   constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20;
-  const ModelSpec model = load_model(call.models[0], call.read);
+  const ModelSpec model = load_with_companions(call.models[0], call);
   const std::string& path = call.models[1];
   try {
     const LogReading reading = read_log(path == "-" ? read_stdin(kMaxLogBytes) : read_file(path, kMaxLogBytes));

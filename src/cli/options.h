@@ -23,6 +23,8 @@ struct Invocation {
   Request request;
   std::vector<std::string> engines;  // where --engine names several: each as "vllm@0.20"
   ReadOptions read;
+  std::string draft, mmproj;       // --draft, --mmproj; empty: none
+  std::vector<std::string> loras;  // --lora
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output
   GrowthLimit fail_over;  // diff: exit 1 where the total grew by more

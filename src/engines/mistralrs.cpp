@@ -69,8 +69,11 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 }  // namespace
 
 Engine mistralrs_engine() {
-  return {"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
-          overhead};
+  Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
+             overhead};
+  out.draft_methods = "draft_model";
+  out.lora = LoraHolding::kFiles;
+  return out;
 }
 
 }  // namespace kvplan

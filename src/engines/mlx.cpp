@@ -104,6 +104,8 @@ Engine mlx_engine() {
   // 0.75: the share of unified memory that macOS lets a GPU keep wired by default.
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
+  out.draft_methods = "draft_model";
+  out.lora = LoraHolding::kFiles;
   return out;
 }
 

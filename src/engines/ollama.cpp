@@ -68,6 +68,8 @@ Engine ollama_engine() {
   out.embedding_on_host = true;
   out.stages = llama_cpp_engine().stages;
   out.default_context = default_context;
+  out.lora = LoraHolding::kFiles;
+  out.has_projector_files = true;
   return out;
 }
 

@@ -87,6 +87,9 @@ Engine tensorrt_llm_engine() {
              layout,         overhead};
   out.cache_budget = cache_budget;
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
+  out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  out.lora = LoraHolding::kSlots;
+  out.has_beams = true;
   return out;
 }
 

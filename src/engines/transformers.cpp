@@ -189,6 +189,9 @@ Engine transformers_engine() {
   Engine out{"transformers", "hf",    "generate() of transformers with a DynamicCache", kVersions, 1.0, resolve,
              layout,         overhead};
   out.kv_choices = "bfloat16 int8 int4";
+  out.draft_methods = "draft_model ngram";
+  out.lora = LoraHolding::kFloat32Files;
+  out.has_beams = true;
   return out;
 }
 

@@ -27,7 +27,7 @@
 // Kimi-Linear and Kimi-K3 (states beside latents), Gemma-3, Gemma-4 and EXAONE-4 (windows), DeepSeek-V4-Flash (the
 // check at start-up). Never seen in a log: Mamba-1 and 2 hybrids, lightning attention, LFM2, chunked attention, the
 // types nvfp4, turboquant and per token and head, modes align and all. Not modelled: DeepSeek-V4's speculative caches
-// of its own draft models, ReplaySSM rings, the encoder cache, LoRA, kv_cache_dtype_skip_layers.
+// of its own draft models, ReplaySSM rings, kv_cache_dtype_skip_layers.
 #include <algorithm>
 
 #include "engines/engine.h"
@@ -357,6 +357,9 @@ Engine vllm_engine() {
   engine.utilization_of = utilization;
   engine.cache_budget = budget;
   engine.data_ranks_share_experts = true;
+  engine.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  engine.lora = LoraHolding::kSlots;
+  engine.has_beams = true;
   return engine;
 }
 

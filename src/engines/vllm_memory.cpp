@@ -127,6 +127,33 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
                              : "estimate: 0.67 to 4.95 GiB in start-up logs; taken from what the budget leaves");
 }
 
+// The encoder runs over as many items as its budget holds, and its outputs stay while the batch is profiled
+// (v1/core/encoder_cache_manager.py, multimodal/encoder_budget.py): budget = max(batch, tokens of the largest item).
+std::optional<LedgerLine> encoder_cache(const EngineInput& input) {
+  constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors over the pixels of a token
+  if (!input.model.vision) return std::nullopt;
+  const VisionShape& vision = *input.model.vision;
+  std::uint64_t limit = input.request.extras.mm_limits.empty() ? 1 : 0;
+  for (const auto& [what, count] : input.request.extras.mm_limits)
+    if (what != "audio") limit = std::max(limit, count);
+  if (limit == 0) return std::nullopt;
+  const bool any_size = input.model.model_type.starts_with("qwen");
+  const std::uint64_t batch = vllm_batched_tokens(input.request);
+  const std::uint64_t item = any_size ? kQwenImage : vision.image_tokens;
+  const std::uint64_t budget = std::max(batch, item);
+  const std::uint64_t width = checked_mul(checked_mul(input.model.hidden_size, vision.copies, kWhat), 2, kWhat);
+  const Bytes all = Bytes(budget) * width;
+  const std::uint64_t held = item == 0 ? budget : std::max<std::uint64_t>(1, budget / item) * item;
+  return LedgerLine{Section::kKvCache,
+                    std::string(kEncoderCache),
+                    Bytes(held) * width,
+                    Bytes(0),
+                    std::max(all, Bytes(held) * width),
+                    text(held) + " embeddings (budget " + text(budget) + " = max of a batch of " + text(batch) +
+                        " and an item of " + text(item) + ") * " + text(width) + " B",
+                    "estimate: vLLM v1/core/encoder_cache_manager.py compute_mm_encoder_budget"};
+}
+
 }  // namespace
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
@@ -136,6 +163,8 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   out.push_back(activation(input, rules, in.stage + 1 == input.request.pipeline_parallel));
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) out.push_back(graphs(input, rules));
+  if (rules.version >= kV1)
+    if (auto line = encoder_cache(input)) out.push_back(std::move(*line));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "engines/capacity.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
+#include "plan/extras.h"
 #include "plan/gpus.h"
 #include "plan/mix.h"
 #include "plan/rank_weights.h"
@@ -52,7 +53,7 @@ void add_line(GpuMemory& gpu, LedgerLine line) {
 
 // The ledger: the cache of each rank, and what the engine takes beside it.
 void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
-                 const RankWeights& weights, Plan& plan) {
+                 const RankWeights& weights, const ExtraLines& extras, Plan& plan) {
   const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
   for (std::uint64_t copy = 0; copy < plan.request.data_parallel; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -64,6 +65,10 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
         gpu.weights = Bytes(0);
         for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line);
       }
+      if (stage < extras.stages.size())
+        for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line);
+      // Extras alone make no weights known.
+      if (!weights.is_known) gpu.weights.reset();
       for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line);
       const OverheadInput overhead{&input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
       for (LedgerLine& line : engine.overhead(overhead)) add_line(gpu, std::move(line));
@@ -86,7 +91,7 @@ void fill_cache(const EngineInput& input, const CacheLayout& layout, const std::
   kv.bytes_per_token_in_window = whole.per_token_in_window();
   kv.bytes_per_sequence = whole.per_sequence();
   Load all = plan.load;
-  all.num_seqs = plan.request.num_seqs;
+  all.num_seqs = plan.request.sequences();
   kv.logical = whole.bytes(all);
   const RankCache* fullest = &ranks.front();
   for (const RankCache& rank : ranks) {
@@ -101,6 +106,14 @@ void fill_cache(const EngineInput& input, const CacheLayout& layout, const std::
   kv.groups = layout.groups();
 }
 
+// What holds tokens and is none of the cache's own pool: an encoder's outputs.
+Bytes beside_cache(const GpuMemory& gpu) {
+  Bytes out;
+  for (const LedgerLine& line : gpu.lines)
+    if (line.part == Section::kKvCache && line.what == kEncoderCache) out += line.bytes;
+  return out;
+}
+
 // What is left for the cache on the fullest GPU, or what the user set.
 std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine, const Plan& plan) {
   if (plan.request.kv_cache_memory_bytes) return plan.request.kv_cache_memory_bytes;
@@ -111,12 +124,14 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
     for (const GpuMemory& gpu : plan.memory)
       if (gpu.weights.value_or(Bytes(0)) > fullest->weights.value_or(Bytes(0))) fullest = &gpu;
     return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
-                                fullest->activation.value_or(Bytes(0)), fullest->runtime.value_or(Bytes(0))});
+                                fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
+                                fullest->runtime.value_or(Bytes(0))});
   }
   const double share = usable_share(engine, plan.request);
   const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
   Bytes beside;
-  for (const GpuMemory& gpu : plan.memory) beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)));
+  for (const GpuMemory& gpu : plan.memory)
+    beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu));
   return usable > beside ? usable - beside : Bytes(0);
 }
 
@@ -231,6 +246,7 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   const EngineInput input = engine_input(model, request);
   plan.types = input.types;
   plan.load = load_of(model, request);
+  check_extras(model, request);
   plan.attention = model_attention(model);
   plan.groups = group_layers(model);
   const auto layout = engine.layout(input, plan.notes);
@@ -238,8 +254,10 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   fill_cache(input, *layout, ranks, plan);
   const RankWeights weights = rank_weights(model, request, plan.notes);
   plan.weights_dtype = weights.type;
-  fill_memory(input, engine, ranks, weights, plan);
+  const ExtraLines extras = extra_lines(model, input, plan.notes);
+  fill_memory(input, engine, ranks, weights, extras, plan);
   plan.host = layout->host(plan.load);
+  plan.host.insert(plan.host.end(), extras.host.begin(), extras.host.end());
   fill_capacity(input, engine, *layout, plan);
   judge(engine, *layout, plan);
   plan.mix = mix_of(input, *layout, plan.load);
@@ -283,13 +301,19 @@ EngineInput engine_input(const ModelSpec& model, const Request& request) {
     for (const Mixer& mixer : model.layers[i].mixers)
       input.caches.push_back(
           {i, kind_info(mixer).name, cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)});
+  for (const SideModel& side : model.sides)
+    if (side.what == "vision tower" && !shape.vision)
+      shape.vision = VisionShape{side.width, side.intermediate, side.patches, side.image_tokens, side.copies};
   input.types = engine_of(request).resolve_types(shape, request);
+  input.draft_method = draft_method_of(model, request);
+  if (model.draft != nullptr && input.draft_method && !model.draft->layers.empty())
+    input.draft = std::make_shared<const EngineInput>(engine_input(*model.draft, draft_request(request)));
   return input;
 }
 
 Load load_of(const ModelSpec& model, const Request& request) {
   Load load;
-  load.num_seqs = ceil_div(request.num_seqs, request.data_parallel);
+  load.num_seqs = ceil_div(request.sequences(), request.data_parallel);
   const auto slot_tokens = engine_of(request).slot_tokens;
   load.pooled = request.kv_unified && slot_tokens != nullptr;
   if (request.max_model_len)
