@@ -99,7 +99,9 @@ std::string main_help() {
       "Options (kvplan COMMAND --help explains a command's own, kvplan --help all each of them)\n";
   const Command& plan = commands().front();
   const std::vector<const Option*> taken = options_of(plan);
-  for (const string_view group : groups_of(taken)) out += condensed(group, taken);
+  // What one engine alone has is left to --help all.
+  for (const string_view group : groups_of(taken))
+    if (!group.ends_with("of one engine")) out += condensed(group, taken);
   return out + examples(plan);
 }
 

@@ -31,6 +31,7 @@ constexpr string_view kCard = "Card and limits";
 constexpr string_view kVllm = "vLLM";
 constexpr string_view kLlama = "llama.cpp";
 constexpr string_view kExtras = "Extras";
+constexpr string_view kOneEngine = "Extras of one engine";
 constexpr string_view kOutput = "Output";
 constexpr string_view kHub = "Hub";
 
@@ -205,20 +206,10 @@ constexpr std::array kOptions{
     Option{"--speculative-config", "JSON", kExtras, "the same as vLLM has it", apply_speculative_config},
     Option{"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "tokens guessed in a step",
            [](Invocation& c, string_view v, string_view n) { c.request.num_speculative_tokens = parse_count(v, n); }},
-    Option{"--speculative-num-draft-tokens", "N", kExtras, "SGLang: tokens verified at once",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.verify_tokens = parse_count(v, n); }},
     Option{"--mtp", "", kExtras, "plan the model's own MTP layers too",
            [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
     Option{"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
            [](Invocation& c, string_view v, string_view) { c.request.extras.draft_weights = std::string(v); }},
-    Option{"--ctx-size-draft -cd", "N", kExtras, "llama.cpp: the draft's own context",
-           [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_ctx = Tokens(parse_count(v, n)); }},
-    Option{
-        "--cache-type-k-draft -ctkd", "T", kExtras, "llama.cpp: the type of the draft's K",
-        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_k = type_or_auto(v, n); }},
-    Option{
-        "--cache-type-v-draft -ctvd", "T", kExtras, "llama.cpp: the type of the draft's V",
-        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_v = type_or_auto(v, n); }},
     Option{"--lora --lora-paths --adapter-path", "FILE|DIR", kExtras, "a LoRA adapter; may be given several times",
            apply_lora},
     Option{"--enable-lora", "", kExtras, "slots for LoRA adapters, as many and as wide as the engine's default",
@@ -231,17 +222,28 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.extras.max_cpu_loras = parse_count(v, n); }},
     Option{"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: as the engine)",
            apply_lora_targets},
-    Option{"--fully-sharded-loras", "", kExtras, "vLLM: both matrices are shared out over the ranks",
-           [](Invocation& c, string_view, string_view) { c.request.extras.fully_sharded_loras = true; }},
     Option{"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector", apply_mmproj},
-    Option{"--limit-mm-per-prompt", "image=N,...", kExtras, "vLLM: images and videos of one prompt; 0 for none",
-           apply_mm_limits},
     Option{"--num-beams --beam-width", "N", kExtras, "beams of a request", apply_beams},
     Option{"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request", apply_samples},
-    Option{"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kExtras,
+
+    Option{"--speculative-num-draft-tokens", "N", kOneEngine, "SGLang: tokens verified at once",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.verify_tokens = parse_count(v, n); }},
+    Option{"--ctx-size-draft -cd", "N", kOneEngine, "llama.cpp: the draft's own context",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_ctx = Tokens(parse_count(v, n)); }},
+    Option{
+        "--cache-type-k-draft -ctkd", "T", kOneEngine, "llama.cpp: the type of the draft's K",
+        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_k = type_or_auto(v, n); }},
+    Option{
+        "--cache-type-v-draft -ctvd", "T", kOneEngine, "llama.cpp: the type of the draft's V",
+        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_v = type_or_auto(v, n); }},
+    Option{"--fully-sharded-loras", "", kOneEngine, "vLLM: both matrices are shared out over the ranks",
+           [](Invocation& c, string_view, string_view) { c.request.extras.fully_sharded_loras = true; }},
+    Option{"--limit-mm-per-prompt", "image=N,...", kOneEngine, "vLLM: images and videos of one prompt; 0 for none",
+           apply_mm_limits},
+    Option{"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kOneEngine,
            "SGLang: states that a request keeps for its prefix cache",
            [](Invocation& c, string_view v, string_view) { c.request.extras.mamba_strategy = std::string(v); }},
-    Option{"--disable-radix-cache", "", kExtras, "SGLang: no prefix cache, one state for each request",
+    Option{"--disable-radix-cache", "", kOneEngine, "SGLang: no prefix cache, one state for each request",
            [](Invocation& c, string_view, string_view) { c.request.extras.disable_radix_cache = true; }},
 
     Option{"--format", "FORM", kOutput, "the form of the answer",

@@ -58,6 +58,7 @@ class VllmLayout : public CacheLayout {
         context_ranks_(input.request.decode_context_parallel) {
     SpecList list = vllm_specs(input, rules, notes);
     specs_ = std::move(list.specs);
+    draft_label_ = std::move(list.draft_label);
     charge_ = list.charge;
     groups_ = group_specs(specs_, rules);
     std::uint64_t first = 0;
@@ -254,17 +255,31 @@ class VllmLayout : public CacheLayout {
       if (bytes == Bytes(0)) continue;
       std::string what;
       std::uint64_t tokens = 0;
+      std::uint64_t draft_layers = 0;
+      Bytes drafts;  // pages of draft layers in the same blocks
       for (const auto& [i, count] : sorts_of(group, stage.first, stage.last)) {
-        what += (what.empty() ? "" : " and ") + std::string(specs_[i].label) + ", " + std::to_string(count) +
-                (specs_[i].draft ? " draft layers" : " layers");
-        tokens = specs_[i].block_size;
+        const VllmSpec& spec = specs_[i];
+        tokens = spec.block_size;
+        if (spec.draft) {
+          if (spec.label != kIndexLabel) draft_layers += count;
+          drafts +=
+              spec.padded * checked_mul(count, checked_mul(each, load.num_seqs, kBlocksOverflow), kBlocksOverflow);
+          continue;
+        }
+        what += (what.empty() ? "" : " and ") + std::string(spec.label) + ", " + std::to_string(count) + " layers";
       }
-      if (what.empty()) what = "a group without layers on this stage";
-      std::string formula = std::to_string(load.num_seqs) + " sequences x " + std::to_string(each) + " blocks";
-      if (tokens > 0) formula += " of " + std::to_string(tokens) + " tokens";
-      formula += " x " + std::to_string(stage.pool.gate.count()) + " B a block";
-      out.push_back(
-          exact_line(Section::kKvCache, std::move(what), bytes, std::move(formula), "vLLM v1/core/kv_cache_utils.py"));
+      drafts = std::min(drafts, bytes);
+      std::string blocks = std::to_string(load.num_seqs) + " sequences x " + std::to_string(each) + " blocks";
+      if (tokens > 0) blocks += " of " + std::to_string(tokens) + " tokens";
+      const auto line = [&](std::string name, Bytes share) {
+        const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, each * load.num_seqs);
+        out.push_back(exact_line(Section::kKvCache, std::move(name), share,
+                                 blocks + " x " + std::to_string(of_block) + " B a block",
+                                 "vLLM v1/core/kv_cache_utils.py"));
+      };
+      if (what.empty()) what = draft_layers > 0 ? "padding beside the draft" : "a group without layers on this stage";
+      if (bytes > drafts) line(std::move(what), bytes - drafts);
+      if (drafts > Bytes(0)) line(draft_label_ + ", " + std::to_string(draft_layers) + " layers", drafts);
     }
     return out;
   }
@@ -276,6 +291,7 @@ class VllmLayout : public CacheLayout {
   VllmGroups groups_;
   std::vector<Stage> stages_;
   Bytes widest_gate_, widest_block_;
+  std::string draft_label_;
 };
 
 bool vllm_keeps(Dtype type) {

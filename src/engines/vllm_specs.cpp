@@ -94,6 +94,7 @@ class SpecMaker {
     }
     const DraftLayers drafts = draft_layers(input_);
     draft_types_ = drafts.types;
+    if (!drafts.label.empty()) out_.draft_label = drafts.label;
     caches_.insert(caches_.end(), drafts.caches.begin(), drafts.caches.end());
   }
 
@@ -223,7 +224,7 @@ class SpecMaker {
       }
       if (is_index(term)) {
         VllmSpec index = blank(cache, SpecType::kMla);
-        index.label = "index keys";
+        index.label = kIndexLabel;
         index.entry = bytes_of(term, types);
         index.width = term.shape.width;
         pending_.push_back(index);
@@ -281,7 +282,7 @@ class SpecMaker {
         window.entry += entry;
       } else if (is_index(term)) {
         VllmSpec index = blank(cache, SpecType::kMla);
-        index.label = "index keys";
+        index.label = kIndexLabel;
         index.stride = term.stride;
         index.entry = entry;
         others.push_back(index);
