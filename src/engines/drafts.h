@@ -13,6 +13,10 @@ struct DraftLayers {
   std::string label;               // "draft model", "EAGLE layers", "MTP layers"
   std::vector<LayerCache> caches;  // numbered behind the model's own
   CacheTypes types;
+  // "EAGLE layers, 1 layer"
+  std::string line() const {
+    return label + ", " + std::to_string(caches.size()) + (caches.size() == 1 ? " layer" : " layers");
+  }
 };
 
 // The caching layers of the draft model, or the model's own MTP layers where they are asked for; none otherwise.

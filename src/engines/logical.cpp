@@ -35,7 +35,7 @@ class LogicalLayout : public CacheLayout {
     const DraftLayers drafts = draft_layers(input);
     if (!drafts.caches.empty()) {
       draft_ = TermSum(drafts.caches, drafts.types, tensor_parallel_);
-      draft_label_ = drafts.label + ", " + std::to_string(drafts.caches.size()) + " layers";
+      draft_label_ = drafts.line();
     }
     std::map<std::string, CacheGroup> groups;
     for (const LayerCache& cache : input.caches) {

@@ -324,7 +324,7 @@ class SglangLayout : public CacheLayout {
     stage.draft_charge = layers > 0
                              ? Bytes(ceil_div(checked_mul(stage.full.count(), drafts.caches.size(), "a draft"), layers))
                              : stage.draft;
-    draft_label_ = drafts.label + ", " + std::to_string(drafts.caches.size()) + " layers";
+    draft_label_ = drafts.line();
   }
 
   bool grows() const {

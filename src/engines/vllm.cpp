@@ -279,7 +279,8 @@ class VllmLayout : public CacheLayout {
       };
       if (what.empty()) what = draft_layers > 0 ? "padding beside the draft" : "a group without layers on this stage";
       if (bytes > drafts) line(std::move(what), bytes - drafts);
-      if (drafts > Bytes(0)) line(draft_label_ + ", " + std::to_string(draft_layers) + " layers", drafts);
+      if (drafts > Bytes(0))
+        line(draft_label_ + ", " + std::to_string(draft_layers) + (draft_layers == 1 ? " layer" : " layers"), drafts);
     }
     return out;
   }

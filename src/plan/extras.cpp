@@ -124,6 +124,8 @@ void check_extras(const ModelSpec& model, const Request& request) {
     if (!has_word(engine.draft_methods, word) && !(request.mtp && model.num_nextn_layers == 0))
       fail("--speculative-method: " + engine_name + " has no speculative decoding of the kind " + word,
            "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.draft_methods, word); }));
+    if (request.mtp && model.draft != nullptr)
+      fail("--draft names a model, and the model's own MTP layers are asked for", "leave one of the two out");
     const bool needs_draft = *method != DraftMethod::kMtp && *method != DraftMethod::kNgram;
     if (needs_draft && model.draft == nullptr)
       fail("--speculative-method " + word + " needs weights of its own", "name them with --draft MODEL");

@@ -245,6 +245,7 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
       request.engine_version.empty() ? std::string(engine.versions.back().version) : request.engine_version;
   const EngineInput input = engine_input(model, request);
   plan.types = input.types;
+  plan.draft_method = input.draft_method;
   plan.load = load_of(model, request);
   check_extras(model, request);
   plan.attention = model_attention(model);

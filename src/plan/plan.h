@@ -29,6 +29,7 @@ struct Plan {
   std::optional<Capacity> capacity;
   std::optional<MixReport> mix;
   VerdictReport verdict;
+  std::optional<DraftMethod> draft_method;
   std::vector<Note> notes;
 };
 
