@@ -228,7 +228,7 @@ constexpr std::array kOptions{
 
     Option{"--speculative-num-draft-tokens", "N", kOneEngine, "SGLang: tokens verified at once",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.verify_tokens = parse_count(v, n); }},
-    Option{"--ctx-size-draft -cd", "N", kOneEngine, "llama.cpp: the draft's own context",
+    Option{"--ctx-size-draft -cd", "N", kOneEngine, "llama.cpp: tokens of a sequence in the draft's context",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_ctx = Tokens(parse_count(v, n)); }},
     Option{
         "--cache-type-k-draft -ctkd", "T", kOneEngine, "llama.cpp: the type of the draft's K",
