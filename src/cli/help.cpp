@@ -10,7 +10,7 @@ namespace {
 
 using std::string_view;
 
-constexpr std::size_t kWidth = 96;
+constexpr std::size_t kWidth = 100;
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 2, width), ' ');
@@ -20,7 +20,8 @@ std::string padded(std::string text, std::size_t width) {
 // "--tensor-parallel-size N", the first name alone.
 std::string short_usage(const Option& option) {
   std::string out(words(option.names).front());
-  if (!option.value.empty()) out += " " + std::string(option.value);
+  constexpr std::size_t kLongest = 14;  // long lists of choices are for --help all
+  if (!option.value.empty() && option.value.size() <= kLongest) out += " " + std::string(option.value);
   return out;
 }
 
@@ -99,9 +100,7 @@ std::string main_help() {
       "Options (kvplan COMMAND --help explains a command's own, kvplan --help all each of them)\n";
   const Command& plan = commands().front();
   const std::vector<const Option*> taken = options_of(plan);
-  // What one engine alone has is left to --help all.
-  for (const string_view group : groups_of(taken))
-    if (!group.ends_with("of one engine")) out += condensed(group, taken);
+  for (const string_view group : groups_of(taken)) out += condensed(group, taken);
   return out + examples(plan);
 }
 
