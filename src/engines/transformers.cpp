@@ -116,6 +116,9 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     notes.push_back({NoteLevel::kInfo, "mla_expanded",
                      sparse_latent(input) ? "transformers caches K and V of sparse MLA expanded, not the latent"
                                           : "transformers before 5.0 caches K and V of MLA expanded, not the latent"});
+  if (input.draft_method && input.request.sequences() > 1)
+    notes.push_back({NoteLevel::kWarning, "one_sequence",
+                     "transformers guesses tokens for one sequence at a time: assisted generation refuses a batch"});
   return holdings_layout(input, rules);
 }
 

@@ -47,8 +47,26 @@ std::string draft_name(DraftMethod method) {
   }
 }
 
+// Pairs that engines refuse, told but planned.
+void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
+  constexpr std::uint64_t kVocabSlack = 128;  // llama.cpp's; vLLM and SGLang allow none
+  const ModelSpec& draft = *model.draft;
+  const auto apart = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
+  if (*input.draft_method == DraftMethod::kModel && model.vocab_size > 0 && draft.vocab_size > 0 &&
+      apart(model.vocab_size, draft.vocab_size) > kVocabSlack)
+    notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
+                     "the draft's vocabulary of " + number(draft.vocab_size) + " words is not the model's of " +
+                         number(model.vocab_size) + ": engines refuse such a pair"});
+  const bool reads_hidden = *input.draft_method == DraftMethod::kEagle || *input.draft_method == DraftMethod::kMedusa;
+  if (reads_hidden && model.hidden_size > 0 && draft.hidden_size != model.hidden_size)
+    notes.push_back({NoteLevel::kWarning, "draft_width",
+                     "the head reads hidden states of " + number(draft.hidden_size) + " and the model has " +
+                         number(model.hidden_size) + ": it belongs to another model"});
+}
+
 void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
   if (model.draft == nullptr || !input.draft_method) return;
+  note_mismatch(model, input, notes);
   const Request request = draft_request(input.request);
   std::vector<Note> own;
   const RankWeights weights = rank_weights(*model.draft, request, own);

@@ -1,8 +1,11 @@
 #include "report/extras_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
+#include "kvplan/error.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -37,6 +40,22 @@ std::string extra_lines_text(const Plan& plan) {
   // An encoder's outputs alone are the engine's own habit, and stand in the ledger.
   if (rows.size() == 1 && rows.front().front() == kEncoderCache) return "";
   return "Extras, part of the above\n" + columns(rows, 0b10);
+}
+
+std::string companions_text(const ModelSpec& model) {
+  std::string out;
+  for (const AdapterFile& adapter : model.adapters) {
+    std::string targets;
+    for (const std::string& target : adapter.targets) targets += (targets.empty() ? "" : ", ") + target;
+    out += fmt::format("LoRA adapter {}: rank {}, {} elements, {}\n  modules  {}\n", one_line(adapter.source, 200),
+                       adapter.rank, grouped(adapter.elements.count()), human_bytes(adapter.bytes),
+                       targets.empty() ? "not named" : targets);
+  }
+  if (model.projector)
+    out += fmt::format("image projector {} ({}): {} tensors, {}, images of {}, patches of {}\n",
+                       one_line(model.projector->source, 200), model.projector->projector, model.projector->tensors,
+                       human_bytes(model.projector->bytes), model.projector->image_size, model.projector->patch_size);
+  return out;
 }
 
 }  // namespace kvplan

@@ -13,6 +13,9 @@ bool is_extra(const LedgerLine& line);
 // A section for people, of the fullest GPU; "" where nothing is added.
 std::string extra_lines_text(const Plan& plan);
 
+// The files that are loaded beside the model, one after the other; "" where there are none.
+std::string companions_text(const ModelSpec& model);
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_REPORT_EXTRAS_TEXT_H_
