@@ -33,6 +33,19 @@ std::uint64_t largest_rank(const ModelSpec& model) {
   return out;
 }
 
+// vLLM and SGLang wrap their fused layers: an adapter of q_proj alone takes slots for k and v, too.
+std::vector<std::string> fused_targets(const std::vector<std::string>& targets) {
+  std::vector<std::string> out;
+  for (const std::string& target : targets) {
+    std::string word = target;
+    if (has_word("q_proj k_proj v_proj attn_q attn_k attn_v", target)) word = "qkv_proj";
+    if (has_word("gate_proj up_proj ffn_gate ffn_up", target)) word = "gate_up_proj";
+    if (has_word("q_a_proj kv_a_proj_with_mqa", target)) word = "fused_qkv_a_proj_with_mqa";
+    if (std::find(out.begin(), out.end(), word) == out.end()) out.push_back(word);
+  }
+  return out;
+}
+
 struct Slots {
   LoraRequest request;
   std::string source;
@@ -116,6 +129,7 @@ void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, Ex
   if (lora.slots == 0 || lora.rank == 0)
     fail("--max-loras and --max-lora-rank are 1 or more", "name a positive number");
   if (!request.extras.lora_targets.empty()) lora.targets = request.extras.lora_targets;
+  if (engine.name == "vllm" || engine.name == "sglang") lora.targets = fused_targets(lora.targets);
   lora.fully_sharded = request.extras.fully_sharded_loras;
   if (lora.fully_sharded && lora.rank % request.tensor_parallel != 0)
     fail("--fully-sharded-loras: " + number(request.tensor_parallel) + " ranks do not divide the LoRA rank " +

@@ -102,8 +102,12 @@ TEST_CASE("SGLang: eight slots, of the modules that are named") {
   extras.enable_lora = true;
   CHECK_THROWS_AS(slots_of(test_model("llama-3.1-8b"), "sglang", extras), Error);
   extras.max_lora_rank = 16;
-  extras.lora_targets = {"qkv_proj"};
-  CHECK(slots_of(test_model("llama-3.1-8b"), "sglang", extras) == Bytes(8 * 32 * 16ULL * (3 * 4096 + 6144) * 2));
+  for (const std::vector<std::string>& targets :
+       {std::vector<std::string>{"qkv_proj"}, std::vector<std::string>{"q_proj", "v_proj"}}) {
+    // get_normalized_target_modules: a part stands for the fused layer.
+    extras.lora_targets = targets;
+    CHECK(slots_of(test_model("llama-3.1-8b"), "sglang", extras) == Bytes(8 * 32 * 16ULL * (3 * 4096 + 6144) * 2));
+  }
 }
 
 TEST_CASE("an adapter that is wider than its slots") {
