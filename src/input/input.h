@@ -19,7 +19,7 @@ struct HubOptions {
 
 // A config that is read as the draft of another model: heads that guess from its hidden states are known then.
 struct DraftRole {
-  std::optional<DraftMethod> method;             // as asked; absent: what config and name say
+  std::optional<DraftMethod> method;              // as asked; absent: what config and name say
   std::uint64_t hidden_size = 0, vocab_size = 0;  // of the model that it drafts for
 };
 
