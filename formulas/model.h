@@ -3,12 +3,14 @@
 #define KVPLAN_FORMULAS_MODEL_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "formulas/kinds.h"
 #include "kvplan/experts.h"
+#include "kvplan/extras.h"
 #include "kvplan/note.h"
 #include "kvplan/quantity.h"
 #include "kvplan/quantization.h"
@@ -29,6 +31,9 @@ struct SideModel {
   std::string what;  // "vision tower", "audio encoder", "encoder"
   std::string model_type;
   std::uint64_t num_layers = 0;  // 0 where the config does not say
+  // Of a vision tower, 0 where the config does not say: the width of a patch and of its MLP, patches that become one
+  // token of the decoder, tokens of the largest image, and how often a token's width is handed on (deepstack).
+  std::uint64_t width = 0, intermediate = 0, patches = 1, image_tokens = 0, copies = 1;
 };
 
 struct ModelSpec {
@@ -59,6 +64,12 @@ struct ModelSpec {
   std::string stored_weights;                   // the mixture that a file names ("q4_k_m"); empty where it names none
   std::vector<StoredTensors> stored;            // from the checkpoint's own headers, where they are at hand
   QuantDeclaration quantization;
+
+  // What is loaded beside it (--draft, --lora, --mmproj).
+  std::shared_ptr<const ModelSpec> draft;
+  std::optional<DraftMethod> drafts_as;  // of a draft: heads that are no model of their own
+  std::vector<AdapterFile> adapters;
+  std::optional<ProjectorFile> projector;
 
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;

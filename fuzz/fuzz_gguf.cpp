@@ -5,6 +5,7 @@
 #include <string>
 
 #include "formulas/model.h"
+#include "input/companions.h"
 #include "input/gguf_model.h"
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
@@ -47,6 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       answer([&] { file.counts(key); });
       answer([&] { file.text(key); });
     }
+    answer([&] { kvplan::read_gguf_adapter(file); });
+    answer([&] { kvplan::read_gguf_projector(file); });
     for (const bool assume : {false, true})
       answer([&] { count_everything(kvplan::read_gguf(file, "fuzz", {assume})); });
   });

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kvplan/extras.h"
 #include "kvplan/quantity.h"
 #include "kvplan/storage.h"
 
@@ -78,6 +79,8 @@ struct Request {
   // transformers: which of its caches; dynamic where nothing else is said.
   std::optional<std::string> cache_implementation;
 
+  ExtrasRequest extras;
+
   // The card and the budget.
   std::optional<std::string> gpu;              // name in the catalogue
   std::optional<Bytes> gpu_memory;             // of one card
@@ -95,6 +98,9 @@ struct Request {
   std::optional<std::uint64_t> min_seqs;
 
   bool operator==(const Request&) const = default;
+
+  // Live sequences, each beam and sample counted.
+  std::uint64_t sequences() const { return checked_mul(num_seqs, extras.copies(), "the sequences"); }
 };
 
 }  // namespace kvplan

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/extras_options.h"
 #include "cli/many.h"
 #include "cli/options.h"
 #include "cli/shell.h"
@@ -95,7 +96,7 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
     FleetEntry& entry = entries[i];
     entry.source = sources[i];
     try {
-      entry.model = load_model(sources[i], call.read);
+      entry.model = load_with_companions(sources[i], call);
       entry.plan = plan_of(*entry.model, call.request);
       worst = std::max(worst, exit_of(*entry.plan));
     } catch (const Error& error) {
@@ -121,7 +122,7 @@ int run_plan(const Invocation& call) {
   if (!call.engines.empty() || !call.weights.empty())
     return emit_answered(call, answer_variants(call, sources, report_options(call)));
   if (fleet) return run_fleet(call, sources);
-  const ModelSpec model = load_model(sources.front(), call.read);
+  const ModelSpec model = load_with_companions(sources.front(), call);
   const Plan plan = plan_of(model, call.request);
   emit(call, find_format(call.format).plan(model, plan, report_options(call)));
   return exit_of(plan);
@@ -151,7 +152,7 @@ void require_known_form(const Invocation& call, std::initializer_list<std::strin
 
 int run_explain(const Invocation& call) {
   require_known_form(call, {"table", "json"});
-  const ModelSpec model = load_model(single_model(call), call.read);
+  const ModelSpec model = load_with_companions(single_model(call), call);
   const Plan plan = plan_of(model, call.request);
   if (call.format == "table")
     emit(call, explain_text(model, plan, report_options(call)));
@@ -163,7 +164,7 @@ int run_explain(const Invocation& call) {
 int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
                 std::string (*ReportForm::*render)(const ModelSpec&, const Answers&, const ReportOptions&)) {
   const auto form = require_form(find_format(call.format).*render, call.format, call.command);
-  const ModelSpec model = load_model(single_model(call), call.read);
+  const ModelSpec model = load_with_companions(single_model(call), call);
   try {
     const Answers answers = ask(model, call.request);
     emit(call, form(model, answers, report_options(call)));
@@ -207,7 +208,7 @@ int run_check_log(const Invocation& call) {
     throw error;
   }
   constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20;
-  const ModelSpec model = load_model(call.models[0], call.read);
+  const ModelSpec model = load_with_companions(call.models[0], call);
   const std::string& path = call.models[1];
   try {
     const LogReading reading = read_log(path == "-" ? read_stdin(kMaxLogBytes) : read_file(path, kMaxLogBytes));

@@ -39,6 +39,19 @@ constexpr std::array kOptions{
     EngineOption{"--override-tensor", kLlama},
     EngineOption{"--cache-type-k", kLlama},
     EngineOption{"--cache-type-v", kLlama},
+    EngineOption{"--ctx-size-draft", "llama.cpp"},
+    EngineOption{"--cache-type-k-draft", "llama.cpp"},
+    EngineOption{"--cache-type-v-draft", "llama.cpp"},
+    EngineOption{"--speculative-num-draft-tokens", "sglang"},
+    EngineOption{"--enable-lora", "vllm sglang tensorrt-llm"},
+    EngineOption{"--max-loras", "vllm sglang tensorrt-llm"},
+    EngineOption{"--max-lora-rank", "vllm sglang tensorrt-llm"},
+    EngineOption{"--max-cpu-loras", "vllm sglang tensorrt-llm"},
+    EngineOption{"--lora-targets", "vllm sglang tensorrt-llm"},
+    EngineOption{"--fully-sharded-loras", kVllm},
+    EngineOption{"--limit-mm-per-prompt", kVllm},
+    EngineOption{"--mamba-scheduler-strategy", "sglang"},
+    EngineOption{"--disable-radix-cache", "sglang"},
 };
 
 }  // namespace

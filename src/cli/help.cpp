@@ -10,7 +10,7 @@ namespace {
 
 using std::string_view;
 
-constexpr std::size_t kWidth = 96;
+constexpr std::size_t kWidth = 100;
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 2, width), ' ');
@@ -20,7 +20,8 @@ std::string padded(std::string text, std::size_t width) {
 // "--tensor-parallel-size N", the first name alone.
 std::string short_usage(const Option& option) {
   std::string out(words(option.names).front());
-  if (!option.value.empty()) out += " " + std::string(option.value);
+  constexpr std::size_t kLongest = 14;  // long lists of choices are for --help all
+  if (!option.value.empty() && option.value.size() <= kLongest) out += " " + std::string(option.value);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/extras_options.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
 
@@ -36,7 +37,7 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
   grid.num_seqs = call.request.num_seqs;
   for (const std::string& source : sources) {
     try {
-      const ModelSpec model = load_model(source, call.read);
+      const ModelSpec model = load_with_companions(source, call);
       for (GridRow& row : grid_rows(model, call.request, call.engines, call.weights, grid.cards)) {
         row.source = source;
         if (row.cells.empty()) row.error = source + ": " + row.error;
@@ -61,7 +62,7 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
   entries.reserve(sources.size() * engines.size() * weights.size());  // plans point into their entry's model
   Answered out;
   for (const std::string& source : sources) {
-    const ModelSpec model = load_model(source, call.read);
+    const ModelSpec model = load_with_companions(source, call);
     for (const std::string& engine : engines) {
       for (const std::string& type : weights) {
         FleetEntry& entry = entries.emplace_back();
@@ -97,7 +98,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
                       : call.format == "csv"      ? fits_csv
                                                   : nullptr;
   require_form(render, call.format, "fit of several engines or cards");
-  const ModelSpec model = load_model(source, call.read);
+  const ModelSpec model = load_with_companions(source, call);
   std::vector<FitEntry> entries;
   Answered out;
   for (const std::string& engine : or_as_asked(call.engines)) {

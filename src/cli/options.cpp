@@ -9,6 +9,7 @@
 
 #include "cli/contradictions.h"
 #include "cli/engine_options.h"
+#include "cli/extras_options.h"
 #include "cli/shell.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
@@ -32,6 +33,8 @@ constexpr string_view kLayout = "Parallelism";
 constexpr string_view kCard = "Card and limits";
 constexpr string_view kVllm = "vLLM";
 constexpr string_view kLlama = "llama.cpp";
+constexpr string_view kExtras = "Extras";
+constexpr string_view kSglang = "SGLang";
 constexpr string_view kOutput = "Output";
 constexpr string_view kHub = "Hub";
 
@@ -151,10 +154,6 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.avg_len = Tokens(parse_count(v, n)); }},
     Option{"--shared-prefix", "N", kLoad, "tokens that all of them begin with, stored once",
            [](Invocation& c, string_view v, string_view n) { c.request.shared_prefix = Tokens(parse_count(v, n)); }},
-    Option{"--num-speculative-tokens", "N", kLoad, "speculative decoding",
-           [](Invocation& c, string_view v, string_view n) { c.request.num_speculative_tokens = parse_count(v, n); }},
-    Option{"--mtp", "", kLoad, "plan the MTP layers too",
-           [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
 
     Option{"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
            [](Invocation& c, string_view v, string_view) { set_weights(c, v); }},
@@ -247,6 +246,10 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.swap_space = parse_gib(v, n); }},
     Option{"--enforce-eager", "", kVllm, "no CUDA graphs",
            [](Invocation& c, string_view, string_view) { c.request.enforce_eager = true; }},
+    Option{"--fully-sharded-loras", "", kVllm, "both matrices are shared out over the ranks",
+           [](Invocation& c, string_view, string_view) { c.request.extras.fully_sharded_loras = true; }},
+    Option{"--limit-mm-per-prompt", "image=N,...", kVllm, "images and videos of one prompt; 0 for none",
+           apply_mm_limits},
 
     Option{"--batch --batch-size -b", "N", kLlama, "n_batch",
            [](Invocation& c, string_view v, string_view n) { c.request.batch = parse_count(v, n); }},
@@ -282,6 +285,49 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { override_tensors(c.request, v, n); }},
     Option{"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory",
            [](Invocation& c, string_view, string_view) { c.request.no_kv_offload = true; }},
+    Option{"--ctx-size-draft -cd", "N", kLlama, "tokens of a sequence in the draft's context",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_ctx = Tokens(parse_count(v, n)); }},
+    Option{
+        "--cache-type-k-draft -ctkd", "T", kLlama, "the type of the draft's K",
+        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_k = type_or_auto(v, n); }},
+    Option{
+        "--cache-type-v-draft -ctvd", "T", kLlama, "the type of the draft's V",
+        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_v = type_or_auto(v, n); }},
+
+    Option{"--speculative-num-draft-tokens", "N", kSglang, "tokens verified at once",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.verify_tokens = parse_count(v, n); }},
+    Option{"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kSglang,
+           "states that a request keeps for its prefix cache",
+           [](Invocation& c, string_view v, string_view) { c.request.extras.mamba_strategy = std::string(v); }},
+    Option{"--disable-radix-cache", "", kSglang, "no prefix cache, one state for each request",
+           [](Invocation& c, string_view, string_view) { c.request.extras.disable_radix_cache = true; }},
+
+    Option{"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
+           "a draft model, EAGLE or Medusa heads", apply_draft},
+    Option{"--speculative-method --speculative-algorithm --spec-type", "draft_model|eagle|eagle3|mtp|medusa|ngram",
+           kExtras, "how tokens are guessed (default: what --draft is)", apply_speculative_method},
+    Option{"--speculative-config", "JSON", kExtras, "the same as vLLM has it", apply_speculative_config},
+    Option{"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "tokens guessed in a step",
+           [](Invocation& c, string_view v, string_view n) { c.request.num_speculative_tokens = parse_count(v, n); }},
+    Option{"--mtp", "", kExtras, "plan the model's own MTP layers too",
+           [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
+    Option{"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
+           [](Invocation& c, string_view v, string_view) { c.request.extras.draft_weights = std::string(v); }},
+    Option{"--lora --lora-paths --adapter-path", "FILE", kExtras,
+           "a LoRA adapter's file or directory; may be given several times", apply_lora},
+    Option{"--enable-lora", "", kExtras, "slots for LoRA adapters, as many and as wide as the engine's default",
+           [](Invocation& c, string_view, string_view) { c.request.extras.enable_lora = true; }},
+    Option{"--max-loras --max-loras-per-batch", "N", kExtras, "adapters of one batch",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_loras = parse_count(v, n); }},
+    Option{"--max-lora-rank", "R", kExtras, "the widest adapter",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_lora_rank = parse_count(v, n); }},
+    Option{"--max-cpu-loras --max-loaded-loras", "N", kExtras, "adapters that wait in host memory",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_cpu_loras = parse_count(v, n); }},
+    Option{"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: as the engine)",
+           apply_lora_targets},
+    Option{"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector", apply_mmproj},
+    Option{"--num-beams --beam-width", "N", kExtras, "beams of a request", apply_beams},
+    Option{"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request", apply_samples},
 
     Option{"--format", "FORM", kOutput, "the form of the answer",
            [](Invocation& c, string_view v, string_view) { c.format = std::string(find_format(v).name); }},

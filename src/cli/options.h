@@ -25,6 +25,8 @@ struct Invocation {
   std::vector<std::string> gpus;     // where --gpu names several: the cards' own names
   std::vector<std::string> weights;  // where --weights names several
   ReadOptions read;
+  std::string draft, mmproj;       // --draft, --mmproj; empty: none
+  std::vector<std::string> loras;  // --lora
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output
   GrowthLimit fail_over;  // diff: exit 1 where the total grew by more

@@ -31,6 +31,14 @@ struct LayerCache {
   CacheTerms expanded;  // equal to compact where the kind has one form
 };
 
+// A vision tower, as far as the memory for images follows from it; 0 where the config does not say.
+struct VisionShape {
+  std::uint64_t width = 0, intermediate = 0;
+  std::uint64_t patches = 1;       // that become one token
+  std::uint64_t image_tokens = 0;  // of the largest image
+  std::uint64_t copies = 1;        // of the decoder's width that a token is handed on in
+};
+
 // What engines may know of a model beside its caches.
 struct ModelShape {
   std::string_view model_type, architecture, format;
@@ -43,6 +51,7 @@ struct ModelShape {
   Tokens source_tokens;
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
+  std::optional<VisionShape> vision;
 };
 
 struct EngineInput {
@@ -50,6 +59,9 @@ struct EngineInput {
   std::vector<LayerCache> caches;  // in layer order; a layer with two mixers has two entries
   Request request;
   CacheTypes types;  // resolved by the engine's own rule
+  // How tokens are guessed ahead, where they are; and the draft model, with a request of its own.
+  std::optional<DraftMethod> draft_method;
+  std::shared_ptr<const EngineInput> draft;
 };
 
 // What a request needs of a layout. The layout itself does not depend on it.
@@ -107,11 +119,22 @@ struct OverheadInput {
   double weight_bits = 16;          // of a stored weight, on average
 };
 
+// The line of an encoder's outputs that wait for the decoder: tokens, but none of the cache's own pool.
+inline constexpr std::string_view kEncoderCache = "encoder cache";
+
 // What an engine's own rule for the cache's share of a card needs to know.
 struct BudgetInput {
   const EngineInput* engine = nullptr;
   Bytes gpu_memory;
-  Bytes weights, activation, runtime;  // on the fullest GPU
+  Bytes weights, activation, runtime;  // on the fullest GPU; what holds tokens beside the cache counts as activation
+};
+
+// How LoRA adapters are held.
+enum class LoraHolding : std::uint8_t {
+  kNone,
+  kSlots,        // pairs of matrices for every adapter of a batch, taken at the start
+  kFiles,        // each adapter as its file has it
+  kFloat32Files  // the same, in float32
 };
 
 // A release that an engine file mimics.
@@ -165,6 +188,13 @@ struct Engine {
   std::string_view unsupported_cards = "";
   // What is left for the cache on a GPU. Null: the usable share of the card less weights, activations and runtime.
   Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
+  // Extras that the engine has: ways to guess tokens (kvplan/extras.h), adapters, beams, an image projector of its own.
+  std::string_view draft_methods = "";
+  LoraHolding lora = LoraHolding::kNone;
+  bool has_beams = false;
+  bool has_projector_files = false;
+  // The draft is dealt to the GPUs as the model is; else it stands on the last stage of a pipeline.
+  bool deals_draft = false;
 };
 
 // The table of engines: help, look-up and dispatch read it.

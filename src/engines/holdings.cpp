@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engines/drafts.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -68,6 +69,20 @@ class HoldingsLayout : public CacheLayout {
         stage.push_back(std::move(part));
       }
     }
+    // A draft stands on the last stage, and is no part of what the model needs.
+    const DraftLayers drafts = draft_layers(input);
+    if (drafts.caches.empty() || stages_.empty()) return;
+    Part part;
+    part.kind = drafts.label;
+    for (const LayerCache& cache : drafts.caches) {
+      ++part.layers;
+      for (const Term& term : rules.form(cache)) {
+        Holding holding = rules.hold(cache, term, local_units(term, tensor_parallel_));
+        holding.reason = "its own cache";
+        add(part, holding);
+      }
+    }
+    stages_.back().push_back(std::move(part));
   }
 
   Bytes reserved(const Load& load) const override {

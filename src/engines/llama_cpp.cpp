@@ -27,6 +27,9 @@
 //   - a layer's cache lies where the layer lies: the last -ngl of (layers + 1 for the output) go to the GPUs, in order,
 //   as
 //     even as they divide; the others' stays in host memory, all of it with --no-kv-offload.
+//   - a draft model has a context of its own: as many tokens and sequences as the model's, K and V in float16 unless
+//     --cache-type-k-draft says otherwise, a compute buffer of its own. Guesses that must be rolled back (MTP, EAGLE-3)
+//     cost rows of recurrent states; other drafts restore a checkpoint in host memory.
 //   - CUDA pads the last row of a quantized tensor whose rows are no multiple of 512 elements.
 //
 // Source: llama.cpp v0.5.0 (September 2026): src/llama-context.cpp, llama-kv-cache.cpp, -iswa, -dsa, -dsv4,
@@ -34,6 +37,9 @@
 // Checked against: bench/llama-live (KV and RS lines of that build for synthetic models), over 1,000 contexts of 34
 //   architectures, logs of issues from 2024 to 2026. Builds before b6980 (November 2025) pad by 32 without flash
 //   attention.
+#include <functional>
+
+#include "engines/beside.h"
 #include "engines/llama_cpp_cache.h"
 #include "engines/llama_cpp_compute.h"
 #include "engines/llama_cpp_models.h"
@@ -84,8 +90,9 @@ void check_parallel(const Request& request, const ModelShape& model) {
     fail("-pp " + std::to_string(request.pipeline_parallel) + " is more than the " + std::to_string(model.num_layers) +
              " layers",
          "use fewer GPUs");
-  if (request.num_seqs > kMaxSequences)
-    fail("llama.cpp holds at most 256 sequences, not " + std::to_string(request.num_seqs), "use a smaller --num-seqs");
+  if (request.sequences() > kMaxSequences)
+    fail("llama.cpp holds at most 256 sequences, not " + std::to_string(request.sequences()),
+         "use a smaller --num-seqs");
   if (request.batch == 0 && request.ubatch == 0) fail("--batch and --ubatch-size are both 0", "name one of them");
 }
 
@@ -132,6 +139,26 @@ void check_types(const EngineInput& input) {
   check_blocks(input, llama_flash_attention(input));
 }
 
+// The draft's context: as long as the model's, with as many sequences (v0.5.0); one sequence of a slot's length in
+// builds; -cd where it is given.
+std::function<Load(const Load&)> draft_load(const Request& request) {
+  const bool one = llama_build(request).has_value();
+  return [one, own = request.extras.draft_ctx](const Load& load) {
+    Load out = load;
+    if (one) {
+      out.max_model_len = load.tokens_of_sequence();
+      out.num_seqs = 1;
+      out.pooled = false;
+    }
+    if (own) out.max_model_len = std::min(out.max_model_len, *own);
+    return out;
+  };
+}
+
+std::string draft_label(const EngineInput& input) {
+  return input.draft_method == DraftMethod::kEagle3 ? "EAGLE-3 layers" : "draft model";
+}
+
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   check_parallel(input.request, input.model);
   check_types(input);
@@ -141,15 +168,17 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
                          ": planned without an engine's rules"});
     return logical_engine().layout(input, notes);
   }
-  return std::make_unique<LlamaCppLayout>(input);
+  if (input.draft == nullptr) return std::make_unique<LlamaCppLayout>(input);
+  return with_draft(std::make_unique<LlamaCppLayout>(input), std::make_unique<LlamaCppLayout>(*input.draft),
+                    draft_load(input.request), draft_label(input));
 }
 
 // --ctx-size is n_ctx, all slots together: what one slot, or the pool of all, then has.
 Tokens slot_tokens(Tokens ctx_size, const Request& request) {
-  if (request.kv_unified || request.num_seqs <= 1) return ctx_size;
+  if (request.kv_unified || request.sequences() <= 1) return ctx_size;
   constexpr std::uint64_t kPad = 256;
   const std::uint64_t padded = round_up(ctx_size.count(), kPad, "a number of tokens");
-  return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.num_seqs), kPad, "a number of tokens"));
+  return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.sequences()), kPad, "a number of tokens"));
 }
 
 constexpr EngineVersion kVersions[] = {
@@ -175,6 +204,10 @@ Engine llama_cpp_engine() {
   engine.stages = llama_cpp_stages;
   engine.slot_tokens = slot_tokens;
   engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
+  engine.draft_methods = "draft_model eagle3 mtp ngram";
+  engine.lora = LoraHolding::kFiles;
+  engine.has_projector_files = true;
+  engine.deals_draft = true;
   return engine;
 }
 

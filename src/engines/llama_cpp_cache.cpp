@@ -171,7 +171,8 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
       rollback_rows_(0),
       placement_(input.request, input.model.num_layers + input.model.num_nextn_layers) {
   const Request& request = input_.request;
-  if (request.mtp && llama_cpp_rolls_back(input_.model))
+  const bool rolls_back = request.mtp || input_.draft_method == DraftMethod::kEagle3;
+  if (rolls_back && llama_cpp_rolls_back(input_.model))
     rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;
   devices_.resize(placement_.gpus + 1);
   constexpr std::uint64_t kFirstLatent = 5131;  // the build that keeps MLA's latent

@@ -134,7 +134,7 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   out.hidden = mul(row, hidden);
 
   std::uint64_t rows = context.num_seqs;
-  if (input.request.mtp)
+  if (input.request.mtp || input.draft_method)
     rows = mul(rows,
                1 + (input.request.num_speculative_tokens > 0 ? input.request.num_speculative_tokens : kDefaultDraft));
   if (llama_build(input.request)) rows = ub;  // before n_outputs_max
@@ -232,7 +232,16 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
                      Bytes(800 * kMiB),
                      "512 MiB a GPU",
                      "estimate: 457 to 749 MiB are seen; llama.cpp's own --fit leaves 1024 MiB free for it and others"};
-  return {std::move(compute), std::move(runtime)};
+  std::vector<LedgerLine> out{std::move(compute), std::move(runtime)};
+  if (input.draft != nullptr) {
+    // A context of its own, whose buffer stands beside the model's.
+    OverheadInput draft = in;
+    draft.engine = input.draft.get();
+    LedgerLine line = llama_cpp_overhead(draft).front();
+    line.what = "compute buffer of the draft";
+    out.push_back(std::move(line));
+  }
+  return out;
 }
 
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load) {

@@ -1,10 +1,12 @@
 // The engine that is none: what the architecture needs, without an allocator.
 //
 // A rank of tensor parallelism holds its share of the heads, and the whole of what cannot be split; a pipeline stage
-// holds its layers, split as vLLM splits them. Nothing is rounded, so reserved equals logical on every GPU.
+// holds its layers, split as vLLM splits them. Nothing is rounded, so reserved equals logical on every GPU, but for a
+// draft's cache.
 #include <algorithm>
 #include <map>
 
+#include "engines/drafts.h"
 #include "engines/engine.h"
 #include "engines/estimates.h"
 #include "engines/parallel.h"
@@ -31,6 +33,11 @@ class LogicalLayout : public CacheLayout {
     }
     types_ = input.types;
     whole_ = TermSum(input.caches, input.types, 1);
+    const DraftLayers drafts = draft_layers(input);
+    if (!drafts.caches.empty()) {
+      draft_ = TermSum(drafts.caches, drafts.types, tensor_parallel_);
+      draft_label_ = drafts.line();
+    }
     std::map<std::string, CacheGroup> groups;
     for (const LayerCache& cache : input.caches) {
       if (cache.compact.empty()) continue;
@@ -43,7 +50,8 @@ class LogicalLayout : public CacheLayout {
 
   Bytes reserved(const Load& load) const override {
     Bytes fullest;
-    for (const TermSum& stage : stages_) fullest = std::max(fullest, stage.bytes(load));
+    for (std::size_t s = 0; s < stages_.size(); ++s)
+      fullest = std::max(fullest, stages_[s].bytes(load) + draft_bytes(s, load));
     return fullest;
   }
 
@@ -60,6 +68,15 @@ class LogicalLayout : public CacheLayout {
                                             std::to_string(load.max_model_len.count()) + " tokens",
                                         "formulas/" + kind));
       }
+      if (const Bytes bytes = draft_bytes(s, load); bytes > Bytes(0)) {
+        rank.reserved += bytes;
+        rank.gap.push_back({draft_label_, static_cast<std::int64_t>(bytes.count())});
+        rank.lines.push_back(exact_line(
+            Section::kKvCache, draft_label_, bytes,
+            std::to_string(load.num_seqs) + " sequences of " + std::to_string(load.max_model_len.count()) +
+                " tokens x " + std::to_string(draft_.per_token_in_window().count()) + " B a token of the draft",
+            "the draft's own config"));
+      }
       out.insert(out.end(), tensor_parallel_, rank);
     }
     return out;
@@ -72,7 +89,9 @@ class LogicalLayout : public CacheLayout {
     out.kv_cache_memory = budget;
     // Tokens beyond the fixed part, at the slope beyond every window: budget over bytes per token.
     std::uint64_t slope = 0;
-    for (const TermSum& stage : stages_) slope = std::max(slope, stage.per_token().count());
+    for (std::size_t s = 0; s < stages_.size(); ++s)
+      slope =
+          std::max(slope, (stages_[s].per_token() + (s + 1 == stages_.size() ? draft_.per_token() : Bytes(0))).count());
     if (slope > 0) out.tokens = budget.count() / slope;
     const Bytes one = reserved({load.max_model_len, 1, load.source_tokens});
     if (one > Bytes(0)) out.max_concurrency = static_cast<double>(budget.count()) / static_cast<double>(one.count());
@@ -80,11 +99,17 @@ class LogicalLayout : public CacheLayout {
   }
 
  private:
+  // Drafts stand on the last stage.
+  Bytes draft_bytes(std::size_t stage, const Load& load) const {
+    return stage + 1 == stages_.size() ? draft_.bytes(load) : Bytes(0);
+  }
+
   std::uint64_t tensor_parallel_;
   CacheTypes types_;
   std::vector<TermSum> stages_;
   std::vector<std::map<std::string, std::vector<LayerCache>>> stage_kinds_;
-  TermSum whole_;
+  TermSum whole_, draft_;
+  std::string draft_label_;
   std::vector<CacheGroup> groups_;
 };
 
@@ -124,7 +149,11 @@ constexpr EngineVersion kVersions[] = {{"1", "arithmetic on the formulas"}};
 }  // namespace
 
 Engine logical_engine() {
-  return {"logical", "none", "what the architecture needs, no allocator", kVersions, 1.0, resolve, layout, overhead};
+  Engine out{"logical", "none", "what the architecture needs, no allocator", kVersions, 1.0, resolve, layout, overhead};
+  out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  out.lora = LoraHolding::kSlots;
+  out.has_beams = true;
+  return out;
 }
 
 }  // namespace kvplan

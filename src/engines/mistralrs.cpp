@@ -72,6 +72,8 @@ Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
              overhead};
   out.makers = "NVIDIA Apple";  // CUDA and Metal
+  out.draft_methods = "draft_model";
+  out.lora = LoraHolding::kFiles;
   return out;
 }
 

@@ -70,6 +70,8 @@ Engine ollama_engine() {
   out.stages = llama_cpp_engine().stages;
   out.default_context = default_context;
   out.unsupported_cards = llama_cpp_engine().unsupported_cards;
+  out.lora = LoraHolding::kFiles;
+  out.has_projector_files = true;
   return out;
 }
 

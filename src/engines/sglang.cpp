@@ -8,15 +8,22 @@
 // - Models of the hybrid list keep sliding and chunked layers in a second pool of 0.8 of the tokens. All other
 //   models keep full-length KV in every layer.
 // - States: 0.9 / 1.9 of the budget becomes slots, one of them padding; a running request takes up to three.
+// - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens as the model's; the budget counts a token as
+//   1 + draft layers / layers of the model's (pool_configurator.py), whatever the draft's own width.
+// - Recurrent states beside the live one: two that the radix tree keeps, and one or two to track them in with
+//   --mamba-scheduler-strategy extra_buffer(_lazy); none with --disable-radix-cache. Speculative decoding keeps a state
+//   for every guess of every running request.
 // - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by page, those of ratio 128 are a ring
 //   for each request.
 #include <algorithm>
 #include <array>
 #include <map>
 
+#include "engines/drafts.h"
 #include "engines/estimates.h"
 #include "engines/parallel.h"
 #include "engines/sglang_card.h"
+#include "engines/sglang_models.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 
@@ -28,7 +35,8 @@ constexpr EngineVersion kVersions[] = {
     {"0.4", "source (read) and logs: plain KV and MLA; index keys on every layer of sparse MLA"},
     {"0.5",
      "source (read) and logs: plain KV, MLA, Gemma-4's two pools, Qwen3.5's state pool. From source alone: sparse "
-     "MLA, DeepSeek-V4, FP4 and MXFP8 KV, DP attention, the shares of a card. Not checked: draft models, HiCache, "
+     "MLA, DeepSeek-V4, FP4 and MXFP8 KV, DP attention, the shares of a card, drafts, LoRA slots. Not checked: "
+     "HiCache, "
      "ROCm, disaggregation"},
 };
 constexpr std::uint64_t kSharedIndexSince = 5;  // layers that share an indexer keep no index keys
@@ -40,57 +48,9 @@ struct Ratio {
 };
 constexpr Ratio kSwaRatio{4, 5};
 constexpr Ratio kCompressedRatio{1, 10};
-constexpr std::uint64_t kStatePart = 9;        // 0.9 of the KV pool, so
-constexpr std::uint64_t kStateWhole = 19;      // 0.9 / 1.9 of the budget
-constexpr std::uint64_t kSlotsPerRequest = 3;  // one live, two kept by the radix tree
-constexpr std::uint64_t kAlignment = 576;      // bytes to which DeepSeek-V4 pads a page
-
-// Models whose sliding layers get a pool of their own (model_config.py, is_hybrid_swa_model).
-constexpr std::array<std::string_view, 19> kHybridWindows{
-    "llama4",       "llama4_text", "gpt_oss",      "mimo_v2_flash", "mimo_v2",    "step3p5",      "step3p7",
-    "gemma4",       "gemma4_text", "granite_swa",  "laguna",        "mellum",     "muse_glimmer", "inkling",
-    "inkling_text", "deepseek_v4", "deepseek_ref", "unlimited_ocr", "mimo_v2_mtp"};
-
-bool hybrid_windows(std::string_view model_type) {
-  // "gemma4_unified_text" and its like belong to the family that their first words name.
-  return std::any_of(kHybridWindows.begin(), kHybridWindows.end(), [&](std::string_view known) {
-    return model_type == known ||
-           (model_type.size() > known.size() && model_type.starts_with(known) && model_type[known.size()] == '_');
-  });
-}
-
-bool compressed_model(std::string_view model_type) {
-  return model_type == "deepseek_v4" || model_type == "deepseek_ref";
-}
-
-std::uint64_t default_page(const ModelShape& model, bool sparse) {
-  if (compressed_model(model.model_type)) return 256;
-  return sparse ? 64 : 1;
-}
-
-CacheTypes resolve(const ModelShape& model, const Request& request) {
-  CacheTypes types = resolve_default_types(model, request);
-  if (types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;  // convolution states
-  types.state = request.state_dtype.value_or(model.declared_state_dtype.value_or(Dtype::kFloat32));
-  const bool compressed = compressed_model(model.model_type);
-  const bool sparse = model.model_type == "deepseek_v32" || model.model_type == "glm_moe_dsa";
-  const bool blackwell = request.gpu && (request.gpu->starts_with("b200") || request.gpu->starts_with("b300"));
-  if (!request.cache_type_k && (compressed || (sparse && blackwell))) types.key = Dtype::kFp8E4m3;
-  if ((compressed || sparse) && types.key == Dtype::kFp8E4m3) types.key = types.value = Dtype::kFp8DsMla;
-  refuse_types(types, "sglang",
-               {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kFp8E4m3, Dtype::kFp8E5m2, Dtype::kNvfp4,
-                Dtype::kMxfp8, Dtype::kFp8DsMla});
-  return types;
-}
-
-std::uint64_t attention_ranks(const Request& request) {
-  if (!request.dp_attention) return request.tensor_parallel;
-  if (request.tensor_parallel % request.data_parallel != 0)
-    fail("--enable-dp-attention: --tensor-parallel-size " + std::to_string(request.tensor_parallel) +
-             " is not a multiple of --data-parallel-size " + std::to_string(request.data_parallel),
-         "with DP attention the data parallel ranks are among the tensor parallel ones");
-  return request.tensor_parallel / request.data_parallel;
-}
+constexpr std::uint64_t kStatePart = 9;    // 0.9 of the KV pool, so
+constexpr std::uint64_t kStateWhole = 19;  // 0.9 / 1.9 of the budget
+constexpr std::uint64_t kAlignment = 576;  // bytes to which DeepSeek-V4 pads a page
 
 // What one stage's rank stores.
 struct Stage {
@@ -99,6 +59,8 @@ struct Stage {
   Bytes page_windows;  // sums that follow the second pool by page (DeepSeek-V4, ratio 4)
   Bytes ring;          // fixed for a request (DeepSeek-V4, ratio 128)
   Bytes slot;          // one state slot
+  Bytes draft;         // a token of the draft's pool
+  Bytes draft_charge;  // what the budget counts for it
   Bytes source;        // an encoder token
   std::map<std::string, std::uint64_t> full_kinds, window_kinds, state_kinds;
   TermSum logical;
@@ -112,9 +74,13 @@ struct Pools {
 class SglangLayout : public CacheLayout {
  public:
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
-      : ranks_(attention_ranks(input.request)), page_(1), model_type_(input.model.model_type) {
-    const bool two_pools = hybrid_windows(input.model.model_type);
-    const bool compressed = compressed_model(input.model.model_type);
+      : ranks_(sglang_attention_ranks(input.request)),
+        page_(1),
+        model_type_(input.model.model_type),
+        slots_(sglang_slots(input.request.extras)),
+        verified_(sglang_verified(input)) {
+    const bool two_pools = sglang_hybrid_windows(input.model.model_type);
+    const bool compressed = sglang_compressed(input.model.model_type);
     const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
     ratio_ = compressed ? kCompressedRatio : kSwaRatio;
     const Term* index = nullptr;
@@ -126,7 +92,7 @@ class SglangLayout : public CacheLayout {
         limited = true;
         if (two_pools) window_ = std::max(window_, term.limit.total().count());
       }
-    page_ = input.request.block_size.value_or(default_page(input.model, index != nullptr));
+    page_ = input.request.block_size.value_or(sglang_page(input.model, index != nullptr));
     if (compressed && page_ % 128 != 0)
       fail("--block-size " + std::to_string(page_) + ": SGLang's pages for DeepSeek-V4 are multiples of 128",
            "use --block-size 256");
@@ -141,6 +107,7 @@ class SglangLayout : public CacheLayout {
       all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
       states_ = states_ || stage.slot > Bytes(0);
     }
+    add_draft(input);
     if (all_windows_) ratio_ = {1, 1};
     if (states_ && input.request.max_num_seqs)
       notes.push_back({NoteLevel::kInfo, "state_slots",
@@ -177,6 +144,8 @@ class SglangLayout : public CacheLayout {
       line("state pool: " + words(stage.state_kinds), stage.slot, pools.slots, "slots");
       line("state pool: padding slot", stage.slot, 1, "slot");
       line("encoder tokens", stage.source, source_entries(load), "tokens");
+      line("states of guessed tokens", stage.slot, guessed_states(load), "slots");
+      line(draft_label_, stage.draft, pools.full + pools.windows * (all_windows_ ? 1 : 0) + page_, "tokens");
       fill_gap(stage, pools, load, rank);
       out.insert(out.end(), ranks_, rank);
     }
@@ -294,7 +263,7 @@ class SglangLayout : public CacheLayout {
   }
 
   void add(Stage& stage, const LayerCache& cache, const CacheTypes& types, bool two_pools, const Term* index) {
-    const bool compressed = compressed_model(model_type_);
+    const bool compressed = sglang_compressed(model_type_);
     bool in_full = false;
     bool in_windows = false;
     bool in_states = false;
@@ -341,6 +310,24 @@ class SglangLayout : public CacheLayout {
     if (in_states) ++stage.state_kinds[kind];
   }
 
+  // The draft stands on the last stage.
+  void add_draft(const EngineInput& input) {
+    const DraftLayers drafts = draft_layers(input);
+    if (drafts.caches.empty() || stages_.empty()) return;
+    Stage& stage = stages_.back();
+    std::uint64_t layers = 0;
+    for (const auto& [kind, count] : stage.full_kinds) layers += count;
+    for (const LayerCache& cache : drafts.caches)
+      for (const Term& term : cache.compact)
+        if (term.growth == Growth::kToken && term.role != Role::kState)
+          stage.draft +=
+              Bytes(ceil_div(entry_bytes(term, drafts.types, local_units(term, ranks_), 0).count(), term.stride));
+    stage.draft_charge = layers > 0
+                             ? Bytes(ceil_div(checked_mul(stage.full.count(), drafts.caches.size(), "a draft"), layers))
+                             : stage.draft;
+    draft_label_ = drafts.line();
+  }
+
   bool grows() const {
     return std::any_of(stages_.begin(), stages_.end(),
                        [](const Stage& stage) { return stage.full > Bytes(0) || stage.windows > Bytes(0); });
@@ -380,8 +367,25 @@ class SglangLayout : public CacheLayout {
         out.windows = windows_of(out.full);
       }
     }
-    if (states_) out.slots = checked_mul(load.num_seqs, kSlotsPerRequest, "the state slots");
+    if (states_) out.slots = checked_mul(load.num_seqs, slots_, "the state slots");
     return out;
+  }
+
+  // A slot of padding first; guesses take `verified_` states of each request that the slots allow, and of the padding
+  // (_handle_max_mamba_cache).
+  std::uint64_t slots_of(std::uint64_t share, std::uint64_t slot) const {
+    if (verified_ == 0) {
+      const std::uint64_t all = share / slot;
+      return all > 0 ? all - 1 : 0;
+    }
+    const std::uint64_t padding = checked_mul(slot, 1 + verified_, "the states");
+    if (share <= padding) return 0;
+    const double each = static_cast<double>(slot) * (1 + static_cast<double>(verified_) / static_cast<double>(slots_));
+    return static_cast<std::uint64_t>(static_cast<double>(share - padding) / each);
+  }
+  std::uint64_t guessed_states(const Load& load) const {
+    if (!states_ || verified_ == 0) return 0;
+    return checked_mul(checked_add(load.num_seqs, 1, "the states"), verified_, "the states");
   }
 
   // The pools that SGLang makes of a budget: the least of all stages.
@@ -394,20 +398,22 @@ class SglangLayout : public CacheLayout {
         if (stage.slot == Bytes(0)) continue;
         const auto share =
             static_cast<std::uint64_t>(static_cast<double>(total) * (static_cast<double>(kStatePart) / kStateWhole));
-        const std::uint64_t all = share / stage.slot.count();
-        slots = std::min(slots, all > 0 ? all - 1 : 0);
+        slots = std::min(slots, slots_of(share, stage.slot.count()));
       }
       out.slots = slots;
     }
     std::optional<std::uint64_t> tokens;
     for (const Stage& stage : stages_) {
       Bytes taken = stage.ring * (load.num_seqs + 1) + stage.source * source_entries(load);
-      if (stage.slot > Bytes(0)) taken += stage.slot * (out.slots + 1);
+      if (stage.slot > Bytes(0))
+        taken += stage.slot *
+                 (out.slots + 1 + (verified_ > 0 ? checked_mul(out.slots / slots_ + 1, verified_, "the states") : 0));
       const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
       // left >= tokens * (full + ratio * windows)
       Bytes windows = stage.windows + Bytes(ceil_div(stage.page_windows.count(), page_));
       const std::uint64_t cell =
-          all_windows_ ? windows.count() : (stage.full * ratio_.whole + windows * ratio_.part).count();
+          all_windows_ ? (windows + stage.draft_charge).count()
+                       : ((stage.full + stage.draft_charge) * ratio_.whole + windows * ratio_.part).count();
       if (cell == 0) continue;
       const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
       tokens = std::min(tokens.value_or(kMost), scaled / cell / page_ * page_);
@@ -442,7 +448,8 @@ class SglangLayout : public CacheLayout {
       out +=
           stage.windows * checked_add(pools.windows, page_, "the pool") + stage.page_windows * (pools.windows / page_);
     if (stage.ring > Bytes(0)) out += stage.ring * checked_add(load.num_seqs, 1, "the rings");
-    if (pools.slots > 0) out += stage.slot * checked_add(pools.slots, 1, "the slots");
+    if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + guessed_states(load), 1, "the slots");
+    out += stage.draft * checked_add(pools.full + (all_windows_ ? pools.windows : 0), page_, "the pool");
     return out + stage.source * source_entries(load);
   }
 
@@ -466,7 +473,9 @@ class SglangLayout : public CacheLayout {
     if (pools.slots > 0) {
       reason("padding slot of the state pool", stage.slot);
       reason("state slots that the radix tree keeps", stage.slot * (pools.slots - load.num_seqs));
+      reason("states of guessed tokens", stage.slot * guessed_states(load));
     }
+    reason(draft_label_, stage.draft * (pools.full + (all_windows_ ? pools.windows : 0) + page_));
     if (rest != 0)
       rank.gap.push_back({has_windows() ? "window pool: a share of the tokens, not the windows"
                                         : "windows and compressed entries kept whole",
@@ -478,6 +487,9 @@ class SglangLayout : public CacheLayout {
   std::string model_type_;
   Ratio ratio_ = kSwaRatio;
   std::uint64_t window_ = 0;  // the widest window of the second pool; 0 where there is none
+  std::uint64_t slots_;       // of a request
+  std::uint64_t verified_;    // tokens verified at once; 0: nothing guesses
+  std::string draft_label_;
   bool all_windows_ = true;
   bool states_ = false;
   std::vector<Stage> stages_;
@@ -490,7 +502,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 }  // namespace
 
 Engine sglang_engine() {
-  Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, resolve, layout, sglang_overhead};
+  Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
   out.stages = [](std::uint64_t num_layers, const Request& request) {
     return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);
@@ -500,6 +512,8 @@ Engine sglang_engine() {
   // Its platform pages: CUDA from compute capability 7.5, ROCm on Instinct, XPU.
   out.makers = "NVIDIA AMD Intel";
   out.unsupported_cards = "gtx- p40- p100- v100- rx- radeon- w7 r9700 mi50- mi100- gaudi";
+  out.draft_methods = "draft_model eagle eagle3 mtp ngram";
+  out.lora = LoraHolding::kSlots;
   return out;
 }
 

@@ -91,6 +91,9 @@ Engine tensorrt_llm_engine() {
   // Its support matrix: CUDA alone, from Ampere on.
   out.makers = "NVIDIA";
   out.unsupported_cards = "gtx- rtx-20 titan- quadro- p40- p100- v100- t4";
+  out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  out.lora = LoraHolding::kSlots;
+  out.has_beams = true;
   return out;
 }
 

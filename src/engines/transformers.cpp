@@ -183,6 +183,9 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     notes.push_back({NoteLevel::kInfo, "mla_expanded",
                      sparse_latent(input) ? "transformers caches K and V of sparse MLA expanded, not the latent"
                                           : "transformers before 5.0 caches K and V of MLA expanded, not the latent"});
+  if (input.draft_method && input.request.sequences() > 1)
+    notes.push_back({NoteLevel::kWarning, "one_sequence",
+                     "transformers guesses tokens for one sequence at a time: assisted generation refuses a batch"});
   return holdings_layout(input, rules);
 }
 
@@ -293,6 +296,9 @@ Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
   out.has_scores = true;
+  out.draft_methods = "draft_model ngram";
+  out.lora = LoraHolding::kFloat32Files;
+  out.has_beams = true;
   return out;
 }
 

@@ -27,7 +27,7 @@
 // Kimi-Linear and Kimi-K3 (states beside latents), Gemma-3, Gemma-4 and EXAONE-4 (windows), DeepSeek-V4-Flash (the
 // check at start-up). Never seen in a log: Mamba-1 and 2 hybrids, lightning attention, LFM2, chunked attention, the
 // types nvfp4, turboquant and per token and head, modes align and all. Not modelled: DeepSeek-V4's speculative caches
-// of its own draft models, ReplaySSM rings, the encoder cache, LoRA, kv_cache_dtype_skip_layers.
+// of its own draft models, ReplaySSM rings, kv_cache_dtype_skip_layers.
 #include <algorithm>
 
 #include "engines/engine.h"
@@ -59,6 +59,7 @@ class VllmLayout : public CacheLayout {
         context_ranks_(input.request.decode_context_parallel) {
     SpecList list = vllm_specs(input, rules, notes);
     specs_ = std::move(list.specs);
+    draft_label_ = std::move(list.draft_label);
     charge_ = list.charge;
     groups_ = group_specs(specs_, rules);
     std::uint64_t first = 0;
@@ -257,17 +258,32 @@ class VllmLayout : public CacheLayout {
       if (bytes == Bytes(0)) continue;
       std::string what;
       std::uint64_t tokens = 0;
+      std::uint64_t draft_layers = 0;
+      Bytes drafts;  // pages of draft layers in the same blocks
       for (const auto& [i, count] : sorts_of(group, stage.first, stage.last)) {
-        what += (what.empty() ? "" : " and ") + std::string(specs_[i].label) + ", " + std::to_string(count) +
-                (specs_[i].draft ? " draft layers" : " layers");
-        tokens = specs_[i].block_size;
+        const VllmSpec& spec = specs_[i];
+        tokens = spec.block_size;
+        if (spec.draft) {
+          if (spec.label != kIndexLabel) draft_layers += count;
+          drafts +=
+              spec.padded * checked_mul(count, checked_mul(each, load.num_seqs, kBlocksOverflow), kBlocksOverflow);
+          continue;
+        }
+        what += (what.empty() ? "" : " and ") + std::string(spec.label) + ", " + std::to_string(count) + " layers";
       }
-      if (what.empty()) what = "a group without layers on this stage";
-      std::string formula = std::to_string(load.num_seqs) + " sequences x " + std::to_string(each) + " blocks";
-      if (tokens > 0) formula += " of " + std::to_string(tokens) + " tokens";
-      formula += " x " + std::to_string(stage.pool.gate.count()) + " B a block";
-      out.push_back(
-          exact_line(Section::kKvCache, std::move(what), bytes, std::move(formula), "vLLM v1/core/kv_cache_utils.py"));
+      drafts = std::min(drafts, bytes);
+      std::string blocks = std::to_string(load.num_seqs) + " sequences x " + std::to_string(each) + " blocks";
+      if (tokens > 0) blocks += " of " + std::to_string(tokens) + " tokens";
+      const auto line = [&](std::string name, Bytes share) {
+        const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, each * load.num_seqs);
+        out.push_back(exact_line(Section::kKvCache, std::move(name), share,
+                                 blocks + " x " + std::to_string(of_block) + " B a block",
+                                 "vLLM v1/core/kv_cache_utils.py"));
+      };
+      if (what.empty()) what = draft_layers > 0 ? "padding beside the draft" : "a group without layers on this stage";
+      if (bytes > drafts) line(std::move(what), bytes - drafts);
+      if (drafts > Bytes(0))
+        line(draft_label_ + ", " + std::to_string(draft_layers) + (draft_layers == 1 ? " layer" : " layers"), drafts);
     }
     return out;
   }
@@ -280,6 +296,7 @@ class VllmLayout : public CacheLayout {
   VllmGroups groups_;
   std::vector<Stage> stages_;
   Bytes widest_gate_, widest_block_;
+  std::string draft_label_;
 };
 
 bool vllm_keeps(Dtype type) {
@@ -366,6 +383,9 @@ Engine vllm_engine() {
   // by a plugin.
   engine.makers = "NVIDIA AMD Intel";
   engine.unsupported_cards = "gtx- p40- p100- rx-6 rx-7600 radeon-pro-v mi50- mi100-";
+  engine.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  engine.lora = LoraHolding::kSlots;
+  engine.has_beams = true;
   return engine;
 }
 

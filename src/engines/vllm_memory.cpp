@@ -157,6 +157,57 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
                                          : "estimate from start-up logs; taken from what the budget leaves");
 }
 
+// The encoder runs over as many items as its budget holds, and its outputs stay while the batch is profiled
+// (v1/core/encoder_cache_manager.py, multimodal/encoder_budget.py): budget = max(batch, tokens of the largest item).
+struct EncoderBudget {
+  std::uint64_t batch = 0, item = 0;  // tokens; 0: the config sizes no item
+  std::uint64_t budget = 0, held = 0;
+};
+
+std::optional<EncoderBudget> encoder_budget(const EngineInput& input) {
+  constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors over the pixels of a token
+  if (!input.model.vision) return std::nullopt;
+  std::uint64_t limit = input.request.extras.mm_limits.empty() ? 1 : 0;
+  for (const auto& [what, count] : input.request.extras.mm_limits)
+    if (what != "audio") limit = std::max(limit, count);
+  if (limit == 0) return std::nullopt;
+  EncoderBudget out;
+  out.batch = vllm_batched_tokens(input.request);
+  out.item = input.model.model_type.starts_with("qwen") ? kQwenImage : input.model.vision->image_tokens;
+  out.budget = std::max(out.batch, out.item);
+  out.held = out.item == 0 ? out.budget : out.budget / out.item * out.item;
+  return out;
+}
+
+LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder) {
+  const std::uint64_t width =
+      checked_mul(checked_mul(input.model.hidden_size, input.model.vision->copies, kWhat), 2, kWhat);
+  return {Section::kKvCache,
+          std::string(kEncoderCache),
+          Bytes(encoder.held) * width,
+          Bytes(0),
+          Bytes(encoder.budget) * width,
+          text(encoder.held) + " embeddings (budget " + text(encoder.budget) + " = max of a batch of " +
+              text(encoder.batch) +
+              (encoder.item > 0 ? " and an item of " + text(encoder.item) : std::string("; the config sizes no item")) +
+              ") * " + text(width) + " B",
+          "estimate: vLLM v1/core/encoder_cache_manager.py compute_mm_encoder_budget"};
+}
+
+// The encoder's own peak counts where it is beyond the batch's: the same rule as for a layer of the decoder.
+std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes beside) {
+  const VisionShape& vision = *input.model.vision;
+  const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kWhat);
+  const std::uint64_t row = checked_mul(checked_add(vision.width, vision.intermediate, kWhat), 6, kWhat);
+  const Bytes peak = Bytes(patches) * row;
+  if (vision.width == 0 || peak <= beside) return std::nullopt;
+  const Bytes more = peak - beside;
+  return estimate(Section::kActivation, "vision encoder's pass beyond the batch", more, Bytes(0), more * 2,
+                  text(patches) + " patches * 3 * (" + text(vision.width) + " + " + text(vision.intermediate) +
+                      ") * 2 B, less the batch's peak and the encoder cache",
+                  "estimate: the profile run of v1/worker/gpu_model_runner.py");
+}
+
 }  // namespace
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
@@ -166,6 +217,12 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   out.push_back(activation(input, rules, in.stage + 1 == input.request.pipeline_parallel));
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) out.push_back(graphs(input, rules));
+  const auto encoder = rules.version >= kV1 ? encoder_budget(input) : std::nullopt;
+  if (encoder && in.stage == 0) {
+    out.push_back(encoder_cache(input, *encoder));
+    if (auto pass = encoder_pass(input, *encoder, out.front().bytes + out.back().bytes))
+      out.push_back(std::move(*pass));
+  }
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engines/drafts.h"
+
 namespace kvplan {
 
 namespace {
@@ -35,6 +37,8 @@ constexpr std::array kVersions{
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return text.starts_with(p); });
 }
+
+constexpr std::uint64_t kGuessed = 3;  // vLLM wants the number named; what its examples have
 
 constexpr std::uint64_t kLargeCard = std::uint64_t{70} << 30;
 
@@ -99,7 +103,8 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) 
 
 std::uint64_t vllm_speculative_tokens(const EngineInput& input) {
   if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
-  return input.request.mtp && input.model.num_nextn_layers > 0 ? 1 : 0;
+  if (input.request.mtp) return input.model.num_nextn_layers > 0 ? 1 : 0;
+  return guessed_tokens(input, kGuessed);
 }
 
 std::span<const EngineVersion> vllm_versions() {

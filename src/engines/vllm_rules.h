@@ -44,7 +44,7 @@ bool vllm_lacks(std::string_view model_type);
 std::uint64_t vllm_batched_tokens(const Request& request);
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
 
-// The draft tokens of one step: what was asked for, or one where MTP layers are planned.
+// The draft tokens of one step: what was asked for, or one where MTP layers are planned, three for other drafts.
 std::uint64_t vllm_speculative_tokens(const EngineInput& input);
 
 std::span<const EngineVersion> vllm_versions();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engines/drafts.h"
 #include "engines/parallel.h"
 #include "kvplan/error.h"
 
@@ -85,33 +86,16 @@ class SpecMaker {
   }
 
  private:
-  // MTP layers are decoder layers of the main kind: full attention, with an indexer where the model has one;
-  // DeepSeek-V4's hold a window alone.
+  // Draft layers stand behind the model's own, in the same block tables.
   void append_draft_layers() {
-    if (!input_.request.mtp) return;
-    if (input_.model.num_nextn_layers == 0) {
+    if (input_.request.mtp && input_.model.num_nextn_layers == 0) {
       notes_.push_back({NoteLevel::kWarning, "no_mtp_layers", "the config names no MTP layers: none are planned"});
       return;
     }
-    const bool indexed = std::any_of(caches_.begin(), caches_.end(),
-                                     [](const LayerCache& cache) { return any_term(cache.compact, is_index); });
-    const LayerCache* model = nullptr;
-    for (const LayerCache& cache : caches_) {
-      if (cache.compact.empty() || any_term(cache.compact, is_fixed)) continue;
-      const bool packed = any_term(cache.compact, is_packed);
-      if (!packed && (any_term(cache.compact, is_windowed) || any_term(cache.compact, is_index) != indexed)) continue;
-      model = &cache;
-    }
-    if (model == nullptr) return;
-    LayerCache draft = *model;
-    if (any_term(draft.compact, is_packed)) {
-      std::erase_if(draft.compact, [](const Term& term) { return !(is_windowed(term) && term.role == Role::kKey); });
-      draft.expanded = draft.compact;
-    }
-    for (std::uint64_t i = 0; i < input_.model.num_nextn_layers; ++i) {
-      draft.layer = checked_add(input_.model.num_layers, i, "the number of layers");
-      caches_.push_back(draft);
-    }
+    const DraftLayers drafts = draft_layers(input_);
+    draft_types_ = drafts.types;
+    if (!drafts.label.empty()) out_.draft_label = drafts.label;
+    caches_.insert(caches_.end(), drafts.caches.begin(), drafts.caches.end());
   }
 
   void survey() {
@@ -190,8 +174,8 @@ class SpecMaker {
   }
 
   CacheTypes types_of(std::uint64_t layer) const {
-    CacheTypes types = input_.types;
     const std::uint64_t layers = input_.model.num_layers;
+    CacheTypes types = layer >= layers ? draft_types_ : input_.types;
     const bool boundary = layer < kBoundaryLayers || (layer < layers && layer + kBoundaryLayers >= layers);
     if (is_turboquant(types.key) && !has_state_ && boundary)
       types.key = types.value = types.model == Dtype::kFloat32 ? Dtype::kBfloat16 : types.model;
@@ -240,7 +224,7 @@ class SpecMaker {
       }
       if (is_index(term)) {
         VllmSpec index = blank(cache, SpecType::kMla);
-        index.label = "index keys";
+        index.label = kIndexLabel;
         index.entry = bytes_of(term, types);
         index.width = term.shape.width;
         pending_.push_back(index);
@@ -298,7 +282,7 @@ class SpecMaker {
         window.entry += entry;
       } else if (is_index(term)) {
         VllmSpec index = blank(cache, SpecType::kMla);
-        index.label = "index keys";
+        index.label = kIndexLabel;
         index.stride = term.stride;
         index.entry = entry;
         others.push_back(index);
@@ -422,6 +406,7 @@ class SpecMaker {
   const VllmRules& rules_;
   std::vector<Note>& notes_;
   std::vector<LayerCache> caches_;
+  CacheTypes draft_types_;
   std::uint64_t ranks_;
   bool has_state_ = false, matrix_state_ = false, packed_ = false, latent_ = false, sparse_ = false;
   std::uint64_t kernel_ = kAttentionBlock, block_ = kAttentionBlock;

@@ -51,6 +51,9 @@ struct ChargeRules {
   std::uint64_t extra_slots = 0;  // mode all: beside one for each block
 };
 
+// The label of an indexer's keys, which are specs beside their layer's own.
+inline constexpr std::string_view kIndexLabel = "index keys";
+
 // Blocks that vLLM charges one request of `load` for `spec` (max_memory_usage_bytes / page_size_bytes).
 std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load);
 // Blocks that the tokens fill, without the reserve for batches in flight.
@@ -62,6 +65,7 @@ struct SpecList {
   std::vector<VllmSpec> specs;  // in layer order
   ChargeRules charge;
   bool aligned = false;  // attention blocks were made as long as a state needs
+  std::string draft_label = "draft layers";
 };
 
 // All specs of a rank of the model; Error(kBadInput) with vLLM's rule where it refuses. Adds notes.

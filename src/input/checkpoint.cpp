@@ -151,7 +151,7 @@ void read_stored(const std::string& directory, ModelSpec& model) {
       });
     model.notes.push_back({NoteLevel::kInfo, "adapter",
                            "an adapter lies beside the model: " + std::to_string(adapter.elements.count()) +
-                               " parameters, " + sized(adapter.bytes) + ", not part of the plan"});
+                               " parameters, " + sized(adapter.bytes) + ", not part of the plan (--lora adds it)"});
   }
 }
 
@@ -176,7 +176,7 @@ void refuse_layout(const std::string& directory) {
     fail("the directory holds a " + one_line(kind, 20) + " adapter of " + one_line(base, 80) + " (rank " +
              std::to_string(config.count_or("r", 0)) + ", " + std::to_string(sums.elements.count()) + " parameters, " +
              sized(sums.bytes) + ") and no model",
-         "give its base model");
+         "give its base model, and this directory with --lora");
   }
   if (exists(directory + "/model_index.json")) {
     const Config index = Config::parse(read_file(directory + "/model_index.json"));

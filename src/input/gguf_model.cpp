@@ -108,7 +108,9 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   model.declared_state_dtype = Dtype::kFloat32;
 
   if (const auto type = file.text("general.type"); type && (*type == "adapter" || *type == "imatrix"))
-    fail("the file is an " + std::string(*type) + ", no model", "give the model's own *.gguf file");
+    fail("the file is an " + std::string(*type) + ", no model",
+         *type == "adapter" ? "give the base model's *.gguf file, and this one with --lora"
+                            : "give the model's own *.gguf file");
   const auto named = file.text("general.architecture");
   if (!named || named->empty()) fail("the key \"general.architecture\" is missing", "give a model's *.gguf file");
   model.architecture = model.model_type = one_line(*named, 80);

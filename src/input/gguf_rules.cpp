@@ -248,7 +248,7 @@ void gguf_encoder(GgufReader& reader, const GgufArch&) {
 void gguf_projector(GgufReader& reader, const GgufArch&) {
   fail("the file is a projector of images or sound (" + one_line(reader.model().architecture, 40) +
            "), no language model",
-       "give the model's own *.gguf file");
+       "give the model's own *.gguf file, and this one with --mmproj");
 }
 
 void gguf_t5(GgufReader& reader, const GgufArch&) {

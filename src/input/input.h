@@ -17,9 +17,16 @@ struct HubOptions {
   std::string token;     // "" for the environment's
 };
 
+// A config that is read as the draft of another model: heads that guess from its hidden states are known then.
+struct DraftRole {
+  std::optional<DraftMethod> method;              // as asked; absent: what config and name say
+  std::uint64_t hidden_size = 0, vocab_size = 0;  // of the model that it drafts for
+};
+
 struct ReadOptions {
   bool assume = false;  // plan an unknown architecture from its fields, with a warning
   HubOptions hub{};
+  std::optional<DraftRole> draft{};
 };
 
 // The text of a config.json (and of the hf_quant_config.json beside it; "" for none) as a model. No files, no

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "input/aliases.h"
+#include "input/companions.h"
 #include "input/config.h"
 #include "input/families.h"
 #include "input/input.h"
@@ -131,6 +132,35 @@ constexpr std::array kSides{
     SideRow{"text_encoder", "text encoder"},
 };
 
+// Numbers of a side's config; a few files hold lists in their place.
+std::uint64_t first_number(const Config& side, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys)
+    if (side.is_number(key)) return side.count_or(key, 0);
+  return 0;
+}
+
+// What the engine's memory for images follows from: patches of the largest image and tokens made of them.
+void measure_vision(const Config& object, const Config& side, SideModel& out) {
+  const Config vision = side.quietly();
+  out.width = first_number(vision, {"hidden_size", "embed_dim", "width"});
+  out.intermediate = first_number(vision, {"intermediate_size", "mlp_dim"});
+  if (out.intermediate == 0) out.intermediate = out.width * 4;
+  const std::uint64_t merge =
+      std::clamp<std::uint64_t>(std::max(first_number(vision, {"spatial_merge_size", "merge_size"}),
+                                         first_number(object.quietly(), {"spatial_merge_size"})),
+                                1, 64);
+  out.patches = merge * merge;
+  if (const auto deep = vision.list_size("deepstack_visual_indexes")) out.copies = 1 + std::min<std::size_t>(*deep, 64);
+  const Config outer = object.quietly();
+  const std::uint64_t image = first_number(vision, {"image_size"});
+  const std::uint64_t patch = first_number(vision, {"patch_size"});
+  out.image_tokens = first_number(outer, {"mm_tokens_per_image", "image_seq_length", "vision_soft_tokens_per_image"});
+  if (out.image_tokens == 0 && image > 0 && patch > 0 && image / patch < 65536)
+    out.image_tokens = (image / patch) * (image / patch) / out.patches;
+  else if (out.image_tokens > 0 && image > 0 && patch > 0 && image / patch < 65536)
+    out.patches = std::max<std::uint64_t>(1, (image / patch) * (image / patch) / out.image_tokens);
+}
+
 void name_sides(const Config& object, ModelSpec& model) {
   for (const SideRow& row : kSides) {
     const auto side = object.child(row.key);
@@ -138,6 +168,7 @@ void name_sides(const Config& object, ModelSpec& model) {
     SideModel out{std::string(row.what), side->find_string("model_type").value_or(""), 0};
     for (const std::string_view key : {"num_hidden_layers", "depth", "layers", "encoder_layers"})
       if (out.num_layers == 0 && side->is_number(key)) out.num_layers = side->count_or(key, 0);
+    if (row.what == "vision tower") measure_vision(object, *side, out);
     model.sides.push_back(std::move(out));
   }
   if (const auto thinker = object.child("thinker_config")) name_sides(*thinker, model);
@@ -337,6 +368,7 @@ void read_layers(Reader& reader, const Family* family) {
 ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_config, std::string_view source,
                       const ReadOptions& options) {
   const Config root = Config::parse(file_text);
+  if (options.draft && is_medusa(root)) return read_medusa(root, source, *options.draft);
   ModelSpec model;
   model.source = source;
   model.format = "config.json";
@@ -413,6 +445,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   }
   model.quantization = read_quantization(root, text, hf_quant_config);
   build_inventory(reader);
+  if (options.draft) adapt_draft(root, *options.draft, model);
   model.facts = root.facts();
   return model;
 }

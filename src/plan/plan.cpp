@@ -8,6 +8,7 @@
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 #include "plan/certainty.h"
+#include "plan/extras.h"
 #include "plan/gpus.h"
 #include "plan/mix.h"
 #include "plan/plan_cache.h"
@@ -56,7 +57,7 @@ void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& marg
 
 // The ledger: the cache of each rank, and what the engine takes beside it.
 void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
-                 const RankWeights& weights, Plan& plan) {
+                 const RankWeights& weights, const ExtraLines& extras, Plan& plan) {
   const std::optional<double> margin = plan.request.margin;
   const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
   for (std::uint64_t copy = 0; copy < plan.request.data_parallel; ++copy) {
@@ -69,6 +70,10 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
         gpu.weights = Bytes(0);
         for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line, margin);
       }
+      if (stage < extras.stages.size())
+        for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line, margin);
+      // Extras alone make no weights known.
+      if (!weights.is_known) gpu.weights.reset();
       for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line, margin);
       const OverheadInput overhead{
           &input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request), weights.bits};
@@ -95,7 +100,7 @@ void fill_cache(const EngineInput& input, const CacheLayout& layout, const std::
   kv.bytes_per_token_in_window = whole.per_token_in_window();
   kv.bytes_per_sequence = whole.per_sequence();
   Load all = plan.load;
-  all.num_seqs = plan.request.num_seqs;
+  all.num_seqs = plan.request.sequences();
   kv.logical = whole.bytes(all);
   const RankCache* fullest = &ranks.front();
   for (const RankCache& rank : ranks) {
@@ -110,6 +115,14 @@ void fill_cache(const EngineInput& input, const CacheLayout& layout, const std::
   kv.groups = layout.groups();
 }
 
+// What holds tokens and is none of the cache's own pool: an encoder's outputs.
+Bytes beside_cache(const GpuMemory& gpu) {
+  Bytes out;
+  for (const LedgerLine& line : gpu.lines)
+    if (line.part == Section::kKvCache && line.what == kEncoderCache) out += line.bytes;
+  return out;
+}
+
 // What is left for the cache on the fullest GPU, or what the user set.
 std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine, const Plan& plan) {
   if (plan.request.kv_cache_memory_bytes) return plan.request.kv_cache_memory_bytes;
@@ -120,12 +133,14 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
     for (const GpuMemory& gpu : plan.memory)
       if (gpu.weights.value_or(Bytes(0)) > fullest->weights.value_or(Bytes(0))) fullest = &gpu;
     return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
-                                fullest->activation.value_or(Bytes(0)), fullest->runtime.value_or(Bytes(0))});
+                                fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
+                                fullest->runtime.value_or(Bytes(0))});
   }
   const double share = usable_share(engine, plan.request);
   const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
   Bytes beside;
-  for (const GpuMemory& gpu : plan.memory) beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)));
+  for (const GpuMemory& gpu : plan.memory)
+    beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu));
   return usable > beside ? usable - beside : Bytes(0);
 }
 
@@ -264,7 +279,9 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   const EngineInput& input = laid_out.input;
   const CacheLayout& layout = *laid_out.layout;
   plan.types = input.types;
+  plan.draft_method = input.draft_method;
   plan.load = load_of(model, request);
+  check_extras(model, request);
   plan.attention = cache.attention();
   plan.groups = cache.groups();
   plan.notes.insert(plan.notes.end(), laid_out.notes.begin(), laid_out.notes.end());
@@ -274,9 +291,11 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   const RankWeights& weights = weighed.weights;
   plan.notes.insert(plan.notes.end(), weighed.notes.begin(), weighed.notes.end());
   plan.weights_dtype = weights.type;
-  fill_memory(input, engine, ranks, weights, plan);
+  const ExtraLines extras = extra_lines(model, input, plan.notes);
+  fill_memory(input, engine, ranks, weights, extras, plan);
   plan.host = layout.host(plan.load);
   plan.host.insert(plan.host.end(), weights.host.begin(), weights.host.end());
+  plan.host.insert(plan.host.end(), extras.host.begin(), extras.host.end());
   for (LedgerLine& line : plan.host) {
     line.bytes = line.bytes * request.data_parallel;
     line.low = line.low * request.data_parallel;
@@ -330,13 +349,19 @@ EngineInput engine_input(const ModelSpec& model, const Request& request) {
     for (const Mixer& mixer : model.layers[i].mixers)
       input.caches.push_back(
           {i, kind_info(mixer).name, cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)});
+  for (const SideModel& side : model.sides)
+    if (side.what == "vision tower" && !shape.vision)
+      shape.vision = VisionShape{side.width, side.intermediate, side.patches, side.image_tokens, side.copies};
   input.types = engine_of(request).resolve_types(shape, request);
+  input.draft_method = draft_method_of(model, request);
+  if (model.draft != nullptr && input.draft_method && !model.draft->layers.empty())
+    input.draft = std::make_shared<const EngineInput>(engine_input(*model.draft, draft_request(request)));
   return input;
 }
 
 Load load_of(const ModelSpec& model, const Request& request) {
   Load load;
-  load.num_seqs = ceil_div(request.num_seqs, request.data_parallel);
+  load.num_seqs = ceil_div(request.sequences(), request.data_parallel);
   const auto slot_tokens = engine_of(request).slot_tokens;
   load.pooled = request.kv_unified && slot_tokens != nullptr;
   if (request.max_model_len)

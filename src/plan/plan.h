@@ -30,6 +30,7 @@ struct Plan {
   std::optional<MixReport> mix;
   std::optional<Roofline> roofline;  // where a bandwidth is known
   VerdictReport verdict;
+  std::optional<DraftMethod> draft_method;
   std::vector<Note> notes;
 };
 

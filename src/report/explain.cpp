@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/extras_text.h"
 #include "report/report.h"
 #include "report/speed.h"
 #include "report/text.h"
@@ -126,6 +127,20 @@ std::string ledger_section(const Plan& plan) {
   return out;
 }
 
+// The layers of the draft, at its own types, and what was read of its config.
+std::string draft_section(const ModelSpec& model, const Plan& plan) {
+  if (model.draft == nullptr || !plan.draft_method) return "";
+  const ModelSpec& draft = *model.draft;
+  std::string out = fmt::format("\nDraft {} ({})\n", one_line(draft.source, 200), name(*plan.draft_method));
+  const EngineInput input = engine_input(model, plan.request);
+  if (input.draft != nullptr)
+    for (const LayerGroup& group : group_layers(draft)) out += layer_section(group, input.draft->types, plan.load);
+  std::vector<std::vector<std::string>> rows;
+  for (const ConfigFact& fact : draft.facts)
+    rows.push_back({"draft: " + one_line(fact.key, 60), one_line(fact.value, 60), std::string(name(fact.origin))});
+  return out + columns(rows, 0);
+}
+
 std::string gap_section(const Plan& plan) {
   const KvCachePlan& kv = plan.kv_cache;
   if (kv.gap.empty()) return "";
@@ -149,6 +164,8 @@ std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportO
   out += fmt::format("{} tokens x {} sequences, {} {}\n", grouped(plan.load.max_model_len.count()),
                      plan.request.num_seqs, plan.request.engine, plan.engine_version);
   for (const LayerGroup& group : plan.groups) out += "\n" + layer_section(group, plan.types, plan.load);
+  out += draft_section(model, plan);
+  if (const std::string files = companions_text(model); !files.empty()) out += "\n" + files;
   if (const std::string gap = gap_section(plan); !gap.empty()) out += "\n" + gap;
   out += "\n" + ledger_section(plan);
   out += "\n" + prefill_section(model, plan);

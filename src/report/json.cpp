@@ -142,6 +142,17 @@ std::string kv_type_name(const CacheTypes& types) {
   return out;
 }
 
+Json adapters_json(const ModelSpec& model) {
+  Json out = Json::array();
+  for (const AdapterFile& adapter : model.adapters)
+    out.push_back({{"source", adapter.source},
+                   {"rank", adapter.rank > 0 ? Json(adapter.rank) : Json(nullptr)},
+                   {"targets", adapter.targets},
+                   {"elements", adapter.elements.count()},
+                   {"stored_bytes", adapter.bytes.count()}});
+  return out;
+}
+
 Json request_json(const ModelSpec& model, const Plan& plan) {
   const Request& request = plan.request;
   return {{"engine", request.engine},
@@ -158,6 +169,16 @@ Json request_json(const ModelSpec& model, const Plan& plan) {
           {"data_parallel_size", request.data_parallel},
           {"attention", attention_name(request.attention)},
           {"margin", or_null(request.margin)},
+          {"num_beams", request.extras.num_beams},
+          {"num_samples", request.extras.num_samples},
+          {"speculative_method", plan.draft_method ? Json(name(*plan.draft_method)) : Json(nullptr)},
+          {"num_speculative_tokens",
+           request.num_speculative_tokens > 0 ? Json(request.num_speculative_tokens) : Json(nullptr)},
+          {"draft", model.draft != nullptr ? Json(model.draft->source) : Json(nullptr)},
+          {"max_loras", or_null(request.extras.max_loras)},
+          {"max_lora_rank", or_null(request.extras.max_lora_rank)},
+          {"loras", adapters_json(model)},
+          {"mmproj", model.projector ? Json(model.projector->source) : Json(nullptr)},
           {"gpu", request.gpu ? Json(*request.gpu) : Json(nullptr)},
           {"gpu_memory_bytes", or_null(request.gpu_memory)}};
 }

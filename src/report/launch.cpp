@@ -49,12 +49,78 @@ bool kv_chosen(const Request& request) {
   return request.cache_type_k || request.cache_type_v;
 }
 
+// Options of extras that engines spell alike.
+void lora_arguments(const ModelSpec& model, const Request& request, std::string_view slots, Arguments& out) {
+  const ExtrasRequest& extras = request.extras;
+  if (extras.wants_lora() || !model.adapters.empty()) out.add("--enable-lora");
+  if (extras.max_loras) out.add(slots, *extras.max_loras);
+  if (extras.max_lora_rank) out.add("--max-lora-rank", *extras.max_lora_rank);
+  if (extras.lora_targets.empty()) return;
+  out.add("--lora-target-modules");
+  for (const std::string& target : extras.lora_targets) out.add(target);
+}
+
+void vllm_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
+  const Request& request = plan.request;
+  if (plan.draft_method) {
+    std::string config = fmt::format("{{\"method\": \"{}\"", name(*plan.draft_method));
+    if (model.draft != nullptr) config += fmt::format(", \"model\": \"{}\"", one_line(model_argument(*model.draft)));
+    const std::uint64_t tokens = request.num_speculative_tokens > 0 ? request.num_speculative_tokens
+                                 : request.mtp                      ? 1
+                                                                    : 3;
+    out.add("--speculative-config", config + fmt::format(", \"num_speculative_tokens\": {}}}", tokens));
+  }
+  lora_arguments(model, request, "--max-loras", out);
+  if (request.extras.max_cpu_loras) out.add("--max-cpu-loras", *request.extras.max_cpu_loras);
+  if (request.extras.fully_sharded_loras) out.add("--fully-sharded-loras");
+  if (!model.adapters.empty()) out.add("--lora-modules");
+  for (std::size_t i = 0; i < model.adapters.size(); ++i)
+    out.add(fmt::format("adapter{}={}", i + 1, model.adapters[i].source));
+  if (!request.extras.mm_limits.empty()) {
+    std::string limits;
+    for (const auto& [what, count] : request.extras.mm_limits)
+      limits += fmt::format("{}\"{}\": {}", limits.empty() ? "" : ", ", what, count);
+    out.add("--limit-mm-per-prompt", "{" + limits + "}");
+  }
+}
+
+void sglang_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
+  const Request& request = plan.request;
+  if (plan.draft_method) {
+    const DraftMethod method = *plan.draft_method;
+    out.add("--speculative-algorithm", method == DraftMethod::kModel    ? "STANDALONE"
+                                       : method == DraftMethod::kEagle3 ? "EAGLE3"
+                                       : method == DraftMethod::kMtp    ? "NEXTN"
+                                       : method == DraftMethod::kNgram  ? "NGRAM"
+                                                                        : "EAGLE");
+    if (model.draft != nullptr) out.add("--speculative-draft-model-path", model_argument(*model.draft));
+    if (request.num_speculative_tokens > 0) out.add("--speculative-num-steps", request.num_speculative_tokens);
+    if (request.extras.verify_tokens) out.add("--speculative-num-draft-tokens", *request.extras.verify_tokens);
+  }
+  lora_arguments(model, request, "--max-loras-per-batch", out);
+  if (!model.adapters.empty()) out.add("--lora-paths");
+  for (const AdapterFile& adapter : model.adapters) out.add(adapter.source);
+  if (!request.extras.mamba_strategy.empty()) out.add("--mamba-scheduler-strategy", request.extras.mamba_strategy);
+  if (request.extras.disable_radix_cache) out.add("--disable-radix-cache");
+}
+
+void llama_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
+  const ExtrasRequest& extras = plan.request.extras;
+  if (model.draft != nullptr) {
+    out.add("-md", model_argument(*model.draft));
+    if (plan.request.num_speculative_tokens > 0) out.add("--draft-max", plan.request.num_speculative_tokens);
+    if (extras.draft_ctx) out.add("-cd", extras.draft_ctx->count());
+  }
+  for (const AdapterFile& adapter : model.adapters) out.add("--lora", adapter.source);
+  if (model.projector) out.add("--mmproj", model.projector->source);
+}
+
 void vllm_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
   const Request& request = plan.request;
   for (const char* word : {"vllm", "serve"}) out.add(word);
   out.add(model_argument(model));
   out.add("--max-model-len", plan.load.max_model_len.count());
-  out.add("--max-num-seqs", request.max_num_seqs.value_or(std::max<std::uint64_t>(1, request.num_seqs)));
+  out.add("--max-num-seqs", request.max_num_seqs.value_or(std::max<std::uint64_t>(1, request.sequences())));
   if (request.tensor_parallel > 1) out.add("--tensor-parallel-size", request.tensor_parallel);
   if (request.pipeline_parallel > 1) out.add("--pipeline-parallel-size", request.pipeline_parallel);
   if (request.data_parallel > 1) out.add("--data-parallel-size", request.data_parallel);
@@ -73,6 +139,7 @@ void vllm_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
     out.add("--kv-offloading-size", ceil_div(request.host_kv_cache->count(), std::uint64_t{1} << 30));
   if (!request.hybrid_manager) out.add("--disable-hybrid-kv-cache-manager");
   if (request.prefix_caching) out.add("--enable-prefix-caching");
+  vllm_extras(model, plan, out);
 }
 
 void sglang_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
@@ -80,7 +147,7 @@ void sglang_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) 
   for (const char* word : {"python", "-m", "sglang.launch_server", "--model-path"}) out.add(word);
   out.add(model_argument(model));
   out.add("--context-length", plan.load.max_model_len.count());
-  out.add("--max-running-requests", request.max_num_seqs.value_or(std::max<std::uint64_t>(1, request.num_seqs)));
+  out.add("--max-running-requests", request.max_num_seqs.value_or(std::max<std::uint64_t>(1, request.sequences())));
   if (request.tensor_parallel > 1) out.add("--tp", request.tensor_parallel);
   if (request.pipeline_parallel > 1) out.add("--pp", request.pipeline_parallel);
   if (request.data_parallel > 1) out.add("--dp", request.data_parallel);
@@ -91,6 +158,7 @@ void sglang_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) 
   if (request.max_num_batched_tokens) out.add("--chunked-prefill-size", request.max_num_batched_tokens->count());
   if (request.enforce_eager) out.add("--disable-cuda-graph");
   if (request.cpu_offload) out.add("--cpu-offload-gb", ceil_div(request.cpu_offload->count(), std::uint64_t{1} << 30));
+  sglang_extras(model, plan, out);
 }
 
 std::string_view ggml_name(Dtype type) {
@@ -107,9 +175,9 @@ void llama_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
   out.add("llama-server");
   out.add("-m", model_argument(model));
   // llama.cpp's context is the total over all slots, unless they share one pool.
-  const std::uint64_t slots = request.kv_unified ? 1 : request.num_seqs;
+  const std::uint64_t slots = request.kv_unified ? 1 : request.sequences();
   out.add("-c", checked_mul(plan.load.max_model_len.count(), slots, "the total context"));
-  out.add("-np", request.num_seqs);
+  out.add("-np", request.sequences());
   out.add("-ctk", ggml_name(plan.types.key));
   out.add("-ctv", ggml_name(plan.types.value));
   if (request.batch) out.add("-b", *request.batch);
@@ -121,6 +189,7 @@ void llama_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
   if (request.swa_full) out.add("--swa-full");
   if (request.no_kv_offload) out.add("--no-kv-offload");
   if (request.cpu_moe_layers) out.add("--n-cpu-moe", *request.cpu_moe_layers);
+  llama_extras(model, plan, out);
 }
 
 struct Launcher {

@@ -302,6 +302,28 @@ constexpr std::string_view kSchema = R"json({
         "data_parallel_size": {"type": "integer", "minimum": 1},
         "attention": {"description": "as --attention named it", "enum": ["naive", "flash", null]},
         "margin": {"description": "--margin as a share", "type": ["number", "null"], "minimum": 0},
+        "num_beams": {"type": "integer", "minimum": 1},
+        "num_samples": {"type": "integer", "minimum": 1},
+        "speculative_method": {"enum": ["draft_model", "eagle", "eagle3", "mtp", "medusa", "ngram", null]},
+        "num_speculative_tokens": {"$ref": "#/$defs/count_or_null"},
+        "draft": {"$ref": "#/$defs/text_or_null"},
+        "max_loras": {"$ref": "#/$defs/count_or_null"},
+        "max_lora_rank": {"$ref": "#/$defs/count_or_null"},
+        "loras": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["source", "rank", "targets", "elements", "stored_bytes"],
+            "properties": {
+              "source": {"type": "string"},
+              "rank": {"$ref": "#/$defs/count_or_null"},
+              "targets": {"type": "array", "items": {"type": "string"}},
+              "elements": {"$ref": "#/$defs/count"},
+              "stored_bytes": {"$ref": "#/$defs/count"}
+            }
+          }
+        },
+        "mmproj": {"$ref": "#/$defs/text_or_null"},
         "gpu": {"$ref": "#/$defs/text_or_null"},
         "gpu_memory_bytes": {"$ref": "#/$defs/count_or_null"}
       }

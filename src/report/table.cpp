@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engines/term_sum.h"
+#include "report/extras_text.h"
 #include "report/report.h"
 #include "report/rows.h"
 #include "report/speed.h"
@@ -227,6 +228,7 @@ std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOpt
   out += request_line(plan) + "\n";
   out += verdict_line(plan, options);
   out += "\n" + parts(plan, options);
+  if (const std::string extras = extra_lines_text(plan); !extras.empty()) out += "\n" + extras;
   out += "\n" + cache_lines(plan);
   if (const std::string room = capacity_lines(plan); !room.empty()) out += "\n" + room;
   if (const std::string mix = mix_lines(plan); !mix.empty()) out += "\n" + mix;

@@ -10,13 +10,12 @@
 #include "kvplan/mistake.h"
 #include "weights/gguf_mixture.h"
 #include "weights/rules.h"
+#include "weights/share.h"
 #include "weights/types.h"
 
 namespace kvplan {
 
 namespace {
-
-constexpr std::uint64_t kVocabPadding = 64;  // vLLM and SGLang pad before they cut
 
 bool is_tower(Component component) {
   return component == Component::kVision || component == Component::kAudio || component == Component::kProjector;
@@ -35,65 +34,6 @@ WeightType plain_type(Dtype dtype) {
   type.millibits = static_cast<std::uint32_t>(8000 * (bytes == 0 ? 2 : bytes));
   return type;
 }
-
-// A rank's part of one matrix of the group.
-struct Piece {
-  std::uint64_t rows = 0, columns = 0, copies = 0;
-};
-
-Piece piece_of(const TensorGroup& group, const WeightShare& share) {
-  Piece piece{group.rows, group.columns, group.copies};
-  std::uint64_t ranks = share.tensor_parallel;
-  if (group.is_expert && share.expert_parallel > 1) {
-    piece.copies = ceil_div(group.copies, share.expert_parallel);
-    return piece;
-  }
-  if (group.is_expert && share.expert_tensor_parallel > 0) ranks = share.expert_tensor_parallel;
-  // Fewer heads than ranks: each head is kept several times.
-  if (group.units > 0) ranks = std::min(ranks, group.units);
-  if (ranks <= 1) return piece;
-  switch (group.split) {
-    case Split::kNone: break;
-    case Split::kRows: piece.rows = ceil_div(group.rows, ranks); break;
-    case Split::kColumns: piece.columns = ceil_div(group.columns, ranks); break;
-    case Split::kVocab:
-      piece.rows = ceil_div(round_up(group.rows, kVocabPadding, "the padded vocabulary"), ranks);
-      break;
-  }
-  return piece;
-}
-
-// The layers of a run that a stage holds.
-struct Held {
-  const TensorGroup& group;
-  const WeightShare& share;
-
-  bool holds(std::uint64_t layer) const {
-    return !share.layers || (layer >= share.first_layer && layer - share.first_layer < *share.layers);
-  }
-  std::uint64_t count() const {
-    if (group.place == Place::kFirst) return share.first_stage && !share.embedding_on_host ? 1 : 0;
-    if (group.place == Place::kLast) {
-      // A tied head is the embedding itself, where both are on one rank.
-      if (group.is_tied) return share.last_stage && (!share.first_stage || share.embedding_on_host) ? 1 : 0;
-      return share.last_stage ? 1 : 0;
-    }
-    if (!share.layers) return group.num_layers();
-    std::uint64_t out = 0;
-    each([&](std::uint64_t) { ++out; });
-    return out;
-  }
-  template <class Visit>
-  void each(Visit&& visit) const {
-    if (group.place != Place::kLayers) {
-      if (count() > 0) visit(std::uint64_t{0});
-      return;
-    }
-    for (const LayerRun& run : group.layers)
-      for (std::uint64_t i = 0; i < run.count; ++i)
-        if (const std::uint64_t layer = run.first + i * run.step; holds(layer)) visit(layer);
-  }
-};
 
 // How the tensors of one plan are stored.
 class Storer {

@@ -1,4 +1,4 @@
-// The screens that the README shows are what the program prints.
+// The screens that the pages show are what the program prints.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -17,10 +17,10 @@ std::vector<std::string> split(const std::string& line) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-}  // namespace
-
-TEST_CASE("README.md shows what kvplan prints") {
-  std::ifstream page(KVPLAN_SOURCE_DIR "/README.md");
+// Re-runs every screen of a page.
+void check_screens(const std::string& path) {
+  CAPTURE(path);
+  std::ifstream page(std::string(KVPLAN_SOURCE_DIR) + "/" + path);
   REQUIRE(page.good());
   int screens = 0;
   std::string command;
@@ -43,4 +43,14 @@ TEST_CASE("README.md shows what kvplan prints") {
     }
   }
   CHECK(screens >= 1);
+}
+
+}  // namespace
+
+TEST_CASE("README.md shows what kvplan prints") {
+  check_screens("README.md");
+}
+
+TEST_CASE("docs/extras.md shows what kvplan prints") {
+  check_screens("docs/extras.md");
 }

@@ -104,3 +104,43 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
   }
   CHECK(answered > 50);
 }
+
+TEST_CASE("fit is the exact inverse of the plan with extras") {
+  const std::string configs = KVPLAN_SOURCE_DIR "/testdata/configs/";
+  const auto draft = std::make_shared<const ModelSpec>(load_model(configs + "qwen3-0.6b.json", {}));
+  int answered = 0;
+  for (const char* name : {"llama-3.1-8b", "qwen3.5-27b", "gpt-oss-20b", "lfm2-1.2b"}) {
+    ModelSpec model = load_model(configs + name + ".json", {});
+    model.draft = draft;
+    for (const Engine& engine : engines()) {
+      for (const std::uint64_t gib : {24U, 80U, 192U}) {
+        Request request;
+        request.engine = engine.name;
+        request.gpu_memory = Bytes(gib << 30);
+        request.layout_given = true;
+        request.max_model_len = Tokens(2048);
+        request.num_speculative_tokens = 3;
+        request.extras.num_samples = 2;
+        if (engine.lora == LoraHolding::kSlots) {
+          request.extras.max_loras = 4;
+          request.extras.max_lora_rank = 64;
+        }
+        CAPTURE(name);
+        CAPTURE(engine.name);
+        CAPTURE(gib);
+        if (!fits(model, with_context(request, 1))) continue;
+        ++answered;
+        const std::uint64_t longest = longest_that_fits(model, request);
+        REQUIRE(longest > 0);
+        CHECK(fits(model, with_context(request, longest)));
+        if (longest < (std::uint64_t{1} << 40)) CHECK_FALSE(fits(model, with_context(request, longest + 1)));
+        if (!fits(model, request)) continue;
+        const std::uint64_t most = most_that_fit(model, request);
+        REQUIRE(most > 0);
+        CHECK(fits(model, with_seqs(request, most)));
+        CHECK_FALSE(fits(model, with_seqs(request, most + 1)));
+      }
+    }
+  }
+  CHECK(answered > 30);
+}

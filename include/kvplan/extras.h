@@ -1,0 +1,93 @@
+// What a deployment adds to a model: a way to guess tokens ahead, LoRA adapters, an image projector, beams and samples.
+#ifndef KVPLAN_EXTRAS_H_
+#define KVPLAN_EXTRAS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kvplan/quantity.h"
+#include "kvplan/storage.h"
+
+namespace kvplan {
+
+// Where the guesses of speculative decoding come from.
+enum class DraftMethod : std::uint8_t {
+  kModel,   // a smaller model of its own
+  kEagle,   // one layer behind the model, which shares its embedding and head
+  kEagle3,  // the same over three hidden states, with a head of its own
+  kMtp,     // the model's own next-token layers
+  kMedusa,  // heads on the last hidden state; nothing is cached
+  kNgram,   // what the text itself says; no weights, no cache
+};
+std::string_view name(DraftMethod method);
+// By name or as engines spell it ("STANDALONE", "NEXTN", "draft-mtp"); nothing for a word that is none.
+std::optional<DraftMethod> find_draft_method(std::string_view text);
+// Every name, separated by commas.
+std::string known_draft_methods();
+
+// What --speculative-config says, as vLLM spells it.
+struct SpeculativeConfig {
+  std::optional<DraftMethod> method;
+  std::string model;
+  std::uint64_t num_tokens = 0;
+  std::optional<std::string> weights;
+};
+
+// A LoRA adapter, as its file says.
+struct AdapterFile {
+  std::string source;
+  std::uint64_t rank = 0;            // the largest of any module
+  std::vector<std::string> targets;  // modules, each once: "q_proj"
+  std::uint64_t tensors = 0;
+  Elements elements;
+  Bytes bytes;  // as stored
+};
+
+// An image projector of llama.cpp (mmproj): encoder and projector in one file.
+struct ProjectorFile {
+  std::string source;
+  std::string projector;  // "gemma3"
+  std::uint64_t tensors = 0;
+  Bytes bytes;
+  std::uint64_t width = 0, intermediate = 0, heads = 0;  // of the encoder
+  std::uint64_t image_size = 0, patch_size = 0;
+};
+
+// Options for all of it; absent means "as the engine chooses", or that there is none.
+struct ExtrasRequest {
+  std::optional<DraftMethod> draft_method;     // absent: what the draft's own config says
+  std::optional<std::uint64_t> verify_tokens;  // SGLang: tokens verified at once, the last real one among them
+  std::optional<Tokens> draft_ctx;             // llama.cpp: the draft's own n_ctx
+  std::optional<Dtype> draft_cache_type_k, draft_cache_type_v;
+  std::optional<std::string> draft_weights;
+
+  bool enable_lora = false;
+  std::optional<std::uint64_t> max_loras, max_lora_rank, max_cpu_loras;
+  std::vector<std::string> lora_targets;  // modules; empty: as the engine chooses
+  bool fully_sharded_loras = false;
+
+  std::uint64_t num_beams = 1;
+  std::uint64_t num_samples = 1;
+
+  // Images, videos ... of one prompt; nothing for what is not named.
+  std::vector<std::pair<std::string, std::uint64_t>> mm_limits;
+
+  // SGLang: what a request keeps of recurrent states beside the live one.
+  std::string mamba_strategy;  // "" as the engine chooses; no_buffer, extra_buffer, extra_buffer_lazy
+  bool disable_radix_cache = false;
+
+  // Sequences that stand for one request.
+  std::uint64_t copies() const { return checked_mul(num_beams, num_samples, "beams and samples"); }
+  bool wants_lora() const {
+    return enable_lora || max_loras || max_lora_rank || max_cpu_loras || !lora_targets.empty();
+  }
+  bool operator==(const ExtrasRequest&) const = default;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_EXTRAS_H_

@@ -1,0 +1,27 @@
+// What the options of extras do: speculative decoding, LoRA, an image projector, beams and samples.
+#ifndef KVPLAN_CLI_EXTRAS_OPTIONS_H_
+#define KVPLAN_CLI_EXTRAS_OPTIONS_H_
+
+#include <string_view>
+
+#include "cli/options.h"
+#include "formulas/model.h"
+
+namespace kvplan {
+
+void apply_draft(Invocation& call, std::string_view value, std::string_view name);
+void apply_speculative_method(Invocation& call, std::string_view value, std::string_view name);
+void apply_speculative_config(Invocation& call, std::string_view value, std::string_view name);
+void apply_lora(Invocation& call, std::string_view value, std::string_view name);
+void apply_lora_targets(Invocation& call, std::string_view value, std::string_view name);
+void apply_mmproj(Invocation& call, std::string_view value, std::string_view name);
+void apply_mm_limits(Invocation& call, std::string_view value, std::string_view name);
+void apply_beams(Invocation& call, std::string_view value, std::string_view name);
+void apply_samples(Invocation& call, std::string_view value, std::string_view name);
+
+// The model of an argument with what the options load beside it.
+ModelSpec load_with_companions(const std::string& argument, const Invocation& call);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CLI_EXTRAS_OPTIONS_H_

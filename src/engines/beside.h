@@ -1,0 +1,20 @@
+// A draft model's cache beside the model's: two layouts of one engine, asked together.
+#ifndef KVPLAN_ENGINES_BESIDE_H_
+#define KVPLAN_ENGINES_BESIDE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// `load_of` turns the model's load into the draft's; it must not shrink as the load grows. Both layouts have the same
+// number of GPUs.
+std::unique_ptr<CacheLayout> with_draft(std::unique_ptr<CacheLayout> main, std::unique_ptr<CacheLayout> draft,
+                                        std::function<Load(const Load&)> load_of, std::string label);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_BESIDE_H_

@@ -1,0 +1,83 @@
+#include "engines/sglang_models.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engines/drafts.h"
+#include "engines/estimates.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kSlotsPerRequest = 3;  // one live, two kept by the radix tree
+constexpr std::uint64_t kGuesses = 3;          // --speculative-num-steps where nothing names it
+
+// Models whose sliding layers get a pool of their own (model_config.py, is_hybrid_swa_model).
+constexpr std::array<std::string_view, 19> kHybridWindows{
+    "llama4",       "llama4_text", "gpt_oss",      "mimo_v2_flash", "mimo_v2",    "step3p5",      "step3p7",
+    "gemma4",       "gemma4_text", "granite_swa",  "laguna",        "mellum",     "muse_glimmer", "inkling",
+    "inkling_text", "deepseek_v4", "deepseek_ref", "unlimited_ocr", "mimo_v2_mtp"};
+
+}  // namespace
+
+bool sglang_hybrid_windows(std::string_view model_type) {
+  // "gemma4_unified_text" and its like belong to the family that their first words name.
+  return std::any_of(kHybridWindows.begin(), kHybridWindows.end(), [&](std::string_view known) {
+    return model_type == known ||
+           (model_type.size() > known.size() && model_type.starts_with(known) && model_type[known.size()] == '_');
+  });
+}
+
+bool sglang_compressed(std::string_view model_type) {
+  return model_type == "deepseek_v4" || model_type == "deepseek_ref";
+}
+
+std::uint64_t sglang_page(const ModelShape& model, bool sparse) {
+  if (sglang_compressed(model.model_type)) return 256;
+  return sparse ? 64 : 1;
+}
+
+CacheTypes sglang_types(const ModelShape& model, const Request& request) {
+  CacheTypes types = resolve_default_types(model, request);
+  if (types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;  // convolution states
+  types.state = request.state_dtype.value_or(model.declared_state_dtype.value_or(Dtype::kFloat32));
+  const bool compressed = sglang_compressed(model.model_type);
+  const bool sparse = model.model_type == "deepseek_v32" || model.model_type == "glm_moe_dsa";
+  const bool blackwell = request.gpu && (request.gpu->starts_with("b200") || request.gpu->starts_with("b300"));
+  if (!request.cache_type_k && (compressed || (sparse && blackwell))) types.key = Dtype::kFp8E4m3;
+  if ((compressed || sparse) && types.key == Dtype::kFp8E4m3) types.key = types.value = Dtype::kFp8DsMla;
+  refuse_types(types, "sglang",
+               {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kFp8E4m3, Dtype::kFp8E5m2, Dtype::kNvfp4,
+                Dtype::kMxfp8, Dtype::kFp8DsMla});
+  return types;
+}
+
+// _calculate_mamba_ratio: state slots of a running request.
+std::uint64_t sglang_slots(const ExtrasRequest& extras) {
+  if (extras.disable_radix_cache) return 1;
+  if (extras.mamba_strategy.empty() || extras.mamba_strategy == "auto" || extras.mamba_strategy == "no_buffer")
+    return kSlotsPerRequest;
+  if (extras.mamba_strategy == "extra_buffer") return kSlotsPerRequest + 2;
+  if (extras.mamba_strategy == "extra_buffer_lazy") return kSlotsPerRequest + 1;
+  fail("--mamba-scheduler-strategy: SGLang has no strategy \"" + one_line(extras.mamba_strategy, 40) + "\"",
+       "use auto, no_buffer, extra_buffer or extra_buffer_lazy");
+}
+
+// Tokens that are verified at once, the last real one among them.
+std::uint64_t sglang_verified(const EngineInput& input) {
+  if (!input.draft_method) return 0;
+  return input.request.extras.verify_tokens.value_or(guessed_tokens(input, kGuesses) + 1);
+}
+
+std::uint64_t sglang_attention_ranks(const Request& request) {
+  if (!request.dp_attention) return request.tensor_parallel;
+  if (request.tensor_parallel % request.data_parallel != 0)
+    fail("--enable-dp-attention: --tensor-parallel-size " + std::to_string(request.tensor_parallel) +
+             " is not a multiple of --data-parallel-size " + std::to_string(request.data_parallel),
+         "with DP attention the data parallel ranks are among the tensor parallel ones");
+  return request.tensor_parallel / request.data_parallel;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,25 @@
+// What SGLang does by the model and by its options: pools, pages, types, state slots.
+// Source: configs/model_config.py, server_args.py, mem_cache/kv_cache_configurator.py (read).
+#ifndef KVPLAN_ENGINES_SGLANG_MODELS_H_
+#define KVPLAN_ENGINES_SGLANG_MODELS_H_
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// Sliding layers have a pool of their own.
+bool sglang_hybrid_windows(std::string_view model_type);
+// DeepSeek-V4's pools.
+bool sglang_compressed(std::string_view model_type);
+std::uint64_t sglang_page(const ModelShape& model, bool sparse);
+CacheTypes sglang_types(const ModelShape& model, const Request& request);
+// Ranks that share out the attention; Error where the layout makes no sense.
+std::uint64_t sglang_attention_ranks(const Request& request);
+// State slots of a running request (_calculate_mamba_ratio); Error for a strategy that SGLang does not have.
+std::uint64_t sglang_slots(const ExtrasRequest& extras);
+// Tokens that are verified at once, the last real one among them; 0 where nothing guesses.
+std::uint64_t sglang_verified(const EngineInput& input);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_SGLANG_MODELS_H_

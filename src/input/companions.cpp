@@ -1,0 +1,207 @@
+#include "input/companions.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "input/file.h"
+#include "input/safetensors.h"
+#include "kvplan/error.h"
+#include "kvplan/ggml_types.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kMostRank = 1 << 20;
+
+// "q_proj" of "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" where the name is of no such pair.
+std::string module_of(std::string_view tensor) {
+  const auto at = tensor.find(".lora_");
+  if (at == std::string_view::npos) return {};
+  const std::string_view path = tensor.substr(0, at);
+  const auto dot = path.rfind('.');
+  return std::string(dot == std::string_view::npos ? path : path.substr(dot + 1));
+}
+
+void add_target(std::set<std::string>& targets, std::string module) {
+  constexpr std::size_t kMostTargets = 256;
+  if (!module.empty() && targets.size() < kMostTargets) targets.insert(one_line(module, 60));
+}
+
+// r, and the largest of rank_pattern.
+std::uint64_t declared_rank(const Config& config) {
+  std::uint64_t rank = config.count_or("r", 0);
+  if (const auto pattern = config.child("rank_pattern"))
+    for (const std::string& key : pattern->keys())
+      if (pattern->is_number(key)) rank = std::max(rank, pattern->quietly().count_or(key, 0));
+  if (rank > kMostRank) fail("\"r\" is " + std::to_string(rank), "a LoRA's rank is a small number");
+  return rank;
+}
+
+AdapterFile read_adapter_directory(const std::string& directory) {
+  AdapterFile out;
+  std::set<std::string> targets;
+  if (exists(directory + "/adapter_config.json")) {
+    const Config config = Config::parse(read_file(directory + "/adapter_config.json"));
+    const std::string kind = config.find_string("peft_type").value_or("LORA");
+    if (kind != "LORA" && kind != "lora")
+      fail("the adapter is of the kind " + one_line(kind, 20), "give a LoRA adapter");
+    out.rank = declared_rank(config);
+    if (const auto named = config.strings("target_modules"))
+      for (const std::string& module : *named) add_target(targets, module.substr(module.rfind('.') + 1));
+  }
+  const std::string file = directory + "/adapter_model.safetensors";
+  if (exists(file)) {
+    std::set<std::string> found;
+    read_safetensors(file, [&](const SafeTensor& tensor) {
+      ++out.tensors;
+      out.elements += Elements(tensor.elements);
+      out.bytes += Bytes(tensor.bytes);
+      add_target(found, module_of(tensor.name));
+    });
+    if (!found.empty()) targets = std::move(found);
+  } else if (out.rank == 0) {
+    fail("the directory holds no adapter_config.json and no adapter_model.safetensors", "give an adapter's directory");
+  }
+  out.targets.assign(targets.begin(), targets.end());
+  return out;
+}
+
+AdapterFile read_safetensors_adapter(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  AdapterFile out;
+  std::set<std::string> targets;
+  read_safetensors(path, [&](const SafeTensor& tensor) {
+    ++out.tensors;
+    out.elements += Elements(tensor.elements);
+    out.bytes += Bytes(tensor.bytes);
+    add_target(targets, module_of(tensor.name));
+  });
+  if (targets.empty()) fail("the file holds no pairs of lora_A and lora_B", "give a LoRA adapter");
+  const std::string config = (directory.empty() ? "." : directory) + "/adapter_config.json";
+  if (exists(config)) out.rank = declared_rank(Config::parse(read_file(config)));
+  out.targets.assign(targets.begin(), targets.end());
+  return out;
+}
+
+template <class Load>
+auto with_source(const std::string& source, const Load& load) {
+  try {
+    return load();
+  } catch (Error& error) {
+    error.set_source(source.empty() ? "command line" : source);
+    throw;
+  }
+}
+
+}  // namespace
+
+ModelSpec load_draft(const std::string& argument, const ReadOptions& options, std::optional<DraftMethod> method,
+                     const ModelSpec& target) {
+  if (argument == "-") {
+    Error error(Exit::kBadInput, "--draft: standard input is for the model itself", "name the draft's config.json");
+    error.set_source("command line");
+    throw error;
+  }
+  ReadOptions role = options;
+  role.hub.revision.clear();  // the model's own
+  role.draft = DraftRole{method, target.hidden_size, target.vocab_size};
+  ModelSpec draft = load_model(argument, role);
+  if (draft.format == "gguf" && draft.model_type.find("eagle3") != std::string::npos)
+    draft.drafts_as = DraftMethod::kEagle3;
+  // What a head's own files repeat of the model is not kept twice.
+  if (draft.drafts_as == DraftMethod::kEagle || draft.drafts_as == DraftMethod::kEagle3)
+    std::erase_if(draft.stored, [&](const StoredTensors& part) {
+      return part.component == Component::kEmbedding ||
+             (draft.drafts_as == DraftMethod::kEagle && part.component == Component::kLmHead);
+    });
+  return draft;
+}
+
+AdapterFile load_adapter(const std::string& path) {
+  AdapterFile out = with_source(path, [&] {
+    if (is_directory(path)) return read_adapter_directory(path);
+    if (!exists(path))
+      fail("--lora: there is no such file or directory", "download the adapter and name its directory");
+    if (path.ends_with(".safetensors")) return read_safetensors_adapter(path);
+    if (path.ends_with("adapter_config.json"))
+      return read_adapter_directory(path.size() > 20 ? path.substr(0, path.size() - 20) : ".");
+    return read_gguf_adapter(Gguf::open(path));
+  });
+  out.source = path;
+  return out;
+}
+
+ProjectorFile load_projector(const std::string& path) {
+  ProjectorFile out = with_source(path, [&] { return read_gguf_projector(Gguf::open(path)); });
+  out.source = path;
+  return out;
+}
+
+AdapterFile read_gguf_adapter(const Gguf& file) {
+  if (file.text("general.type").value_or("") != "adapter")
+    fail("the file is no adapter (general.type is \"" + one_line(file.text("general.type").value_or("model"), 20) +
+             "\")",
+         "give a GGUF adapter, as convert_lora_to_gguf.py writes it");
+  AdapterFile out;
+  std::set<std::string> targets;
+  for (const GgufTensor& tensor : file.tensors()) {
+    const auto type = find_ggml_type(tensor.type);
+    if (!type) fail("a tensor has the unknown type " + std::to_string(tensor.type), "convert the adapter again");
+    ++out.tensors;
+    Elements elements(1);
+    for (const std::uint64_t dim : tensor.shape()) elements = elements * dim;
+    out.elements += elements;
+    out.bytes += tensor_bytes(*type, tensor.shape());
+    // "blk.0.attn_q.weight.lora_a", of rank x inputs.
+    const auto at = tensor.name.find(".weight.lora_");
+    if (at == std::string_view::npos) continue;
+    const std::string_view path = tensor.name.substr(0, at);
+    add_target(targets, std::string(path.substr(path.rfind('.') + 1)));
+    if (tensor.name.ends_with(".lora_a") && tensor.num_dims >= 2) out.rank = std::max(out.rank, tensor.dims[1]);
+  }
+  out.targets.assign(targets.begin(), targets.end());
+  return out;
+}
+
+ProjectorFile read_gguf_projector(const Gguf& file) {
+  const std::string architecture(file.text("general.architecture").value_or(""));
+  if (architecture != "clip" && architecture != "mmproj")
+    fail("--mmproj: the file is a \"" + one_line(architecture, 40) + "\", no projector of images or sound",
+         "give the model's mmproj-*.gguf");
+  ProjectorFile out;
+  for (const GgufTensor& tensor : file.tensors()) {
+    const auto type = find_ggml_type(tensor.type);
+    if (!type) fail("a tensor has the unknown type " + std::to_string(tensor.type), "convert the projector again");
+    ++out.tensors;
+    out.bytes += tensor_bytes(*type, tensor.shape());
+  }
+  out.projector =
+      one_line(file.text("clip.projector_type").value_or(file.text("clip.vision.projector_type").value_or("")), 40);
+  out.width = file.count("clip.vision.embedding_length").value_or(0);
+  out.intermediate = file.count("clip.vision.feed_forward_length").value_or(0);
+  out.heads = file.count("clip.vision.attention.head_count").value_or(0);
+  out.image_size = file.count("clip.vision.image_size").value_or(0);
+  out.patch_size = file.count("clip.vision.patch_size").value_or(0);
+  return out;
+}
+
+SpeculativeConfig parse_speculative_config(std::string_view text) {
+  const Config config = Config::parse(text);
+  SpeculativeConfig out;
+  out.model = config.find_string("model").value_or("");
+  out.num_tokens = config.count_or("num_speculative_tokens", 0);
+  if (const auto word = config.find_string("quantization"); word && !word->empty()) out.weights = *word;
+  if (const auto word = config.find_string("method")) {
+    out.method = find_draft_method(*word);
+    if (!out.method) fail("\"method\" is \"" + one_line(*word, 40) + "\"", "use one of " + known_draft_methods());
+  }
+  // vLLM takes "ngram" and "mtp" for a model's name, too.
+  if (!out.method && (out.model == "ngram" || out.model == "[ngram]")) out.method = DraftMethod::kNgram;
+  if (out.method == DraftMethod::kNgram || out.method == DraftMethod::kMtp) out.model.clear();
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,40 @@
+// What is loaded beside a model: a draft that guesses tokens, LoRA adapters, an image projector.
+#ifndef KVPLAN_INPUT_COMPANIONS_H_
+#define KVPLAN_INPUT_COMPANIONS_H_
+
+#include <string>
+#include <string_view>
+
+#include "input/config.h"
+#include "input/gguf.h"
+#include "input/input.h"
+
+namespace kvplan {
+
+// --draft: MODEL as anywhere else; EAGLE and Medusa heads too, which are no model of their own. Throws Error with the
+// source set.
+ModelSpec load_draft(const std::string& argument, const ReadOptions& options, std::optional<DraftMethod> method,
+                     const ModelSpec& target);
+
+// --lora: a directory with adapter_config.json and its safetensors, that *.safetensors, or a GGUF adapter.
+AdapterFile load_adapter(const std::string& path);
+
+// --mmproj: llama.cpp's GGUF of an image encoder and its projector.
+ProjectorFile load_projector(const std::string& path);
+
+// --speculative-config: vLLM's JSON object.
+SpeculativeConfig parse_speculative_config(std::string_view text);
+
+// The same of files that are open already: what tests and fuzzers call.
+AdapterFile read_gguf_adapter(const Gguf& file);
+ProjectorFile read_gguf_projector(const Gguf& file);
+
+// For read_config: whether the config is that of Medusa heads, and they as a model without layers.
+bool is_medusa(const Config& root);
+ModelSpec read_medusa(const Config& root, std::string_view source, const DraftRole& role);
+// Turns a small decoder into the EAGLE head that its config means; leaves any other draft alone.
+void adapt_draft(const Config& root, const DraftRole& role, ModelSpec& model);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_INPUT_COMPANIONS_H_

@@ -1,0 +1,183 @@
+#include "plan/extras.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engines/parallel.h"
+#include "kvplan/error.h"
+#include "kvplan/words.h"
+#include "plan/lora_slots.h"
+#include "plan/rank_weights.h"
+
+namespace kvplan {
+
+namespace {
+
+// The engines for which `has` holds, but for the one that models none.
+template <class Has>
+std::string engines_with(const Has& has) {
+  std::string out;
+  for (const Engine& engine : engines())
+    if (engine.name != "logical" && has(engine)) out += (out.empty() ? "" : ", ") + std::string(engine.name);
+  return out;
+}
+
+std::string number(std::uint64_t n) {
+  return std::to_string(n);
+}
+
+// One line of all weights of a draft on a rank.
+LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const std::string& what) {
+  LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), "", draft.source};
+  for (const LedgerLine& line : lines) {
+    out.bytes += line.bytes;
+    out.low += line.low;
+    out.high += line.high;
+    out.formula += (out.formula.empty() ? "" : " + ") + line.what + " " + number(line.bytes.count()) + " B";
+  }
+  return out;
+}
+
+std::string draft_name(DraftMethod method) {
+  switch (method) {
+    case DraftMethod::kEagle: return "EAGLE head";
+    case DraftMethod::kEagle3: return "EAGLE-3 head";
+    case DraftMethod::kMedusa: return "Medusa heads";
+    default: return "draft model";
+  }
+}
+
+// Pairs that engines refuse, told but planned.
+void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
+  constexpr std::uint64_t kVocabSlack = 128;  // llama.cpp's; vLLM and SGLang allow none
+  const ModelSpec& draft = *model.draft;
+  const auto apart = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
+  if (*input.draft_method == DraftMethod::kModel && model.vocab_size > 0 && draft.vocab_size > 0 &&
+      apart(model.vocab_size, draft.vocab_size) > kVocabSlack)
+    notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
+                     "the draft's vocabulary of " + number(draft.vocab_size) + " words is not the model's of " +
+                         number(model.vocab_size) + ": engines refuse such a pair"});
+  const bool reads_hidden = *input.draft_method == DraftMethod::kEagle || *input.draft_method == DraftMethod::kMedusa;
+  if (reads_hidden && model.hidden_size > 0 && draft.hidden_size != model.hidden_size)
+    notes.push_back({NoteLevel::kWarning, "draft_width",
+                     "the head reads hidden states of " + number(draft.hidden_size) + " and the model has " +
+                         number(model.hidden_size) + ": it belongs to another model"});
+}
+
+void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
+  if (model.draft == nullptr || !input.draft_method) return;
+  note_mismatch(model, input, notes);
+  const Request request = draft_request(input.request);
+  std::vector<Note> own;
+  const RankWeights weights = rank_weights(*model.draft, request, own);
+  for (Note& note : own)
+    if (note.level == NoteLevel::kWarning) notes.push_back({note.level, note.code, "the draft: " + note.message});
+  if (!weights.is_known) {
+    notes.push_back({NoteLevel::kWarning, "unknown_weights", "the draft's config does not size its weights"});
+    return;
+  }
+  const std::string what = draft_name(*input.draft_method) + ": weights";
+  // Dealt as the model is, or whole on the last stage.
+  const std::size_t first = out.stages.size() - std::min(out.stages.size(), weights.lines.size());
+  for (std::size_t i = 0; i < weights.lines.size() && first + i < out.stages.size(); ++i)
+    if (!weights.lines[i].empty()) out.stages[first + i].push_back(one_line_of(weights.lines[i], *model.draft, what));
+}
+
+// llama.cpp warms its image encoder up with one image: a fixed size, or 1472 x 1472 where the encoder takes any.
+void add_projector(const ModelSpec& model, ExtraLines& out) {
+  constexpr std::uint64_t kWarmUp = 1472;
+  if (!model.projector || out.stages.empty()) return;
+  const ProjectorFile& file = *model.projector;
+  out.stages.front().push_back(exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
+                                          number(file.tensors) + " tensors as stored", file.source));
+  if (file.width == 0 || file.patch_size == 0) return;
+  const bool any_size = file.projector.find("qwen") != std::string::npos || file.image_size == 0;
+  const std::uint64_t side = (any_size ? kWarmUp : file.image_size) / file.patch_size;
+  constexpr std::string_view kWhat = "an image's patches";
+  const std::uint64_t patches = checked_mul(side, side, kWhat);
+  const std::uint64_t wide = std::max(file.intermediate, checked_mul(file.width, 4, kWhat));
+  // Input, output and the MLP between them; without flash attention the scores of all heads.
+  const Bytes work =
+      Bytes(patches) * checked_mul(checked_add(checked_mul(file.width, 3, kWhat), wide, kWhat), 4, kWhat);
+  const Bytes scores = Bytes(patches) * patches * checked_mul(std::max<std::uint64_t>(file.heads, 1), 4, kWhat);
+  out.stages.front().push_back(
+      {Section::kActivation, "image encoder's compute buffer", work, Bytes(work.count() / 2), work + scores,
+       number(patches) + " patches of the warm-up image x (3 x " + number(file.width) + " + " + number(wide) +
+           ") x 4 B; the high end keeps the scores of " + number(file.heads) + " heads",
+       "estimate: llama.cpp tools/mtmd/clip.cpp, which reserves for the warm-up image"});
+}
+
+}  // namespace
+
+std::optional<DraftMethod> draft_method_of(const ModelSpec& model, const Request& request) {
+  const std::optional<DraftMethod>& asked = request.extras.draft_method;
+  if (model.draft != nullptr) {
+    if (model.draft->drafts_as) return model.draft->drafts_as;
+    return asked.value_or(DraftMethod::kModel);
+  }
+  if (request.mtp) return DraftMethod::kMtp;
+  return asked;
+}
+
+Request draft_request(const Request& request) {
+  Request out = request;
+  if (!engine_of(request).deals_draft) out.pipeline_parallel = 1;
+  out.weights = request.extras.draft_weights;
+  out.mtp = false;
+  out.num_speculative_tokens = 0;
+  out.gpu_layers.reset();
+  if (engine_of(request).deals_draft) {
+    out.cache_type_k = request.extras.draft_cache_type_k;
+    out.cache_type_v = request.extras.draft_cache_type_v;
+  }
+  out.extras = {};
+  return out;
+}
+
+void check_extras(const ModelSpec& model, const Request& request) {
+  const Engine& engine = engine_of(request);
+  const std::string engine_name(engine.name);
+  if (const auto method = draft_method_of(model, request)) {
+    const std::string word(name(*method));
+    if (!has_word(engine.draft_methods, word) && !(request.mtp && model.num_nextn_layers == 0))
+      fail("--speculative-method: " + engine_name + " has no speculative decoding of the kind " + word,
+           "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.draft_methods, word); }));
+    if (request.mtp && model.draft != nullptr)
+      fail("--draft names a model, and the model's own MTP layers are asked for", "leave one of the two out");
+    const bool needs_draft = *method != DraftMethod::kMtp && *method != DraftMethod::kNgram;
+    if (needs_draft && model.draft == nullptr)
+      fail("--speculative-method " + word + " needs weights of its own", "name them with --draft MODEL");
+    if (!needs_draft && model.draft != nullptr)
+      fail("--draft names a model, and " + word + " needs none", "leave one of the two out");
+  }
+  const ExtrasRequest& extras = request.extras;
+  if (extras.num_beams > 1 && !engine.has_beams)
+    fail("--num-beams: " + engine_name + " has no beam search",
+         "it belongs to " + engines_with([](const Engine& e) { return e.has_beams; }));
+  if (model.projector && !engine.has_projector_files && engine.name != "logical")
+    fail("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
+         "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.has_projector_files; }));
+  if (!model.adapters.empty() && engine.lora == LoraHolding::kNone)
+    fail("--lora: " + engine_name + " takes no LoRA adapters",
+         "it belongs to " + engines_with([](const Engine& e) { return e.lora != LoraHolding::kNone; }));
+}
+
+ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
+  ExtraLines out;
+  out.stages.resize(input.request.pipeline_parallel);
+  add_draft(model, input, out, notes);
+  add_lora(model, input, out, notes);
+  add_projector(model, out);
+  const ExtrasRequest& extras = input.request.extras;
+  if (input.draft_method == DraftMethod::kNgram)
+    notes.push_back(
+        {NoteLevel::kInfo, "ngram", "guesses from the text itself need no weights and no cache on the GPU"});
+  if (extras.copies() > 1)
+    notes.push_back({NoteLevel::kInfo, "copies",
+                     number(extras.copies()) + " sequences for each request (" + number(extras.num_beams) +
+                         " beams x " + number(extras.num_samples) +
+                         " samples), each at full length; an engine with pages stores the prompt's whole pages once"});
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,61 @@
+#include "report/extras_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kvplan/error.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+bool is_extra(const LedgerLine& line) {
+  constexpr std::array<std::string_view, 12> kBeginnings{"draft model",
+                                                         "EAGLE",
+                                                         "Medusa heads",
+                                                         "MTP layers",
+                                                         "mtp",
+                                                         "LoRA ",
+                                                         "image projector",
+                                                         "image encoder",
+                                                         kEncoderCache,
+                                                         "compute buffer of the draft",
+                                                         "states of guessed tokens",
+                                                         "rows to roll back"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&](std::string_view beginning) { return line.what.starts_with(beginning); });
+}
+
+std::string extra_lines_text(const Plan& plan) {
+  const GpuMemory* fullest = &plan.memory.front();
+  for (const GpuMemory& gpu : plan.memory)
+    if (gpu.total > fullest->total) fullest = &gpu;
+  std::vector<std::vector<std::string>> rows;
+  for (const LedgerLine& line : fullest->lines)
+    if (is_extra(line) && line.bytes > Bytes(0))
+      rows.push_back({line.what, human_bytes(line.bytes),
+                      line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high)});
+  if (rows.empty()) return "";
+  // An encoder's outputs alone are the engine's own habit, and stand in the ledger.
+  if (rows.size() == 1 && rows.front().front() == kEncoderCache) return "";
+  return "Extras, part of the above\n" + columns(rows, 0b10);
+}
+
+std::string companions_text(const ModelSpec& model) {
+  std::string out;
+  for (const AdapterFile& adapter : model.adapters) {
+    std::string targets;
+    for (const std::string& target : adapter.targets) targets += (targets.empty() ? "" : ", ") + target;
+    out += fmt::format("LoRA adapter {}: rank {}, {} elements, {}\n  modules  {}\n", one_line(adapter.source, 200),
+                       adapter.rank, grouped(adapter.elements.count()), human_bytes(adapter.bytes),
+                       targets.empty() ? "not named" : targets);
+  }
+  if (model.projector)
+    out += fmt::format("image projector {} ({}): {} tensors, {}, images of {}, patches of {}\n",
+                       one_line(model.projector->source, 200), model.projector->projector, model.projector->tensors,
+                       human_bytes(model.projector->bytes), model.projector->image_size, model.projector->patch_size);
+  return out;
+}
+
+}  // namespace kvplan

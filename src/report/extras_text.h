@@ -1,0 +1,21 @@
+// The lines of a plan that the deployment adds to the model.
+#ifndef KVPLAN_REPORT_EXTRAS_TEXT_H_
+#define KVPLAN_REPORT_EXTRAS_TEXT_H_
+
+#include <string>
+
+#include "plan/plan.h"
+
+namespace kvplan {
+
+// A draft, LoRA slots, adapters, a projector, an encoder's outputs.
+bool is_extra(const LedgerLine& line);
+// A section for people, of the fullest GPU; "" where nothing is added.
+std::string extra_lines_text(const Plan& plan);
+
+// The files that are loaded beside the model, one after the other; "" where there are none.
+std::string companions_text(const ModelSpec& model);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_EXTRAS_TEXT_H_

@@ -1,0 +1,76 @@
+// What one rank of a layout holds of a group of tensors.
+#ifndef KVPLAN_WEIGHTS_SHARE_H_
+#define KVPLAN_WEIGHTS_SHARE_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kvplan/tensors.h"
+#include "weights/weigh.h"
+
+namespace kvplan {
+
+inline constexpr std::uint64_t kVocabPadding = 64;  // vLLM and SGLang pad before they cut
+
+// A rank's part of one matrix of the group.
+struct Piece {
+  std::uint64_t rows = 0, columns = 0, copies = 0;
+};
+
+inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
+  Piece piece{group.rows, group.columns, group.copies};
+  std::uint64_t ranks = share.tensor_parallel;
+  if (group.is_expert && share.expert_parallel > 1) {
+    piece.copies = ceil_div(group.copies, share.expert_parallel);
+    return piece;
+  }
+  if (group.is_expert && share.expert_tensor_parallel > 0) ranks = share.expert_tensor_parallel;
+  // Fewer heads than ranks: each head is kept several times.
+  if (group.units > 0) ranks = std::min(ranks, group.units);
+  if (ranks <= 1) return piece;
+  switch (group.split) {
+    case Split::kNone: break;
+    case Split::kRows: piece.rows = ceil_div(group.rows, ranks); break;
+    case Split::kColumns: piece.columns = ceil_div(group.columns, ranks); break;
+    case Split::kVocab:
+      piece.rows = ceil_div(round_up(group.rows, kVocabPadding, "the padded vocabulary"), ranks);
+      break;
+  }
+  return piece;
+}
+
+// The layers of a run that a stage holds.
+struct Held {
+  const TensorGroup& group;
+  const WeightShare& share;
+
+  bool holds(std::uint64_t layer) const {
+    return !share.layers || (layer >= share.first_layer && layer - share.first_layer < *share.layers);
+  }
+  std::uint64_t count() const {
+    if (group.place == Place::kFirst) return share.first_stage && !share.embedding_on_host ? 1 : 0;
+    if (group.place == Place::kLast) {
+      // A tied head is the embedding itself, where both are on one rank.
+      if (group.is_tied) return share.last_stage && (!share.first_stage || share.embedding_on_host) ? 1 : 0;
+      return share.last_stage ? 1 : 0;
+    }
+    if (!share.layers) return group.num_layers();
+    std::uint64_t out = 0;
+    each([&](std::uint64_t) { ++out; });
+    return out;
+  }
+  template <class Visit>
+  void each(Visit&& visit) const {
+    if (group.place != Place::kLayers) {
+      if (count() > 0) visit(std::uint64_t{0});
+      return;
+    }
+    for (const LayerRun& run : group.layers)
+      for (std::uint64_t i = 0; i < run.count; ++i)
+        if (const std::uint64_t layer = run.first + i * run.step; holds(layer)) visit(layer);
+  }
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_WEIGHTS_SHARE_H_

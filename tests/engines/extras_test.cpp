@@ -1,0 +1,278 @@
+// What a deployment adds, against figures from outside: start-up logs, papers, the arithmetic of engines' sources.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "engines/requests.h"
+#include "input/input.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+
+// The one layer of yuhuili/EAGLE-LLaMA3-Instruct-8B and EAGLE3-LLaMA3.1-Instruct-8B.
+constexpr std::string_view kEagle = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+  "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 1, "num_attention_heads": 32,
+  "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 2048, "torch_dtype": "float16"})";
+constexpr std::string_view kEagle3 = R"({"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama",
+  "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 1, "num_attention_heads": 32,
+  "num_key_value_heads": 8, "vocab_size": 128256, "draft_vocab_size": 32000, "max_position_embeddings": 2048,
+  "torch_dtype": "float16"})";
+
+ModelSpec read_draft(std::string_view config, std::optional<DraftMethod> method = std::nullopt,
+                     std::string_view source = "draft") {
+  ReadOptions options;
+  options.draft = DraftRole{method, 4096, 32000};
+  return read_config(config, "", source, options);
+}
+
+ModelSpec with_draft(ModelSpec model, ModelSpec draft) {
+  model.draft = std::make_shared<const ModelSpec>(std::move(draft));
+  return model;
+}
+
+const LedgerLine* find_line(const Plan& plan, std::string_view beginning, std::size_t gpu = 0) {
+  const auto& lines = plan.memory.at(gpu).lines;
+  const auto found = std::find_if(lines.begin(), lines.end(),
+                                  [&](const LedgerLine& line) { return line.what.starts_with(beginning); });
+  return found == lines.end() ? nullptr : &*found;
+}
+
+Bytes bytes_of_line(const Plan& plan, std::string_view beginning, std::size_t gpu = 0) {
+  const LedgerLine* line = find_line(plan, beginning, gpu);
+  return line == nullptr ? Bytes(0) : line->bytes;
+}
+
+double parameters_of_head(std::uint64_t hidden, std::uint64_t intermediate, std::uint64_t heads,
+                          std::uint64_t kv_heads) {
+  const std::string config = R"({"model_type": "llama", "num_hidden_layers": 1, "vocab_size": 32000, "hidden_size": )" +
+                             std::to_string(hidden) + R"(, "intermediate_size": )" + std::to_string(intermediate) +
+                             R"(, "num_attention_heads": )" + std::to_string(heads) + R"(, "num_key_value_heads": )" +
+                             std::to_string(kv_heads) + "}";
+  std::uint64_t out = 0;
+  for (const TensorGroup& group : read_draft(config, DraftMethod::kEagle).tensors) out += group.stored().count();
+  return static_cast<double>(out);
+}
+
+TEST_CASE("EAGLE: the trainable parameters that the paper names") {
+  // arXiv 2401.15077, section 4: 0.24 B for a 7B, 0.37 B for a 13B, 0.99 B for a 70B model.
+  CHECK(parameters_of_head(4096, 11008, 32, 32) / 1e9 == doctest::Approx(0.24).epsilon(0.02));
+  CHECK(parameters_of_head(5120, 13824, 40, 40) / 1e9 == doctest::Approx(0.37).epsilon(0.02));
+  CHECK(parameters_of_head(8192, 28672, 64, 8) / 1e9 == doctest::Approx(0.99).epsilon(0.01));
+}
+
+TEST_CASE("EAGLE-3: the file of a published head") {
+  // EAGLE3-LLaMA3.1-Instruct-8B: pytorch_model.bin of 850 MB.
+  const ModelSpec head = read_draft(kEagle3);
+  CHECK(head.drafts_as == DraftMethod::kEagle3);
+  std::uint64_t bytes = 0;
+  for (const TensorGroup& group : head.tensors) bytes += group.stored().count() * (group.is_float32 ? 4 : 2);
+  CHECK(static_cast<double>(bytes) == doctest::Approx(850e6).epsilon(0.002));
+}
+
+TEST_CASE("a draft's own name says what it is") {
+  CHECK(read_draft(kEagle, {}, "yuhuili/EAGLE-LLaMA3-Instruct-8B").drafts_as == DraftMethod::kEagle);
+  CHECK(read_draft(kEagle, {}, "eagle3-heads/config.json").drafts_as == DraftMethod::kEagle3);
+  CHECK_FALSE(read_draft(kEagle, {}, "eagles-nest/small-llama").drafts_as);
+  CHECK(read_draft(kEagle, DraftMethod::kEagle).drafts_as == DraftMethod::kEagle);
+  CHECK_FALSE(read_draft(kEagle, DraftMethod::kModel, "yuhuili/EAGLE-LLaMA3-Instruct-8B").drafts_as);
+}
+
+TEST_CASE("Medusa: heads over the model's own widths") {
+  // Two heads of one residual block and an output projection each, for a 7B: 2 * (4096^2 + 32000 * 4096).
+  const ModelSpec heads = read_draft(R"({"medusa_num_heads": 2, "medusa_num_layers": 1})");
+  CHECK(heads.drafts_as == DraftMethod::kMedusa);
+  std::uint64_t elements = 0;
+  for (const TensorGroup& group : heads.tensors) elements += group.stored().count();
+  CHECK(elements == 2 * (4096ULL * 4096 + 32000ULL * 4096));
+  CHECK_THROWS_AS(read_draft(R"({"medusa_num_heads": 100000})"), Error);
+  // No cache: the plan's cache is that of the model alone.
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request = request_for("vllm", 4096);
+  request.num_speculative_tokens = 2;
+  const Plan plan = make_plan(with_draft(model, heads), request);
+  CHECK(plan.kv_cache.reserved == make_plan(model, request_for("vllm", 4096)).kv_cache.reserved);
+  CHECK(bytes_of_line(plan, "Medusa heads: weights") == Bytes(elements * 2));
+}
+
+TEST_CASE("vLLM: a log of Llama-3.1-8B with an EAGLE head") {
+  // "Available KV cache memory: 51.63 GiB", "GPU KV cache size: 410,128 tokens", "Maximum concurrency for 131,072
+  // tokens per request: 3.13x": 33 layers.
+  const ModelSpec model = with_draft(test_model("llama-3.1-8b"), read_draft(kEagle, DraftMethod::kEagle));
+  for (const char* engine : {"vllm", "vllm@0.19"}) {
+    Request request = request_for(engine, 131072, static_cast<std::uint64_t>(51.63 * kGib));
+    request.num_speculative_tokens = 2;
+    const Plan plan = make_plan(model, request);
+    CHECK(plan.capacity->tokens == 410128);
+    CHECK(plan.capacity->max_concurrency == doctest::Approx(3.13).epsilon(0.001));
+    CHECK(plan.kv_cache.logical == Bytes(131072ULL * 131072));
+    CHECK(bytes_of_line(plan, "EAGLE layers, 1 layer") == Bytes(131072ULL * 4096));
+    // The embedding and the head are the model's: 0.24 GB of a layer and its projection.
+    CHECK(static_cast<double>(bytes_of_line(plan, "EAGLE head: weights").count()) / 1e9 ==
+          doctest::Approx(0.503).epsilon(0.01));
+  }
+}
+
+TEST_CASE("SGLang: the budget counts a token of the draft as one more layer") {
+  // pool_configurator.py: cell * (1 + draft layers / layers); with the same geometry that is what the draft takes.
+  const ModelSpec plain = test_model("llama-3.1-8b");
+  const ModelSpec model = with_draft(plain, read_draft(kEagle3));
+  const std::uint64_t budget = 33 * kGib;
+  CHECK(make_plan(plain, request_for("sglang", 4096, budget)).capacity->tokens == budget / 131072);
+  CHECK(make_plan(model, request_for("sglang", 4096, budget)).capacity->tokens == budget / (131072 / 32 * 33));
+  // A page beside the pool, as in the model's own.
+  const Plan plan = make_plan(model, request_for("sglang", 4096));
+  CHECK(bytes_of_line(plan, "EAGLE-3 layers, 1 layer") == Bytes(4097 * 4096));
+}
+
+TEST_CASE("llama.cpp: a draft model has a context of its own") {
+  // ggml-org/llama.cpp#10664: a Qwen2.5-1.5B drafts over n_ctx 8192, "KV self size = 224.00 MiB".
+  const ModelSpec draft = read_draft(R"({"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2",
+    "hidden_size": 1536, "intermediate_size": 8960, "num_hidden_layers": 28, "num_attention_heads": 12,
+    "num_key_value_heads": 2, "vocab_size": 151936, "max_position_embeddings": 32768, "tie_word_embeddings": true})");
+  const ModelSpec model = with_draft(test_model("llama-3.1-8b"), draft);
+  Request request = request_for("llama.cpp", 8192);
+  request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;  // the model's; the draft stays float16
+  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(224 * kMib));
+  CHECK(find_line(make_plan(model, request), "compute buffer of the draft") != nullptr);
+  // As many sequences as the model has (v0.5.0); one in older builds, and as long as -cd says.
+  request.num_seqs = 4;
+  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 224 * kMib));
+  request.extras.draft_ctx = Tokens(1024);
+  CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 28 * kMib));
+  Request old = request_for("llama.cpp@b6900", 8192);
+  old.num_seqs = 4;
+  CHECK(bytes_of_line(make_plan(model, old), "draft model: KV") == Bytes(224 * kMib));
+  request.extras.draft_cache_type_k = request.extras.draft_cache_type_v = Dtype::kQ8_0;
+  // 34 bytes for 32 elements, and rows that CUDA pads.
+  CHECK(static_cast<double>(bytes_of_line(make_plan(model, request), "draft model: KV").count()) ==
+        doctest::Approx(4 * 28 * kMib * 17 / 32).epsilon(0.001));
+}
+
+TEST_CASE("every engine with drafts adds the draft's own slope") {
+  const ModelSpec plain = test_model("llama-3.1-8b");
+  const ModelSpec model = with_draft(plain, test_model("qwen3-0.6b"));
+  for (const Engine& engine : engines()) {
+    CAPTURE(engine.name);
+    const auto reserved = [&](const ModelSpec& which, std::uint64_t tokens) {
+      return make_plan(which, request_for(std::string(engine.name), tokens)).kv_cache.reserved.count();
+    };
+    if (engine.draft_methods.find("draft_model") == std::string_view::npos) {
+      CHECK_THROWS_AS(reserved(model, 4096), Error);
+      continue;
+    }
+    // Qwen3-0.6B: 2 * 28 * 8 * 128 * 2 = 114,688 bytes a token.
+    const std::uint64_t slope = reserved(model, 8192) - reserved(model, 4096);
+    CHECK(slope == reserved(plain, 8192) - reserved(plain, 4096) + 4096 * 114688);
+    const Plan plan = make_plan(model, request_for(std::string(engine.name), 4096));
+    std::int64_t gap = 0;
+    for (const GapLine& line : plan.kv_cache.gap) gap += line.bytes;
+    CHECK(gap == static_cast<std::int64_t>(plan.kv_cache.reserved.count()) -
+                     static_cast<std::int64_t>(plan.kv_cache.logical_per_gpu.count()));
+    // 596,049,920 parameters in 16 bit, the tied head counted once.
+    CHECK(bytes_of_line(plan, "draft model: weights") == Bytes(596049920ULL * 2));
+  }
+}
+
+TEST_CASE("a draft stands on the last stage, and is cut as the model is") {
+  const ModelSpec model = with_draft(test_model("llama-3.1-8b"), test_model("qwen3-0.6b"));
+  Request request = request_for("vllm", 4096);
+  request.pipeline_parallel = 2;
+  Plan plan = make_plan(model, request);
+  CHECK(find_line(plan, "draft model", 0) == nullptr);
+  CHECK(bytes_of_line(plan, "draft model: weights", 1) == Bytes(596049920ULL * 2));
+  request.pipeline_parallel = 1;
+  request.tensor_parallel = 2;
+  plan = make_plan(model, request);
+  CHECK(bytes_of_line(plan, "draft model, 28 layers") == Bytes(4096 * 114688 / 2));
+}
+
+TEST_CASE("SGLang: state slots by strategy") {
+  // _calculate_mamba_ratio: 3 slots of a request, 5 and 4 with buffers to track in, 1 without a radix cache; one slot
+  // of padding.
+  const ModelSpec model = test_model("qwen3.5-27b");
+  Request request = request_for("sglang", 4096);
+  request.num_seqs = 2;
+  const auto slots = [&](const std::string& strategy, bool radix = true) {
+    request.extras.mamba_strategy = strategy;
+    request.extras.disable_radix_cache = !radix;
+    return bytes_of_line(make_plan(model, request), "state pool: 48").count();
+  };
+  const std::uint64_t one = slots("", false) / 2;
+  CHECK(slots("") == 6 * one);
+  CHECK(slots("no_buffer") == 6 * one);
+  CHECK(slots("extra_buffer") == 10 * one);
+  CHECK(slots("extra_buffer_lazy") == 8 * one);
+  CHECK_THROWS_AS(slots("other"), Error);
+  // Speculative decoding keeps a state for every verified token of every request, and of the padding.
+  request.extras.mamba_strategy.clear();
+  request.num_speculative_tokens = 3;
+  request.extras.draft_method = DraftMethod::kNgram;
+  CHECK(bytes_of_line(make_plan(model, request), "states of guessed tokens") == Bytes(one * 3 * 4));
+}
+
+TEST_CASE("beams and samples are sequences of their own") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request = request_for("transformers", 1024);
+  const Bytes one = make_plan(model, request).kv_cache.reserved;
+  request.extras.num_beams = 4;
+  CHECK(make_plan(model, request).kv_cache.reserved == one * 4);
+  CHECK(make_plan(model, request).kv_cache.logical == one * 4);
+  request.extras.num_samples = 3;
+  CHECK(make_plan(model, request).kv_cache.reserved == one * 12);
+  request.engine = "llama.cpp";
+  CHECK_THROWS_AS(make_plan(model, request), Error);
+  request.extras.num_beams = 1;
+  CHECK(make_plan(model, request).kv_cache.reserved == one * 3);
+}
+
+TEST_CASE("vLLM: the encoder cache holds a budget of embeddings") {
+  // Start-up lines: "a budget of 16384 tokens, and profiled with 1 image items", "32768 tokens ... 2 image items".
+  const ModelSpec model = test_model("qwen3.5-27b");
+  REQUIRE(model.hidden_size == 5120);
+  Request request = request_for("vllm", 4096);
+  CHECK(bytes_of_line(make_plan(model, request), kEncoderCache) == Bytes(16384ULL * 5120 * 2));
+  request.max_num_batched_tokens = Tokens(32768);
+  CHECK(bytes_of_line(make_plan(model, request), kEncoderCache) == Bytes(32768ULL * 5120 * 2));
+  request.extras.mm_limits = {{"image", 0}, {"video", 0}};
+  CHECK(find_line(make_plan(model, request), kEncoderCache) == nullptr);
+  CHECK(find_line(make_plan(test_model("llama-3.1-8b"), request_for("vllm", 4096)), kEncoderCache) == nullptr);
+  // It comes out of what the cache gets.
+  Request with = request_for("vllm", 4096);
+  with.gpu_memory = Bytes(80 * kGib);
+  Request without = with;
+  without.extras.mm_limits = {{"image", 0}};
+  CHECK(make_plan(model, without).capacity->kv_cache_memory - make_plan(model, with).capacity->kv_cache_memory ==
+        Bytes(16384ULL * 5120 * 2));
+}
+
+TEST_CASE("an engine without an extra is an error that names those with it") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const auto message = [&](const std::string& engine, const auto& change) {
+    Request request = request_for(engine, 4096);
+    change(request.extras);
+    try {
+      make_plan(model, request);
+    } catch (const Error& error) {
+      CHECK(error.code() == Exit::kBadInput);
+      return error.line();
+    }
+    return std::string();
+  };
+  const auto medusa = [](ExtrasRequest& extras) { extras.draft_method = DraftMethod::kMedusa; };
+  CHECK(message("sglang", medusa).find("it belongs to vllm, tensorrt-llm") != std::string::npos);
+  CHECK(message("vllm", medusa).find("--draft MODEL") != std::string::npos);
+  CHECK(message("sglang", [](ExtrasRequest& extras) { extras.num_beams = 2; }).find("transformers") !=
+        std::string::npos);
+  CHECK(message("ollama", [](ExtrasRequest& extras) {
+          extras.draft_method = DraftMethod::kNgram;
+        }).find("vllm, sglang, llama.cpp") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvplan
