@@ -3,6 +3,7 @@
 #define KVPLAN_REQUEST_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "kvplan/storage.h"
 
 namespace kvplan {
+
+struct Calibration;
 
 enum class FlashAttention { kAuto, kOn, kOff };
 
@@ -64,12 +67,14 @@ struct Request {
   bool mtp = false;
 
   // The card and the budget.
-  std::optional<std::string> gpu;              // name in the catalogue
-  std::optional<Bytes> gpu_memory;             // of one card
-  std::string gpu_note;                        // --gpu auto: what was found, for the reader
-  std::uint64_t gpu_count = 1;                 // cards at hand
-  std::optional<double> memory_utilization;    // share of the card the engine may use
-  std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
+  std::optional<std::string> gpu;                  // name in the catalogue
+  std::optional<Bytes> gpu_memory;                 // of one card
+  std::string gpu_note;                            // --gpu auto: what was found, for the reader
+  std::uint64_t gpu_count = 1;                     // cards at hand
+  std::optional<double> memory_utilization;        // share of the card the engine may use
+  std::optional<Bytes> kv_cache_memory_bytes;      // the KV budget itself, per GPU
+  std::shared_ptr<const Calibration> calibration;  // figures in place of estimates, where card and engine match
+  std::optional<std::string> measured_card;        // --measure: the device's name, where no card is named
 
   // Limits for CI.
   std::optional<Bytes> max_vram;

@@ -16,6 +16,16 @@ namespace kvplan {
 
 enum class Color { kAuto, kAlways, kNever };
 
+// --measure and what belongs to it.
+struct MeasuringOptions {
+  bool wanted = false;
+  bool find_maximum = false;
+  std::string device;  // "" for the first GPU
+  std::optional<double> tolerance;
+  std::string save;         // --save-calibration
+  std::string calibration;  // --calibration: a file, "none", "" for the user's own
+};
+
 // What one call of kvplan asks for.
 struct Invocation {
   std::string command = "plan";
@@ -23,6 +33,7 @@ struct Invocation {
   Request request;
   std::vector<std::string> engines;  // where --engine names several: each as "vllm@0.20"
   ReadOptions read;
+  MeasuringOptions measuring;
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output
   GrowthLimit fail_over;  // diff: exit 1 where the total grew by more

@@ -11,12 +11,12 @@
 // - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by page, those of ratio 128 are a ring
 //   for each request.
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "engines/estimates.h"
 #include "engines/parallel.h"
 #include "engines/sglang_card.h"
+#include "engines/sglang_models.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 
@@ -45,24 +45,6 @@ constexpr std::uint64_t kStateWhole = 19;      // 0.9 / 1.9 of the budget
 constexpr std::uint64_t kSlotsPerRequest = 3;  // one live, two kept by the radix tree
 constexpr std::uint64_t kAlignment = 576;      // bytes to which DeepSeek-V4 pads a page
 
-// Models whose sliding layers get a pool of their own (model_config.py, is_hybrid_swa_model).
-constexpr std::array<std::string_view, 19> kHybridWindows{
-    "llama4",       "llama4_text", "gpt_oss",      "mimo_v2_flash", "mimo_v2",    "step3p5",      "step3p7",
-    "gemma4",       "gemma4_text", "granite_swa",  "laguna",        "mellum",     "muse_glimmer", "inkling",
-    "inkling_text", "deepseek_v4", "deepseek_ref", "unlimited_ocr", "mimo_v2_mtp"};
-
-bool hybrid_windows(std::string_view model_type) {
-  // "gemma4_unified_text" and its like belong to the family that their first words name.
-  return std::any_of(kHybridWindows.begin(), kHybridWindows.end(), [&](std::string_view known) {
-    return model_type == known ||
-           (model_type.size() > known.size() && model_type.starts_with(known) && model_type[known.size()] == '_');
-  });
-}
-
-bool compressed_model(std::string_view model_type) {
-  return model_type == "deepseek_v4" || model_type == "deepseek_ref";
-}
-
 std::uint64_t default_page(const ModelShape& model, bool sparse) {
   if (compressed_model(model.model_type)) return 256;
   return sparse ? 64 : 1;
@@ -83,15 +65,6 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   return types;
 }
 
-std::uint64_t attention_ranks(const Request& request) {
-  if (!request.dp_attention) return request.tensor_parallel;
-  if (request.tensor_parallel % request.data_parallel != 0)
-    fail("--enable-dp-attention: --tensor-parallel-size " + std::to_string(request.tensor_parallel) +
-             " is not a multiple of --data-parallel-size " + std::to_string(request.data_parallel),
-         "with DP attention the data parallel ranks are among the tensor parallel ones");
-  return request.tensor_parallel / request.data_parallel;
-}
-
 // What one stage's rank stores.
 struct Stage {
   Bytes full;          // a token of the main pool
@@ -101,6 +74,7 @@ struct Stage {
   Bytes slot;          // one state slot
   Bytes source;        // an encoder token
   std::map<std::string, std::uint64_t> full_kinds, window_kinds, state_kinds;
+  std::vector<LayerCache> caches;
   TermSum logical;
 };
 
@@ -112,8 +86,10 @@ struct Pools {
 class SglangLayout : public CacheLayout {
  public:
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
-      : ranks_(attention_ranks(input.request)), page_(1), model_type_(input.model.model_type) {
-    const bool two_pools = hybrid_windows(input.model.model_type);
+      : ranks_(attention_ranks(input.request)),
+        types_(input.types),
+        model_type_(input.model.model_type),
+        two_pools_(hybrid_windows(model_type_)) {
     const bool compressed = compressed_model(input.model.model_type);
     const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
     ratio_ = compressed ? kCompressedRatio : kSwaRatio;
@@ -124,20 +100,22 @@ class SglangLayout : public CacheLayout {
         if (term.storage == Storage::kFp8Scaled && index == nullptr) index = &term;
         if (term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
         limited = true;
-        if (two_pools) window_ = std::max(window_, term.limit.total().count());
+        if (two_pools_) window_ = std::max(window_, term.limit.total().count());
       }
     page_ = input.request.block_size.value_or(default_page(input.model, index != nullptr));
     if (compressed && page_ % 128 != 0)
       fail("--block-size " + std::to_string(page_) + ": SGLang's pages for DeepSeek-V4 are multiples of 128",
            "use --block-size 256");
-    if (limited && !two_pools)
+    if (limited && !two_pools_)
       notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
                        "SGLang keeps every token of sliding layers for this model: only the models of its hybrid list "
                        "have a second pool"});
     for (const std::vector<LayerCache>& caches : split_stages(input, StageSplit::kLastFirst)) {
       Stage& stage = stages_.emplace_back();
       stage.logical = TermSum(caches, input.types, ranks_);
-      for (const LayerCache& cache : caches) add(stage, cache, input.types, two_pools, all_index ? index : nullptr);
+      stage.caches = caches;
+      if (all_index && index != nullptr) all_index_ = *index;
+      for (const LayerCache& cache : caches) add(stage, cache);
       all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
       states_ = states_ || stage.slot > Bytes(0);
     }
@@ -180,6 +158,39 @@ class SglangLayout : public CacheLayout {
       fill_gap(stage, pools, load, rank);
       out.insert(out.end(), ranks_, rank);
     }
+    return out;
+  }
+
+  // K and V of a layer apart, latents in one; a tensor of states holds all layers.
+  std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
+    const Stage& stage = stages_[rank / ranks_];
+    const Pools pools = pools_for(load);
+    std::vector<CacheBuffer> out;
+    const auto allocate = [&](const Stage& part, const std::string& name) {
+      const auto line = [&](const char* pool, Bytes each, std::uint64_t count) {
+        if (each * count > Bytes(0)) out.push_back({pool, name, each * count});
+      };
+      line("KV pool with its dummy page", part.full, pools.full > 0 ? pools.full + page_ : 0);
+      line("window pool with its dummy page", part.windows, pools.windows > 0 ? pools.windows + page_ : 0);
+      line("sums of compressors", part.page_windows, pools.windows / page_);
+      line("rings of compressors", part.ring, load.num_seqs + 1);
+      line("encoder tokens", part.source, source_entries(load));
+    };
+    for (const LayerCache& cache : stage.caches) {
+      Stage whole, keys, values;
+      LayerCache with_keys = cache;
+      LayerCache with_values = cache;
+      std::erase_if(with_keys.compact, [](const Term& term) { return term.role == Role::kValue; });
+      std::erase_if(with_values.compact, [](const Term& term) { return term.role != Role::kValue; });
+      add(whole, cache);
+      add(keys, with_keys);
+      add(values, with_values);
+      const bool apart = keys.full + values.full == whole.full && keys.windows + values.windows == whole.windows;
+      allocate(apart ? keys : whole, buffer_name(cache.layer, apart && !with_values.compact.empty() ? "K" : "cache"));
+      if (apart) allocate(values, buffer_name(cache.layer, "V"));
+    }
+    if (pools.slots > 0 && stage.slot > Bytes(0))
+      out.push_back({"state pool with its padding slot", "states of all layers", stage.slot * (pools.slots + 1)});
     return out;
   }
 
@@ -293,7 +304,7 @@ class SglangLayout : public CacheLayout {
     return Bytes(ceil_div(round_up(page, kAlignment, "a page"), page_));
   }
 
-  void add(Stage& stage, const LayerCache& cache, const CacheTypes& types, bool two_pools, const Term* index) {
+  void add(Stage& stage, const LayerCache& cache) const {
     const bool compressed = compressed_model(model_type_);
     bool in_full = false;
     bool in_windows = false;
@@ -304,7 +315,7 @@ class SglangLayout : public CacheLayout {
     std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope together
     for (const Term& term : cache.compact) {
       const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-      const Bytes entry = entry_bytes(term, types, local_units(term, ranks_), columns);
+      const Bytes entry = entry_bytes(term, types_, local_units(term, ranks_), columns);
       const bool limited = term.limit.kind != LimitKind::kNone;
       latent = latent || term.part == Part::kLatent;
       has_index = has_index || term.storage == Storage::kFp8Scaled;
@@ -318,7 +329,7 @@ class SglangLayout : public CacheLayout {
         // Compressor sums: a ring of the limit's entries, for each window page or for each request.
         const bool by_page = term.limit.total().count() < window_;
         (by_page ? stage.page_windows : stage.ring) += entry * term.limit.total().count();
-      } else if (limited && two_pools) {
+      } else if (limited && two_pools_) {
         window_entry += entry;
         in_windows = true;
       } else if (term.stride > 1) {
@@ -334,7 +345,7 @@ class SglangLayout : public CacheLayout {
     }
     if (window_entry > Bytes(0)) stage.windows += compressed ? padded_share(window_entry, 1) : window_entry;
     for (const auto& [stride, entry] : strided) stage.full += padded_share(entry, stride);
-    if (index != nullptr && latent && !has_index) stage.full += entry_bytes(*index, types);
+    if (all_index_ && latent && !has_index) stage.full += entry_bytes(*all_index_, types_);
     const std::string kind(cache.kind);
     if (in_full) ++stage.full_kinds[kind];
     if (in_windows && !in_full) ++stage.window_kinds[kind];
@@ -474,8 +485,11 @@ class SglangLayout : public CacheLayout {
   }
 
   std::uint64_t ranks_;
-  std::uint64_t page_;
+  std::uint64_t page_ = 1;
+  CacheTypes types_;
   std::string model_type_;
+  bool two_pools_;
+  std::optional<Term> all_index_;  // index keys on every layer
   Ratio ratio_ = kSwaRatio;
   std::uint64_t window_ = 0;  // the widest window of the second pool; 0 where there is none
   bool all_windows_ = true;

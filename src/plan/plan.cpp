@@ -31,6 +31,7 @@ std::int64_t difference(Bytes a, Bytes b) {
 
 std::optional<Bytes> card_memory(const Request& request) {
   if (request.gpu_memory) return request.gpu_memory;
+  if (const auto memory = calibrated_memory(request)) return memory;
   if (request.gpu) return parse_gpu(*request.gpu).budget();
   return std::nullopt;
 }
@@ -66,7 +67,9 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
       }
       for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line);
       const OverheadInput overhead{&input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request)};
-      for (LedgerLine& line : engine.overhead(overhead)) add_line(gpu, std::move(line));
+      std::vector<LedgerLine> beside = engine.overhead(overhead);
+      calibrate(input, beside, plan.calibrated);
+      for (LedgerLine& line : beside) add_line(gpu, std::move(line));
       plan.memory.push_back(std::move(gpu));
     }
   }
@@ -110,8 +113,11 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
     const GpuMemory* fullest = &plan.memory.front();
     for (const GpuMemory& gpu : plan.memory)
       if (gpu.weights.value_or(Bytes(0)) > fullest->weights.value_or(Bytes(0))) fullest = &gpu;
+    Bytes graphs;
+    for (const LedgerLine& line : fullest->lines)
+      if (line.part == Section::kRuntime && line.what.find("graph") != std::string::npos) graphs += line.bytes;
     return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
-                                fullest->activation.value_or(Bytes(0)), fullest->runtime.value_or(Bytes(0))});
+                                fullest->activation.value_or(Bytes(0)), fullest->runtime.value_or(Bytes(0)), graphs});
   }
   const double share = usable_share(engine, plan.request);
   const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
@@ -244,6 +250,13 @@ Plan plan_layout(const ModelSpec& model, const Request& request) {
   judge(engine, *layout, plan);
   plan.mix = mix_of(input, *layout, plan.load);
 
+  if (auto memory = find_figure(request, kUsableFigure); memory && request.gpu && !request.gpu_memory) {
+    memory->what = "memory of the card";
+    plan.calibrated.push_back(std::move(*memory));
+  }
+  if (request.calibration && request.calibration->named && plan.calibrated.empty())
+    plan.notes.push_back({NoteLevel::kWarning, "calibration_unused",
+                          "the calibration holds nothing for this card, engine and model: nothing was changed by it"});
   if (!request.gpu_note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.gpu_note});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",

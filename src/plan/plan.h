@@ -8,8 +8,10 @@
 
 #include "engines/engine.h"
 #include "formulas/model.h"
+#include "kvplan/measurement.h"
 #include "kvplan/plan.h"
 #include "kvplan/request.h"
+#include "plan/calibrate.h"
 
 namespace kvplan {
 
@@ -29,6 +31,8 @@ struct Plan {
   std::optional<Capacity> capacity;
   std::optional<MixReport> mix;
   VerdictReport verdict;
+  std::vector<AppliedFigure> calibrated;   // estimates that a calibration replaced
+  std::optional<Measurement> measurement;  // filled by --measure
   std::vector<Note> notes;
 };
 

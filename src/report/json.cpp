@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kvplan/version.h"
+#include "report/measurement.h"
 #include "report/report.h"
 #include "weights/weigh.h"
 
@@ -265,6 +266,8 @@ Json plan_object(const ModelSpec& model, const Plan& plan) {
           {"capacity", capacity_json(plan.capacity)},
           {"mix", mix_json(plan.mix)},
           {"verdict", verdict_json(plan.verdict)},
+          {"calibration", calibration_object(plan)},
+          {"measurement", measurement_object(plan)},
           {"notes", notes_json(plan.notes)}};
 }
 

@@ -1,6 +1,7 @@
 // The JSON Schema (2020-12) of everything that kvplan prints as JSON. Keys may be added within a schema_version, so
 // unknown keys are allowed; a test holds every report against a copy that forbids them.
 #include "kvplan/version.h"
+#include "report/measurement.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -16,7 +17,8 @@ constexpr std::string_view kSchema = R"json({
     {"$ref": "#/$defs/plan"},
     {"$ref": "#/$defs/fleet"},
     {"$ref": "#/$defs/answers"},
-    {"$ref": "#/$defs/diff"}
+    {"$ref": "#/$defs/diff"},
+    {"$ref": "#/$defs/calibration_file"}
   ],
   "$defs": {
     "count": {"type": "integer", "minimum": 0},
@@ -39,6 +41,8 @@ constexpr std::string_view kSchema = R"json({
         "capacity": {"$ref": "#/$defs/capacity"},
         "mix": {"$ref": "#/$defs/mix"},
         "verdict": {"$ref": "#/$defs/verdict"},
+        "calibration": {"$ref": "#/$defs/calibration"},
+        "measurement": {"$ref": "#/$defs/measurement"},
         "notes": {"$ref": "#/$defs/notes"}
       }
     },
@@ -371,7 +375,7 @@ constexpr std::string_view kSchema = R"json({
         "headroom_bytes": {"description": "negative where memory is missing", "type": ["integer", "null"]}
       }
     },
-    "notes": {
+@MEASUREMENT@    "notes": {
       "type": "array",
       "items": {
         "type": "object",
@@ -396,8 +400,11 @@ std::string schema_json() {
     if (kinds.find(quoted) == std::string::npos) kinds += (kinds.empty() ? "" : ", ") + quoted;
   }
   std::string out(kSchema);
-  constexpr std::string_view kMark = "@KINDS@";
-  return out.replace(out.find(kMark), kMark.size(), kinds);
+  const std::string_view measured = measurement_schema();
+  for (const auto& [mark, text] : {std::pair(std::string_view("@KINDS@"), std::string_view(kinds)),
+                                   std::pair(std::string_view("@MEASUREMENT@"), measured)})
+    out.replace(out.find(mark), mark.size(), text);
+  return out;
 }
 
 }  // namespace kvplan

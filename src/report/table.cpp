@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engines/term_sum.h"
+#include "report/measurement.h"
 #include "report/report.h"
 #include "report/rows.h"
 #include "report/text.h"
@@ -216,6 +217,8 @@ std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOpt
   out += "\n" + cache_lines(plan);
   if (const std::string room = capacity_lines(plan); !room.empty()) out += "\n" + room;
   if (const std::string mix = mix_lines(plan); !mix.empty()) out += "\n" + mix;
+  if (const std::string seen = measurement_lines(plan, options); !seen.empty()) out += "\n" + seen;
+  if (const std::string learned = calibration_lines(plan, options); !learned.empty()) out += "\n" + learned;
   out += "\n" + ladder(model, plan);
   out += "\n" + layer_lines(plan, options);
   if (const std::string notes = note_lines(plan, options); !notes.empty()) out += "\n" + notes;
