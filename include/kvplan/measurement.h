@@ -22,6 +22,7 @@ struct DeviceFacts {
   Bytes granularity;             // of an allocation
   std::optional<Bytes> context;  // what opening the device took; absent: nobody counts it
   std::uint64_t least_stream = std::uint64_t{256} << 20;  // bytes below which caches would answer for the memory
+  double margin = 0.02;                                   // share of the free memory that is left to others
 };
 
 // Buffers of one part of the plan.

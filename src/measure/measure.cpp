@@ -1,6 +1,7 @@
 #include "measure/measure.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "kvplan/error.h"
@@ -137,6 +138,20 @@ void hold_lines(const Cache& cache, const std::vector<CacheBuffer>& buffers, Dev
   }
 }
 
+// The first pass warms up, unless passes are so slow that none is wasted.
+void measure_speed(Holder& holder, Figure& out) {
+  constexpr double kSlow = 0.5;
+  constexpr double kEnough = 3;
+  const auto start = std::chrono::steady_clock::now();
+  double seconds = 0;
+  for (int i = 0; i <= kPasses && (out.n == 0 || seconds < kEnough); ++i) {
+    const double speed = holder.stream();
+    const double before = seconds;
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (speed > 0 && (i > 0 || seconds - before > kSlow)) out.add(speed);
+  }
+}
+
 void judge(Measurement& out) {
   Bytes unexplained;
   for (const MeasuredLine& line : out.lines) unexplained += line.unexplained();
@@ -158,7 +173,7 @@ MeasuredMaximum find_maximum(const ModelSpec& model, const Cache& cache, Device&
   constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
   MeasuredMaximum out;
   out.num_seqs = load.num_seqs;
-  const Bytes room = usable_room(device.memory().free);
+  const Bytes room = usable_room(device.memory().free, device.facts().margin);
   const auto with = [&](std::uint64_t tokens) {
     Load some = load;
     some.max_model_len = Tokens(tokens);
@@ -206,9 +221,10 @@ MeasuredMaximum find_maximum(const ModelSpec& model, const Cache& cache, Device&
 
 }  // namespace
 
-Bytes usable_room(Bytes free) {
-  const Bytes margin(std::max<std::uint64_t>(256 * kMiB, free.count() / 50));
-  return free > margin ? free - margin : Bytes(0);
+Bytes usable_room(Bytes free, double margin) {
+  const auto share = static_cast<std::uint64_t>(margin * static_cast<double>(free.count()));
+  const Bytes left(std::max<std::uint64_t>(256 * kMiB, share));
+  return free > left ? free - left : Bytes(0);
 }
 
 Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& device, const MeasureOptions& options) {
@@ -227,7 +243,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
     for (const LedgerLine& line : plan.memory[out.gpu].lines)
       if (line.part == Section::kRuntime && line.what.find("context") != std::string::npos)
         out.planned_context = line.bytes;
-    const Bytes room = usable_room(before.free);
+    const Bytes room = usable_room(before.free, out.device.margin);
     const auto load = scaled_load(cache, plan.load, room);
     if (!load) {
       out.status = MeasureStatus::kRefused;
@@ -253,9 +269,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
       hold_lines(cache, buffers, device, holder, out);
       holder.verify();
       if (all.count() >= out.device.least_stream) {
-        holder.stream();  // the first pass warms up
-        for (int i = 0; i < kPasses; ++i)
-          if (const double speed = holder.stream(); speed > 0) out.bandwidth.add(speed);
+        measure_speed(holder, out.bandwidth);
       }
     }
     out.others_moved = moved(before.used, device.memory().used);

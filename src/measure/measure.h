@@ -27,8 +27,8 @@ struct MeasureOptions {
   std::function<void(std::string_view step, Bytes done, Bytes all)> progress;
 };
 
-// What may be taken of `free` bytes: the rest is left to whoever else is there.
-Bytes usable_room(Bytes free);
+// What may be taken of `free` bytes: `margin` of it, and 256 MiB at least, are left to whoever else is there.
+Bytes usable_room(Bytes free, double margin);
 
 // Measures the fullest GPU of `plan`, at a smaller scale where the device has not the room. A device's refusal is part
 // of the answer; nothing is left allocated.

@@ -46,6 +46,11 @@ std::string tokens_of(std::uint64_t tokens, std::uint64_t sequences) {
   return fmt::format("{} tokens x {}", grouped(tokens), plural(sequences, "sequence"));
 }
 
+// A sentence of a section.
+std::string indented(std::string_view text, const ReportOptions& options) {
+  return "  " + wrapped(text, width_of(options) - 2) + "\n";
+}
+
 std::string verdict_text(const Measurement& seen, const ReportOptions& options) {
   std::string word;
   std::string text;
@@ -86,9 +91,8 @@ std::string measurement_lines(const Plan& plan, const ReportOptions& options) {
   out += columns(facts, 0b10);
   if (plan.memory.size() > 1) out += fmt::format("  the share of GPU {} of {}\n", seen.gpu, plan.memory.size());
   if (!seen.scaled.empty())
-    out += wrapped("  at a smaller scale, " + tokens_of(seen.max_model_len, seen.num_seqs) + ": " + seen.scaled,
-                   width_of(options)) +
-           "\n";
+    out +=
+        indented("at a smaller scale, " + tokens_of(seen.max_model_len, seen.num_seqs) + ": " + seen.scaled, options);
   if (!seen.lines.empty()) {
     std::vector<std::vector<std::string>> rows{{"cache", "buffers", "planned", "measured", "difference"}};
     std::string reasons;
@@ -98,7 +102,7 @@ std::string measurement_lines(const Plan& plan, const ReportOptions& options) {
                       reached ? human_bytes(line.measured) : "-",
                       reached ? difference_text(line.difference(), line.planned) : "-"});
       if (!line.reason.empty() && reasons.find(line.reason) == std::string::npos)
-        reasons += wrapped("  " + line.what + ": " + line.reason, width_of(options)) + "\n";
+        reasons += indented(line.what + ": " + line.reason, options);
     }
     out += columns_within(rows, 0b01110, "  ", width_of(options), {1}) + reasons;
   }
@@ -107,10 +111,9 @@ std::string measurement_lines(const Plan& plan, const ReportOptions& options) {
                        speed_text(seen.bandwidth.low), speed_text(seen.bandwidth.high));
   if (seen.maximum) {
     const MeasuredMaximum& most = *seen.maximum;
-    out += wrapped(fmt::format("  the cache alone allocates up to {}, {}; the limit is {}",
-                               tokens_of(most.max_model_len, most.num_seqs), human_bytes(most.bytes), most.limited_by),
-                   width_of(options)) +
-           "\n";
+    out += indented(fmt::format("the cache alone allocates up to {}, {}; the limit is {}",
+                                tokens_of(most.max_model_len, most.num_seqs), human_bytes(most.bytes), most.limited_by),
+                    options);
   }
   return out + verdict_text(seen, options);
 }
@@ -119,9 +122,7 @@ std::string calibration_lines(const Plan& plan, const ReportOptions& options) {
   if (plan.calibrated.empty() || !plan.request.calibration) return "";
   std::string out = "Calibrated by " + one_line(plan.request.calibration->path, 200) + "\n";
   for (const AppliedFigure& each : plan.calibrated)
-    out += wrapped(fmt::format("  {}: {}, {}", each.what, human_bytes(each.figure.mean_bytes()), each.source),
-                   width_of(options)) +
-           "\n";
+    out += indented(fmt::format("{}: {}, {}", each.what, human_bytes(each.figure.mean_bytes()), each.source), options);
   return out;
 }
 
