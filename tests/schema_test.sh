@@ -29,6 +29,8 @@ run fit fit "$llama" --gpu-memory 24GiB --max-model-len 8k
 run fit-none fit "$llama"
 run diff diff "$work/plan.json" "$work/card.json"
 run same diff "$work/plan.json" "$work/plan.json"
+run measured "$llama" --engine vllm --max-model-len 512 --measure --measure-max --device host --save-calibration "$work/kept.json"
+run calibrated "$llama" --gpu h100-80gb --calibration "$work/kept.json"
 
 python3 - "$work/schema" "$work"/*.json testdata/golden/*.json <<'PYTHON'
 import copy, json, sys
@@ -50,6 +52,8 @@ failed = 0
 for path in sys.argv[2:]:
     report = json.load(open(path))
     kind = next((name for key, name in definitions.items() if key in report), "plan")
+    if isinstance(report.get("calibration"), list):
+        kind = "calibration_file"
     strict = closed({"$ref": "#/$defs/" + kind, "$defs": schema["$defs"]})
     for error in list(Draft202012Validator(schema).iter_errors(report))[:1] or list(
             Draft202012Validator(strict).iter_errors(report))[:5]:

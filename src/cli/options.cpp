@@ -167,7 +167,7 @@ constexpr std::array kOptions{
 
     Option{"--measure", "", kMeasuring, "allocate the planned cache on a device, and compare",
            [](Invocation& c, string_view, string_view) { c.measuring.wanted = true; }},
-    Option{"--device", "cuda:N|hip:N|host", kMeasuring, "where (default: the first GPU); host: this machine's memory",
+    Option{"--device", "cuda:0|hip:0|host", kMeasuring, "where (default: the first GPU); host: this machine's memory",
            [](Invocation& c, string_view v, string_view n) {
              if (v.empty()) fail(std::string(n) + ": an empty name", "use cuda:0, hip:0 or host");
              c.measuring.device = std::string(v);

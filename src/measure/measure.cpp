@@ -21,8 +21,14 @@ std::string gib(Bytes bytes) {
   return text;
 }
 
+// "2 MiB", "0.5 MiB", "4096 B".
 std::string bytes_text(Bytes bytes) {
-  return bytes.count() >= 64 * kMiB ? gib(bytes) : std::to_string(bytes.count()) + " B";
+  if (bytes.count() >= 1024 * kMiB) return gib(bytes);
+  if (bytes.count() < kMiB) return std::to_string(bytes.count()) + " B";
+  if (bytes.count() % kMiB == 0) return std::to_string(bytes.count() / kMiB) + " MiB";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes.count()) / static_cast<double>(kMiB));
+  return text;
 }
 
 // The plan's cache on one GPU, for any load.
@@ -248,7 +254,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
     if (!load) {
       out.status = MeasureStatus::kRefused;
       out.reason =
-          "not even one token's cache fits the " + gib(before.free) + " that are free, less a margin of safety";
+          "not even one token's cache fits the " + bytes_text(before.free) + " that are free, less a margin of safety";
       return out;
     }
     out.max_model_len = load->max_model_len.count();

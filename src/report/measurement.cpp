@@ -82,11 +82,13 @@ std::string measurement_lines(const Plan& plan, const ReportOptions& options) {
   if (seen.device.context) facts.push_back({"taken by opening the device", human_bytes(*seen.device.context)});
   if (seen.device.context && seen.planned_context)
     facts.push_back({"  planned, with libraries", human_bytes(*seen.planned_context)});
-  facts.push_back({"free before the measurement", gib(seen.free)});
-  if (seen.used_by_others > Bytes(0) || seen.other_processes.value_or(0) > 0)
-    facts.push_back({seen.other_processes ? "in use by others (" + plural(*seen.other_processes, "process") + ")"
-                                          : "in use by others",
-                     gib(seen.used_by_others)});
+  facts.push_back({"free before the measurement", human_bytes(seen.free)});
+  // A driver's own crumbs are nobody's.
+  constexpr std::uint64_t kCrumbs = std::uint64_t{16} << 20;
+  const std::uint64_t programs = seen.other_processes.value_or(0);
+  if (seen.used_by_others.count() >= kCrumbs || programs > 0)
+    facts.push_back({programs > 0 ? "in use by others (" + plural(programs, "program") + ")" : "in use by others",
+                     human_bytes(seen.used_by_others)});
   facts.push_back({"granularity of an allocation", human_bytes(seen.device.granularity)});
   out += columns(facts, 0b10);
   if (plan.memory.size() > 1) out += fmt::format("  the share of GPU {} of {}\n", seen.gpu, plan.memory.size());
@@ -203,9 +205,9 @@ std::string calibration_json(const Calibration& calibration) {
     for (const NamedFigure& each : record.figures)
       figures.push_back({{"name", each.name},
                          {"n", each.figure.n},
-                         {"low", each.figure.low},
-                         {"high", each.figure.high},
-                         {"mean", each.figure.mean}});
+                         {"low", each.figure.low_bytes().count()},
+                         {"high", each.figure.high_bytes().count()},
+                         {"mean", each.figure.mean_bytes().count()}});
     records.push_back({{"device", record.device},
                        {"device_memory_bytes", record.memory > Bytes(0) ? Json(record.memory.count()) : Json(nullptr)},
                        {"driver", text(record.driver)},

@@ -65,6 +65,20 @@ TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled do
   CHECK_FALSE(says(beyond, "\"scaled\": null"));
 }
 
+TEST_CASE("gpu: the table says what a person wants to know") {
+  const Run run = run_program(
+      {"testdata/configs/llama-3.1-8b.json", "--engine", "transformers", "--max-model-len", "1000", "--measure"},
+      "/dev/null",
+      {kH100, "KVPLAN_LIBCUDA=" KVPLAN_FAKE_GPU, "KVPLAN_NVML=" KVPLAN_FAKE_GPU, "KVPLAN_FAKE_OTHERS=1024",
+       "KVPLAN_FAKE_PROCESSES=1"});
+  CHECK(run.exit == 0);
+  for (const std::string line :
+       {"Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by others (1 program)",
+        "gqa, 32 layers: whole granules of 2 MiB, at most 3 MiB",
+        "AGREES: 128.0 MiB measured, 125.0 MiB planned: +2.400 %"})
+    CHECK(run.out.find(line) != std::string::npos);
+}
+
 TEST_CASE("gpu: two cards that differ, each by its number") {
   const std::string two = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090,NVIDIA GeForce RTX 3060=12044";
   CHECK(says(measure({"--device", "cuda:0"}, {two}), "NVIDIA H100 80GB HBM3"));
