@@ -75,6 +75,15 @@ std::string calibration_subject(const EngineInput& input) {
   out += option("batch", request.batch);
   out += option("ubatch", request.ubatch);
   if (request.enforce_eager) out += ", eager";
+  // llama.cpp and ollama size their compute buffers by the context too.
+  const Engine& engine = engine_of(request);
+  if (engine.slot_tokens != nullptr || engine.default_context != nullptr) {
+    const std::optional<Tokens>& tokens = request.ctx_size ? request.ctx_size : request.max_model_len;
+    out += option("context", tokens ? std::optional(tokens->count()) : std::nullopt);
+    if (request.num_seqs > 1) out += ", " + number(request.num_seqs) + " sequences";
+    if (request.flash_attention != FlashAttention::kAuto)
+      out += request.flash_attention == FlashAttention::kOn ? ", flash attention" : ", no flash attention";
+  }
   return out;
 }
 
