@@ -32,6 +32,8 @@ run fits fit "$llama" --engine vllm,mlx --gpu rtx-4090,m4-max
 run fits-none fit "$llama" --engine vllm,mlx
 run diff diff "$work/plan.json" "$work/card.json"
 run same diff "$work/plan.json" "$work/plan.json"
+run measured "$llama" --engine vllm --max-model-len 512 --measure --measure-max --device host --save-calibration "$work/kept.json"
+run calibrated "$llama" --gpu h100-80gb --calibration "$work/kept.json"
 
 python3 - "$work/schema" "$work"/*.json testdata/golden/*.json <<'PYTHON'
 import copy, json, sys
@@ -53,6 +55,8 @@ failed = 0
 for path in sys.argv[2:]:
     report = json.load(open(path))
     kind = next((name for key, name in definitions.items() if key in report), "plan")
+    if isinstance(report.get("calibration"), list):
+        kind = "calibration_file"
     strict = closed({"$ref": "#/$defs/" + kind, "$defs": schema["$defs"]})
     for error in list(Draft202012Validator(schema).iter_errors(report))[:1] or list(
             Draft202012Validator(strict).iter_errors(report))[:5]:

@@ -3,6 +3,7 @@
 #define KVPLAN_REQUEST_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "kvplan/storage.h"
 
 namespace kvplan {
+
+struct Calibration;
 
 enum class FlashAttention { kAuto, kOn, kOff };
 // Whether a prefill holds a matrix of scores (chunk x context x heads). As the engine does it where nobody says.
@@ -82,12 +85,14 @@ struct Request {
   ExtrasRequest extras;
 
   // The card and the budget.
-  std::optional<std::string> gpu;              // name in the catalogue
-  std::optional<Bytes> gpu_memory;             // of one card
-  std::string gpu_note;                        // --gpu auto: what was found, for the reader
-  std::uint64_t gpu_count = 1;                 // cards at hand
-  std::optional<double> memory_utilization;    // share of the card the engine may use
-  std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
+  std::optional<std::string> gpu;                  // name in the catalogue
+  std::optional<Bytes> gpu_memory;                 // of one card
+  std::string gpu_note;                            // --gpu auto: what was found, for the reader
+  std::uint64_t gpu_count = 1;                     // cards at hand
+  std::optional<double> memory_utilization;        // share of the card the engine may use
+  std::optional<Bytes> kv_cache_memory_bytes;      // the KV budget itself, per GPU
+  std::shared_ptr<const Calibration> calibration;  // figures in place of estimates, where card and engine match
+  std::optional<std::string> measured_card;        // --measure: the device's name, where no card is named
 
   std::optional<double> gpu_bandwidth;  // 10^9 bytes a second; absent: the card's
   std::optional<double> gpu_tflops;     // dense, of the compute type; absent: the card's

@@ -1,17 +1,17 @@
 // What each command does. One table feeds the help, look-up and dispatch.
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "cli/extras_options.h"
 #include "cli/many.h"
+#include "cli/measuring.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "input/file.h"
@@ -24,35 +24,8 @@ namespace kvplan {
 
 namespace {
 
-[[noreturn]] void cannot_write(const std::string& where) {
-  Error error(Exit::kBadInput, std::string("cannot be written (") + std::strerror(errno) + ")",
-              "check the path and the space");
-  error.set_source(where);
-  throw error;
-}
-
-void write_all(int fd, std::string_view text, const std::string& where) {
-  while (!text.empty()) {
-    const ssize_t wrote = write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) cannot_write(where);
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-}
-
-// A file is written beside its place and then renamed: nothing half-written stays.
 void emit(const Invocation& call, std::string_view text) {
-  if (call.output.empty() || call.output == "-") return write_all(STDOUT_FILENO, text, "standard output");
-  const std::string part = call.output + ".part" + std::to_string(getpid());
-  const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) cannot_write(call.output);
-  try {
-    write_all(fd, text, call.output);
-    if (close(fd) != 0 || rename(part.c_str(), call.output.c_str()) != 0) cannot_write(call.output);
-  } catch (const Error&) {
-    unlink(part.c_str());
-    throw;
-  }
+  write_output(call.output, text);
 }
 
 ReportOptions report_options(const Invocation& call) {
@@ -118,11 +91,14 @@ int run_plan(const Invocation& call) {
   }
   bool fleet = false;
   const std::vector<std::string> sources = expand_models(call.models, fleet);
+  if (call.measuring.wanted && (fleet || is_grid(call) || !call.engines.empty() || !call.weights.empty()))
+    fail("--measure takes one MODEL, one --engine and one card", "measure them one after the other");
   if (is_grid(call)) return emit_answered(call, answer_grid(call, sources, report_options(call)));
   if (!call.engines.empty() || !call.weights.empty())
     return emit_answered(call, answer_variants(call, sources, report_options(call)));
   if (fleet) return run_fleet(call, sources);
   const ModelSpec model = load_with_companions(sources.front(), call);
+  if (call.measuring.wanted) return run_measure(call, model, report_options(call));
   const Plan plan = plan_of(model, call.request);
   emit(call, find_format(call.format).plan(model, plan, report_options(call)));
   return exit_of(plan);
@@ -213,6 +189,9 @@ int run_check_log(const Invocation& call) {
   try {
     const LogReading reading = read_log(path == "-" ? read_stdin(kMaxLogBytes) : read_file(path, kMaxLogBytes));
     const LogCheck check = check_log(model, call.request, reading);
+    if (!call.measuring.save.empty())
+      for (const CalibrationRecord& record : calibration_of_log(model, check, today()))
+        save_calibration(call.measuring.save, record);
     emit(call, call.format == "json" ? check_log_json(check) : check_log_text(check, report_options(call)));
     return static_cast<int>(check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
   } catch (Error& error) {

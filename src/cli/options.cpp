@@ -10,6 +10,7 @@
 #include "cli/contradictions.h"
 #include "cli/engine_options.h"
 #include "cli/extras_options.h"
+#include "cli/measuring.h"
 #include "cli/shell.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
@@ -31,6 +32,7 @@ constexpr string_view kLoad = "Load";
 constexpr string_view kTypes = "Types";
 constexpr string_view kLayout = "Parallelism";
 constexpr string_view kCard = "Card and limits";
+constexpr string_view kMeasuring = "Measuring";
 constexpr string_view kVllm = "vLLM";
 constexpr string_view kLlama = "llama.cpp";
 constexpr string_view kExtras = "Extras";
@@ -228,6 +230,28 @@ constexpr std::array kOptions{
                c.fail_over.percent = parse_percent(v, n);
              else
                c.fail_over.bytes = parse_size(v, n);
+           }},
+
+    Option{"--measure", "", kMeasuring, "allocate the planned cache on a device, and compare",
+           [](Invocation& c, string_view, string_view) { c.measuring.wanted = true; }},
+    Option{"--device", "cuda:0|hip:0|host", kMeasuring, "where (default: the first GPU); host: this machine's memory",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "use cuda:0, hip:0 or host");
+             c.measuring.device = std::string(v);
+           }},
+    Option{"--measure-max", "", kMeasuring, "the same, and the largest context that really allocates",
+           [](Invocation& c, string_view, string_view) { c.measuring.wanted = c.measuring.find_maximum = true; }},
+    Option{"--tolerance", "P%", kMeasuring, "exit 1 where more differs without a reason (default 1 %)",
+           [](Invocation& c, string_view v, string_view n) { c.measuring.tolerance = parse_percent(v, n) / 100; }},
+    Option{"--save-calibration", "FILE", kMeasuring, "keep what was measured, or read by check-log, for later plans",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file, or default");
+             c.measuring.save = std::string(v);
+           }},
+    Option{"--calibration", "FILE", kMeasuring, "figures kept earlier, in place of estimates; or none",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file, or none");
+             c.measuring.calibration = std::string(v);
            }},
 
     Option{"--block-size", "N", kVllm, "tokens of a page",
@@ -483,6 +507,7 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
       else
         for (const std::string& value : values[i]) option.apply(call, value, name);
     }
+    prepare_measuring(call);
     const auto is_given = [&](std::size_t i) { return declared[i] != nullptr && declared[i]->count() > 0; };
     check_options_of_engines(call, is_given);
     check_contradictions(call, [&](string_view name) {

@@ -16,6 +16,16 @@ namespace kvplan {
 
 enum class Color { kAuto, kAlways, kNever };
 
+// --measure and what belongs to it.
+struct MeasuringOptions {
+  bool wanted = false;
+  bool find_maximum = false;
+  std::string device;  // "" for the first GPU
+  std::optional<double> tolerance;
+  std::string save;         // --save-calibration
+  std::string calibration;  // --calibration: a file, "none", "" for the user's own
+};
+
 // What one call of kvplan asks for.
 struct Invocation {
   std::string command = "plan";
@@ -27,6 +37,7 @@ struct Invocation {
   ReadOptions read;
   std::string draft, mmproj;       // --draft, --mmproj; empty: none
   std::vector<std::string> loras;  // --lora
+  MeasuringOptions measuring;
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output
   GrowthLimit fail_over;  // diff: exit 1 where the total grew by more

@@ -84,6 +84,13 @@ struct RankCache {
   std::vector<LedgerLine> lines;  // parts of `reserved`, adding up to it
 };
 
+// One allocation that an engine makes for the cache.
+struct CacheBuffer {
+  std::string line;  // the part of the plan it belongs to: a line of the ledger, or what several lines share
+  std::string name;  // "layer 3, key"
+  Bytes bytes;
+};
+
 // The cache of one model in one engine, ready to be asked for any load. Built once; asking is cheap (a sweep asks a
 // million times), so whatever depends on the model alone is worked out in the constructor.
 class CacheLayout {
@@ -102,6 +109,9 @@ class CacheLayout {
   // What `budget` bytes a GPU hold, as the engine's own log prints it. max_model_len and max_num_seqs are left to
   // find_capacity (capacity.h) unless the engine has a rule of its own.
   virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
+  // What the engine allocates for it on one GPU (`rank` counts as in explain), adding up to its reserved bytes. Without
+  // a rule of its own: one buffer for each line of the ledger.
+  virtual std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const;
   // What the engine keeps in host memory of the cache, and buffers beside it.
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
   // Why `budget` bytes a GPU do not hold `load`, with the smallest remedy; empty where they do. For engines whose
@@ -127,6 +137,7 @@ struct BudgetInput {
   const EngineInput* engine = nullptr;
   Bytes gpu_memory;
   Bytes weights, activation, runtime;  // on the fullest GPU; what holds tokens beside the cache counts as activation
+  Bytes graphs;                        // the part of `runtime` that captured graphs take
 };
 
 // How LoRA adapters are held.

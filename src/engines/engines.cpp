@@ -40,6 +40,15 @@ std::optional<std::uint64_t> version_number(std::string_view text) {
 
 }  // namespace
 
+std::vector<CacheBuffer> CacheLayout::buffers(const Load& load, std::size_t rank) const {
+  std::vector<CacheBuffer> out;
+  const std::vector<RankCache> ranks = explain(load);
+  if (rank < ranks.size())
+    for (const LedgerLine& line : ranks[rank].lines)
+      if (line.bytes > Bytes(0)) out.push_back({line.what, "one buffer", line.bytes});
+  return out;
+}
+
 std::string CacheLayout::shortfall(Bytes budget, const Load& load) const {
   const Bytes need = reserved(load);
   if (need <= budget) return {};

@@ -17,11 +17,19 @@ bool same_rule(const Holding& a, const Holding& b) {
          a.limit_after_step == b.limit_after_step && a.reason == b.reason;
 }
 
+// What one term of one layer holds.
+struct Piece {
+  std::uint64_t layer = 0;
+  std::string_view term;
+  Holding holding;
+};
+
 // The caches of one kind on one rank.
 struct Part {
   std::string kind;
   std::uint64_t layers = 0;
   std::vector<Holding> holdings;  // merged: one for each rule
+  std::vector<Piece> pieces;
   std::vector<LayerCache> caches;
   TermSum logical;
 
@@ -47,7 +55,10 @@ std::string number(std::uint64_t value) {
 class HoldingsLayout : public CacheLayout {
  public:
   HoldingsLayout(const EngineInput& input, const HoldingRules& rules)
-      : tensor_parallel_(input.request.tensor_parallel), block_size_(rules.block_size), source_(rules.source) {
+      : tensor_parallel_(input.request.tensor_parallel),
+        block_size_(rules.block_size),
+        one_pool_(rules.one_pool),
+        source_(rules.source) {
     for (const std::vector<LayerCache>& caches : split_stages(input, rules.split)) {
       std::map<std::string, Part> parts;
       for (const LayerCache& cache : caches) {
@@ -58,7 +69,8 @@ class HoldingsLayout : public CacheLayout {
         ++part.layers;
         part.caches.push_back(cache);
         for (const Term& term : terms) {
-          add(part, rules.hold(cache, term, local_units(term, tensor_parallel_)));
+          part.pieces.push_back({cache.layer, term.name, rules.hold(cache, term, local_units(term, tensor_parallel_))});
+          add(part, part.pieces.back().holding);
           if (rules.host) add(host_, rules.host(cache, term, local_units(term, tensor_parallel_)));
         }
       }
@@ -100,8 +112,7 @@ class HoldingsLayout : public CacheLayout {
         const Bytes logical = part.logical.bytes(load);
         rank.logical += logical;
         rank.reserved += bytes;
-        rank.lines.push_back(exact_line(Section::kKvCache, part.kind + ", " + number(part.layers) + " layers", bytes,
-                                        formula(part, load), source_));
+        rank.lines.push_back(exact_line(Section::kKvCache, line_name(part), bytes, formula(part, load), source_));
         const auto more = static_cast<std::int64_t>(bytes.count()) - static_cast<std::int64_t>(logical.count());
         if (more != 0) rank.gap.push_back({reason(part), more});
       }
@@ -115,6 +126,22 @@ class HoldingsLayout : public CacheLayout {
     if (bytes == Bytes(0)) return {};
     return {exact_line(Section::kKvCache, "cache of the layers not in use", bytes * tensor_parallel_,
                        formula(host_, load), source_)};
+  }
+
+  std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
+    std::vector<CacheBuffer> out;
+    for (const Part& part : stages_[rank / tensor_parallel_]) {
+      if (one_pool_) {
+        if (const Bytes bytes = part.bytes(load); bytes > Bytes(0)) out.push_back({line_name(part), "one pool", bytes});
+        continue;
+      }
+      for (const Piece& piece : part.pieces) {
+        const Bytes bytes =
+            piece.holding.entry * piece.holding.entries(load.max_model_len, load.source_tokens) * load.num_seqs;
+        if (bytes > Bytes(0)) out.push_back({line_name(part), buffer_name(piece.layer, piece.term), bytes});
+      }
+    }
+    return out;
   }
 
   std::vector<CacheGroup> groups() const override {
@@ -170,7 +197,9 @@ class HoldingsLayout : public CacheLayout {
   }
 
  private:
-  static void add(Part& part, Holding holding) {
+  static std::string line_name(const Part& part) { return part.kind + ", " + number(part.layers) + " layers"; }
+
+  static void add(Part& part, const Holding& holding) {
     for (Holding& known : part.holdings)
       if (same_rule(known, holding)) {
         known.entry += holding.entry;
@@ -203,6 +232,7 @@ class HoldingsLayout : public CacheLayout {
 
   std::uint64_t tensor_parallel_;
   std::uint64_t block_size_;
+  bool one_pool_;
   std::string source_;
   std::vector<std::vector<Part>> stages_;
   Part host_;  // of all stages

@@ -84,6 +84,22 @@ class LogicalLayout : public CacheLayout {
 
   std::vector<CacheGroup> groups() const override { return groups_; }
 
+  // A tensor for each term of a layer.
+  std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
+    std::vector<CacheBuffer> out;
+    for (const auto& [kind, caches] : stage_kinds_[rank / tensor_parallel_]) {
+      const std::string line = kind + ", " + std::to_string(caches.size()) + " layers";
+      for (const LayerCache& cache : caches)
+        for (const Term& term : cache.compact) {
+          LayerCache alone = cache;
+          alone.compact = {term};
+          const Bytes bytes = TermSum({alone}, types_, tensor_parallel_).bytes(load);
+          if (bytes > Bytes(0)) out.push_back({line, buffer_name(cache.layer, term.name), bytes});
+        }
+    }
+    return out;
+  }
+
   Capacity capacity(Bytes budget, const Load& load) const override {
     Capacity out;
     out.kv_cache_memory = budget;

@@ -30,6 +30,10 @@ std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t 
   return out;
 }
 
+std::string buffer_name(std::uint64_t layer, std::string_view part) {
+  return "layer " + std::to_string(layer) + ", " + std::string(part);
+}
+
 std::vector<StageShare> stage_shares(std::uint64_t num_layers, std::uint64_t stages, StageSplit split) {
   std::vector<StageShare> out;
   std::uint64_t first = 0;

@@ -13,6 +13,9 @@ namespace kvplan {
 // Error(kBadInput) where neither divides the other.
 std::uint64_t local_units(const Term& term, std::uint64_t ranks);
 
+// "layer 3, key": what a layer's own tensor is called.
+std::string buffer_name(std::uint64_t layer, std::string_view part);
+
 // Layers of each stage; adds up to num_layers. Even, with the remainder laid out by the engine.
 enum class StageSplit {
   kSpareLast,  // vLLM: one each to the stages before the last, from the second-last backwards

@@ -16,7 +16,6 @@
 // - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by page, those of ratio 128 are a ring
 //   for each request.
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "engines/drafts.h"
@@ -63,6 +62,7 @@ struct Stage {
   Bytes draft_charge;  // what the budget counts for it
   Bytes source;        // an encoder token
   std::map<std::string, std::uint64_t> full_kinds, window_kinds, state_kinds;
+  std::vector<LayerCache> caches;
   TermSum logical;
 };
 
@@ -75,11 +75,11 @@ class SglangLayout : public CacheLayout {
  public:
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
       : ranks_(sglang_attention_ranks(input.request)),
-        page_(1),
+        types_(input.types),
         model_type_(input.model.model_type),
+        two_pools_(sglang_hybrid_windows(model_type_)),
         slots_(sglang_slots(input.request.extras)),
         verified_(sglang_verified(input)) {
-    const bool two_pools = sglang_hybrid_windows(input.model.model_type);
     const bool compressed = sglang_compressed(input.model.model_type);
     const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
     ratio_ = compressed ? kCompressedRatio : kSwaRatio;
@@ -90,20 +90,22 @@ class SglangLayout : public CacheLayout {
         if (term.storage == Storage::kFp8Scaled && index == nullptr) index = &term;
         if (term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
         limited = true;
-        if (two_pools) window_ = std::max(window_, term.limit.total().count());
+        if (two_pools_) window_ = std::max(window_, term.limit.total().count());
       }
     page_ = input.request.block_size.value_or(sglang_page(input.model, index != nullptr));
     if (compressed && page_ % 128 != 0)
       fail("--block-size " + std::to_string(page_) + ": SGLang's pages for DeepSeek-V4 are multiples of 128",
            "use --block-size 256");
-    if (limited && !two_pools)
+    if (limited && !two_pools_)
       notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
                        "SGLang keeps every token of sliding layers for this model: only the models of its hybrid list "
                        "have a second pool"});
     for (const std::vector<LayerCache>& caches : split_stages(input, StageSplit::kLastFirst)) {
       Stage& stage = stages_.emplace_back();
       stage.logical = TermSum(caches, input.types, ranks_);
-      for (const LayerCache& cache : caches) add(stage, cache, input.types, two_pools, all_index ? index : nullptr);
+      stage.caches = caches;
+      if (all_index && index != nullptr) all_index_ = *index;
+      for (const LayerCache& cache : caches) add(stage, cache);
       all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
       states_ = states_ || stage.slot > Bytes(0);
     }
@@ -145,10 +147,47 @@ class SglangLayout : public CacheLayout {
       line("state pool: padding slot", stage.slot, 1, "slot");
       line("encoder tokens", stage.source, source_entries(load), "tokens");
       line("states of guessed tokens", stage.slot, guessed_states(load), "slots");
-      line(draft_label_, stage.draft, pools.full + pools.windows * (all_windows_ ? 1 : 0) + page_, "tokens");
+      line(draft_label_, stage.draft, draft_tokens(pools), "tokens");
       fill_gap(stage, pools, load, rank);
       out.insert(out.end(), ranks_, rank);
     }
+    return out;
+  }
+
+  // K and V of a layer apart, latents in one; a tensor of states holds all layers.
+  std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
+    const Stage& stage = stages_[rank / ranks_];
+    const Pools pools = pools_for(load);
+    std::vector<CacheBuffer> out;
+    const auto allocate = [&](const Stage& part, const std::string& name) {
+      const auto line = [&](const char* pool, Bytes each, std::uint64_t count) {
+        if (each * count > Bytes(0)) out.push_back({pool, name, each * count});
+      };
+      line("KV pool with its dummy page", part.full, pools.full > 0 ? pools.full + page_ : 0);
+      line("window pool with its dummy page", part.windows, pools.windows > 0 ? pools.windows + page_ : 0);
+      line("sums of compressors", part.page_windows, pools.windows / page_);
+      line("rings of compressors", part.ring, load.num_seqs + 1);
+      line("encoder tokens", part.source, source_entries(load));
+    };
+    for (const LayerCache& cache : stage.caches) {
+      Stage whole, keys, values;
+      LayerCache with_keys = cache;
+      LayerCache with_values = cache;
+      std::erase_if(with_keys.compact, [](const Term& term) { return term.role == Role::kValue; });
+      std::erase_if(with_values.compact, [](const Term& term) { return term.role != Role::kValue; });
+      add(whole, cache);
+      add(keys, with_keys);
+      add(values, with_values);
+      const bool apart = keys.full + values.full == whole.full && keys.windows + values.windows == whole.windows;
+      allocate(apart ? keys : whole, buffer_name(cache.layer, apart && !with_values.compact.empty() ? "K" : "cache"));
+      if (apart) allocate(values, buffer_name(cache.layer, "V"));
+    }
+    if (pools.slots > 0 && stage.slot > Bytes(0))
+      out.push_back({"state pool with its padding slot", "states of all layers", stage.slot * (pools.slots + 1)});
+    if (const Bytes guessed = stage.slot * guessed_states(load); guessed > Bytes(0))
+      out.push_back({"states of guessed tokens", "states of all layers", guessed});
+    if (const Bytes draft = stage.draft * draft_tokens(pools); draft > Bytes(0))
+      out.push_back({draft_label_, "one pool", draft});
     return out;
   }
 
@@ -262,7 +301,7 @@ class SglangLayout : public CacheLayout {
     return Bytes(ceil_div(round_up(page, kAlignment, "a page"), page_));
   }
 
-  void add(Stage& stage, const LayerCache& cache, const CacheTypes& types, bool two_pools, const Term* index) {
+  void add(Stage& stage, const LayerCache& cache) const {
     const bool compressed = sglang_compressed(model_type_);
     bool in_full = false;
     bool in_windows = false;
@@ -273,7 +312,7 @@ class SglangLayout : public CacheLayout {
     std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope together
     for (const Term& term : cache.compact) {
       const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-      const Bytes entry = entry_bytes(term, types, local_units(term, ranks_), columns);
+      const Bytes entry = entry_bytes(term, types_, local_units(term, ranks_), columns);
       const bool limited = term.limit.kind != LimitKind::kNone;
       latent = latent || term.part == Part::kLatent;
       has_index = has_index || term.storage == Storage::kFp8Scaled;
@@ -287,7 +326,7 @@ class SglangLayout : public CacheLayout {
         // Compressor sums: a ring of the limit's entries, for each window page or for each request.
         const bool by_page = term.limit.total().count() < window_;
         (by_page ? stage.page_windows : stage.ring) += entry * term.limit.total().count();
-      } else if (limited && two_pools) {
+      } else if (limited && two_pools_) {
         window_entry += entry;
         in_windows = true;
       } else if (term.stride > 1) {
@@ -303,7 +342,7 @@ class SglangLayout : public CacheLayout {
     }
     if (window_entry > Bytes(0)) stage.windows += compressed ? padded_share(window_entry, 1) : window_entry;
     for (const auto& [stride, entry] : strided) stage.full += padded_share(entry, stride);
-    if (index != nullptr && latent && !has_index) stage.full += entry_bytes(*index, types);
+    if (all_index_ && latent && !has_index) stage.full += entry_bytes(*all_index_, types_);
     const std::string kind(cache.kind);
     if (in_full) ++stage.full_kinds[kind];
     if (in_windows && !in_full) ++stage.window_kinds[kind];
@@ -327,6 +366,8 @@ class SglangLayout : public CacheLayout {
                              : stage.draft;
     draft_label_ = drafts.line();
   }
+
+  std::uint64_t draft_tokens(const Pools& pools) const { return (all_windows_ ? pools.windows : pools.full) + page_; }
 
   bool grows() const {
     return std::any_of(stages_.begin(), stages_.end(),
@@ -483,8 +524,11 @@ class SglangLayout : public CacheLayout {
   }
 
   std::uint64_t ranks_;
-  std::uint64_t page_;
+  std::uint64_t page_ = 1;
+  CacheTypes types_;
   std::string model_type_;
+  bool two_pools_;
+  std::optional<Term> all_index_;  // index keys on every layer
   Ratio ratio_ = kSwaRatio;
   std::uint64_t window_ = 0;  // the widest window of the second pool; 0 where there is none
   std::uint64_t slots_;       // of a request

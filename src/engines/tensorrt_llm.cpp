@@ -39,6 +39,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   const CacheTypes types = input.types;
   HoldingRules rules;
   rules.block_size = block;
+  rules.one_pool = true;
   rules.source = "TensorRT-LLM resource_manager.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
   rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {

@@ -94,6 +94,28 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
+  // One group: a tensor for each layer. Several: tensors that a layer of each group shares
+  // (v1/worker/gpu_model_runner.py, _allocate_kv_cache_tensors).
+  std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
+    const Stage& stage = stages_[rank / tensor_parallel_];
+    const std::uint64_t pool = checked_mul(blocks(load), load.num_seqs, kBlocksOverflow);
+    const std::vector<LedgerLine> parts = lines(stage, load);
+    std::vector<CacheBuffer> out;
+    if (parts.empty()) return out;
+    const std::string line =
+        parts.size() == 1 ? parts.front().what : "one pool for " + std::to_string(parts.size()) + " groups of layers";
+    if (groups_.pool == Pool::kUniform) {
+      for (const std::size_t i : groups_.groups.front().members)
+        if (holds(stage, specs_[i]))
+          out.push_back({line, buffer_name(specs_[i].layer, specs_[i].label), specs_[i].padded * pool});
+      return out;
+    }
+    for (const Bytes page : stage.pool.slots)
+      out.push_back({line, "slot " + std::to_string(out.size() + 1) + " of " + std::to_string(stage.pool.slots.size()),
+                     page * pool});
+    return out;
+  }
+
   std::vector<CacheGroup> groups() const override {
     std::vector<CacheGroup> out;
     for (const VllmGroup& group : groups_.groups) {
@@ -366,7 +388,7 @@ double utilization(const Request& request) {
 }
 
 Bytes budget(const BudgetInput& in) {
-  return vllm_cache_budget(*in.engine, in.gpu_memory, in.weights + in.activation + in.runtime);
+  return vllm_cache_budget(*in.engine, in.gpu_memory, in.weights + in.activation + in.runtime, in.graphs);
 }
 
 }  // namespace

@@ -190,13 +190,18 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
     longest = std::max(longest, most(counts));
     for (const auto& [page, count] : counts) slots[page] = std::max(slots[page], count);
   }
-  for (const auto& [page, count] : slots) out.block += page * count;
+  for (const auto& [page, count] : slots) {
+    out.block += page * count;
+    if (groups.pool != Pool::kPacked) out.slots.insert(out.slots.end(), count, page);
+  }
   out.gate = out.block;
   if (groups.pool == Pool::kPacked) {
     // The check before start-up counts a page of each size of the first group for every slot.
     Bytes tuple;
-    for (const auto& [page, count] : page_counts(specs, groups.groups.front().members, first_layer, last_layer))
+    for (const auto& [page, count] : page_counts(specs, groups.groups.front().members, first_layer, last_layer)) {
       tuple += page;
+      out.slots.insert(out.slots.end(), longest, page);
+    }
     out.gate = tuple * longest;
   }
   return out;

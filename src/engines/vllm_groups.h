@@ -31,8 +31,9 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules);
 
 // What one pipeline stage holds of the groups.
 struct StagePool {
-  Bytes block;  // bytes of a block of the pool
-  Bytes gate;   // bytes that a block of a request counts for in "KV cache needed"
+  Bytes block;               // bytes of a block of the pool
+  Bytes gate;                // bytes that a block of a request counts for in "KV cache needed"
+  std::vector<Bytes> slots;  // the pages that `gate` is made of: a tensor of the pool each
 };
 StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,
                      std::uint64_t last_layer);

@@ -241,14 +241,11 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
   return out;
 }
 
-Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside) {
+Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside, Bytes captured) {
   const VllmRules rules = vllm_rules(input.request);
   const double share = input.request.memory_utilization.value_or(rules.utilization);
   const Bytes requested(static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_memory.count()) * share)));
-  if (!rules.graphs_in_budget && !input.request.enforce_eager) {
-    const Bytes captured = graphs(input, rules).bytes;
-    beside = beside > captured ? beside - captured : Bytes(0);
-  }
+  if (!rules.graphs_in_budget) beside = beside > captured ? beside - captured : Bytes(0);
   return requested > beside ? requested - beside : Bytes(0);
 }
 

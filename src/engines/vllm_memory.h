@@ -17,7 +17,7 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
 
 // What is left for the cache of a card's memory after `beside`: weights, activations and runtime. Until 0.20 the
 // graphs, which are part of `beside`, came out of what the utilization leaves.
-Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside);
+Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside, Bytes graphs);
 
 }  // namespace kvplan
 

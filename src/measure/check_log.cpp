@@ -317,4 +317,36 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   return out;
 }
 
+std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const LogCheck& check,
+                                                  std::string_view date) {
+  const Request& request = check.plan.request;
+  CalibrationRecord of_model;
+  of_model.device = request.gpu.value_or("");
+  of_model.engine = request.engine;
+  of_model.engine_version = check.plan.engine_version;
+  of_model.source = "log";
+  of_model.date = date;
+  CalibrationRecord of_layout = of_model;
+  of_model.model = calibration_subject(engine_input(model, request));
+  of_layout.model = calibration_layout(request);
+  for (const LogLine& line : check.lines) {
+    const std::string_view what = line.seen.what;
+    if (line.seen.unit != LogUnit::kGiB && line.seen.unit != LogUnit::kMiB) continue;
+    const double bytes = line.seen.bytes();
+    if (!(bytes >= 0 && bytes < 1e15)) continue;
+    // A figure for each rank or card; llama.cpp's buffers in host memory are none of a card's.
+    if (what == "activation" || (what == "compute_buffer" && !is_host(line.seen.device)))
+      of_model.add(kActivationFigure, bytes);
+    if (what == "cuda_graphs") of_model.add(kGraphsFigure, bytes);
+    if (what == "non_torch") of_layout.add(kNonTorchFigure, bytes);
+  }
+  std::vector<CalibrationRecord> out;
+  for (const CalibrationRecord* record : {&of_model, &of_layout})
+    if (!record->figures.empty()) out.push_back(*record);
+  if (out.empty())
+    fail("--save-calibration: the log prints no activation, no memory outside of PyTorch and no graphs",
+         "give a start-up log with these lines");
+  return out;
+}
+
 }  // namespace kvplan

@@ -3,7 +3,11 @@
 #ifndef KVPLAN_MEASURE_CHECK_LOG_H_
 #define KVPLAN_MEASURE_CHECK_LOG_H_
 
+#include <string_view>
+#include <vector>
+
 #include "formulas/model.h"
+#include "kvplan/calibration.h"
 #include "kvplan/observation.h"
 #include "plan/log_check.h"
 
@@ -15,6 +19,10 @@ Request request_of_log(const LogReading& reading, const Request& base);
 
 // Throws Error(kBadInput) where the text holds no known line.
 LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading);
+
+// What the log teaches of its card (--gpu): the peak of activations, what lies outside of PyTorch, the graphs. Error
+// where it prints none of them.
+std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const LogCheck& check, std::string_view date);
 
 }  // namespace kvplan
 

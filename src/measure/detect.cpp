@@ -1,14 +1,12 @@
 #include "measure/detect.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "kvplan/error.h"
+#include "measure/library.h"
 #include "plan/gpus.h"
 
 namespace kvplan {
@@ -24,23 +22,6 @@ struct NvmlMemory {
 using NvmlDevice = void*;
 constexpr int kNvmlSuccess = 0;
 constexpr unsigned int kMaxCards = 64;
-
-class Library {
- public:
-  explicit Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {}
-  ~Library() {
-    if (handle_ != nullptr) dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  template <class Function>
-  Function* find(const char* name) const {
-    return handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, name));
-  }
-
- private:
-  void* handle_;
-};
 
 std::optional<std::uint64_t> number_in(const fs::path& path) {
   std::ifstream file(path);
@@ -125,9 +106,7 @@ std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
 }
 
 std::vector<DetectedCard> detect_cards() {
-  const char* library = std::getenv("KVPLAN_NVML");
-  const bool named = library != nullptr && *library != '\0';
-  std::vector<DetectedCard> cards = detect_nvidia(named ? library : "libnvidia-ml.so.1");
+  std::vector<DetectedCard> cards = detect_nvidia(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"));
   return cards.empty() ? detect_amd("/sys/class/drm") : cards;
 }
 

@@ -8,7 +8,7 @@ namespace kvplan {
 namespace {
 
 // A figure of a log, and the lines of the ledger that stand for it.
-struct Figure {
+struct LogFigure {
   std::string_view seen;  // as the reader names it
   std::string_view what;
   Section part;
@@ -16,11 +16,11 @@ struct Figure {
   bool has_word;
 };
 constexpr std::array kFigures{
-    Figure{"weights", "weights", Section::kWeights, "", true},
-    Figure{"activation", "activation", Section::kActivation, "", true},
-    Figure{"compute_buffer", "activation", Section::kActivation, "", true},
-    Figure{"non_torch", "non_torch", Section::kRuntime, "graph", false},
-    Figure{"cuda_graphs", "cuda_graphs", Section::kRuntime, "graph", true},
+    LogFigure{"weights", "weights", Section::kWeights, "", true},
+    LogFigure{"activation", "activation", Section::kActivation, "", true},
+    LogFigure{"compute_buffer", "activation", Section::kActivation, "", true},
+    LogFigure{"non_torch", "non_torch", Section::kRuntime, "graph", false},
+    LogFigure{"cuda_graphs", "cuda_graphs", Section::kRuntime, "graph", true},
 };
 
 bool is_host(std::string_view device) {
@@ -42,7 +42,7 @@ std::optional<Bytes> observed(const LogReading& reading, std::string_view what) 
   return Bytes(static_cast<std::uint64_t>(sum));
 }
 
-void add(const GpuMemory& gpu, const Figure& figure, LogPart& out) {
+void add(const GpuMemory& gpu, const LogFigure& figure, LogPart& out) {
   for (const LedgerLine& line : gpu.lines) {
     const bool holds = line.what.find(figure.word) != std::string::npos;
     if (line.part != figure.part || holds != figure.has_word) continue;
@@ -57,7 +57,7 @@ void add(const GpuMemory& gpu, const Figure& figure, LogPart& out) {
 std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan) {
   LogTotal out;
   const bool all_gpus = plan.request.engine == "llama.cpp" || plan.request.engine == "ollama";
-  for (const Figure& figure : kFigures) {
+  for (const LogFigure& figure : kFigures) {
     const auto seen = observed(reading, figure.seen);
     if (!seen) continue;
     // Until 0.6.4 vLLM's figure was all that the driver counted.

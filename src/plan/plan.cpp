@@ -35,6 +35,7 @@ std::int64_t difference(Bytes a, Bytes b) {
 
 std::optional<Bytes> card_memory(const Request& request) {
   if (request.gpu_memory) return request.gpu_memory;
+  if (const auto memory = calibrated_memory(request)) return memory;
   if (request.gpu) return parse_gpu(*request.gpu).budget();
   return std::nullopt;
 }
@@ -80,6 +81,7 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
       std::vector<LedgerLine> beside = engine.overhead(overhead);
       if (plan.request.attention == AttentionKernel::kNaive && !engine.has_scores)
         if (auto scores = general_score_matrix(overhead)) beside.push_back(std::move(*scores));
+      calibrate(input, beside, plan.calibrated);
       for (LedgerLine& line : beside) add_line(gpu, std::move(line), margin);
       plan.memory.push_back(std::move(gpu));
     }
@@ -132,9 +134,12 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
     const GpuMemory* fullest = &plan.memory.front();
     for (const GpuMemory& gpu : plan.memory)
       if (gpu.weights.value_or(Bytes(0)) > fullest->weights.value_or(Bytes(0))) fullest = &gpu;
+    Bytes graphs;
+    for (const LedgerLine& line : fullest->lines)
+      if (line.part == Section::kRuntime && line.what.find("graph") != std::string::npos) graphs += line.bytes;
     return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
                                 fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
-                                fullest->runtime.value_or(Bytes(0))});
+                                fullest->runtime.value_or(Bytes(0)), graphs});
   }
   const double share = usable_share(engine, plan.request);
   const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
@@ -310,6 +315,13 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (request.gpu && !runs_on(engine, parse_gpu(*request.gpu)))
     plan.notes.push_back({NoteLevel::kWarning, "unsupported_card",
                           std::string(engine.name) + " does not list " + *request.gpu + " among the cards it runs on"});
+  if (auto memory = find_figure(request, kUsableFigure); memory && request.gpu && !request.gpu_memory) {
+    memory->what = "memory of the card";
+    plan.calibrated.push_back(std::move(*memory));
+  }
+  if (request.calibration && request.calibration->named && plan.calibrated.empty())
+    plan.notes.push_back({NoteLevel::kWarning, "calibration_unused",
+                          "the calibration holds nothing for this card, engine and model: nothing was changed by it"});
   if (!request.gpu_note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.gpu_note});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",

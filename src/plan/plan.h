@@ -8,8 +8,10 @@
 
 #include "engines/engine.h"
 #include "formulas/model.h"
+#include "kvplan/measurement.h"
 #include "kvplan/plan.h"
 #include "kvplan/request.h"
+#include "plan/calibrate.h"
 
 namespace kvplan {
 
@@ -31,6 +33,8 @@ struct Plan {
   std::optional<Roofline> roofline;  // where a bandwidth is known
   VerdictReport verdict;
   std::optional<DraftMethod> draft_method;
+  std::vector<AppliedFigure> calibrated;   // estimates that a calibration replaced
+  std::optional<Measurement> measurement;  // filled by --measure
   std::vector<Note> notes;
 };
 

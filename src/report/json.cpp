@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kvplan/version.h"
+#include "report/measurement.h"
 #include "report/report.h"
 #include "weights/weigh.h"
 
@@ -316,6 +317,8 @@ Json plan_object(const ModelSpec& model, const Plan& plan) {
           {"mix", mix_json(plan.mix)},
           {"bounds", roofline_json(plan.roofline)},
           {"verdict", verdict_json(plan.verdict)},
+          {"calibration", calibration_object(plan)},
+          {"measurement", measurement_object(plan)},
           {"notes", notes_json(plan.notes)}};
 }
 

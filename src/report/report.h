@@ -124,6 +124,9 @@ std::string schema_json();
 std::string check_log_text(const LogCheck& check, const ReportOptions& options);
 std::string check_log_json(const LogCheck& check);
 
+// A calibration file.
+std::string calibration_json(const Calibration& calibration);
+
 // The built-in tables: kinds (also as Markdown, for formulas/README.md), types, engines, cards.
 std::string kinds_text();
 std::string kinds_markdown();

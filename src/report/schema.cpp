@@ -1,6 +1,7 @@
 // The JSON Schema (2020-12) of everything that kvplan prints as JSON. Keys may be added within a schema_version, so
 // unknown keys are allowed; a test holds every report against a copy that forbids them.
 #include "kvplan/version.h"
+#include "report/measurement.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -18,7 +19,8 @@ constexpr std::string_view kSchema = R"json({
     {"$ref": "#/$defs/answers"},
     {"$ref": "#/$defs/diff"},
     {"$ref": "#/$defs/grid"},
-    {"$ref": "#/$defs/fits"}
+    {"$ref": "#/$defs/fits"},
+    {"$ref": "#/$defs/calibration_file"}
   ],
   "$defs": {
     "count": {"type": "integer", "minimum": 0},
@@ -42,6 +44,8 @@ constexpr std::string_view kSchema = R"json({
         "mix": {"$ref": "#/$defs/mix"},
         "bounds": {"$ref": "#/$defs/bounds"},
         "verdict": {"$ref": "#/$defs/verdict"},
+        "calibration": {"$ref": "#/$defs/calibration"},
+        "measurement": {"$ref": "#/$defs/measurement"},
         "notes": {"$ref": "#/$defs/notes"}
       }
     },
@@ -478,7 +482,7 @@ constexpr std::string_view kSchema = R"json({
         "advice": {"description": "where it is close: what to lower first", "$ref": "#/$defs/text_or_null"}
       }
     },
-    "notes": {
+@MEASUREMENT@    "notes": {
       "type": "array",
       "items": {
         "type": "object",
@@ -503,8 +507,11 @@ std::string schema_json() {
     if (kinds.find(quoted) == std::string::npos) kinds += (kinds.empty() ? "" : ", ") + quoted;
   }
   std::string out(kSchema);
-  constexpr std::string_view kMark = "@KINDS@";
-  return out.replace(out.find(kMark), kMark.size(), kinds);
+  const std::string_view measured = measurement_schema();
+  for (const auto& [mark, text] : {std::pair(std::string_view("@KINDS@"), std::string_view(kinds)),
+                                   std::pair(std::string_view("@MEASUREMENT@"), measured)})
+    out.replace(out.find(mark), mark.size(), text);
+  return out;
 }
 
 }  // namespace kvplan

@@ -8,6 +8,7 @@
 
 #include "engines/term_sum.h"
 #include "report/extras_text.h"
+#include "report/measurement.h"
 #include "report/report.h"
 #include "report/rows.h"
 #include "report/speed.h"
@@ -234,6 +235,8 @@ std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOpt
   if (const std::string mix = mix_lines(plan); !mix.empty()) out += "\n" + mix;
   if (const std::string host = host_lines(plan); !host.empty()) out += "\n" + host;
   if (const std::string speed = speed_lines(plan); !speed.empty()) out += "\n" + speed;
+  if (const std::string seen = measurement_lines(plan, options); !seen.empty()) out += "\n" + seen;
+  if (const std::string learned = calibration_lines(plan, options); !learned.empty()) out += "\n" + learned;
   out += "\n" + ladder(model, plan);
   out += "\n" + layer_lines(plan, options);
   if (const std::string notes = note_lines(plan, options); !notes.empty()) out += "\n" + notes;

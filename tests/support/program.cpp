@@ -52,10 +52,14 @@ Run run_program(const std::vector<std::string>& arguments, const std::string& st
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::vector<std::string> variables = environment;
+  // A calibration in the user's own folder is none of a test's.
+  if (std::none_of(environment.begin(), environment.end(),
+                   [](const std::string& v) { return v.starts_with("XDG_CONFIG_HOME="); }))
+    variables.emplace_back("XDG_CONFIG_HOME=/nonexistent");
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view given(*each);
     const std::string_view name = given.substr(0, given.find('=') + 1);
-    if (std::none_of(environment.begin(), environment.end(), [&](const std::string& v) { return v.starts_with(name); }))
+    if (std::none_of(variables.begin(), variables.end(), [&](const std::string& v) { return v.starts_with(name); }))
       variables.emplace_back(given);
   }
   std::vector<char*> variable_pointers;

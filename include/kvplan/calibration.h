@@ -1,0 +1,73 @@
+// What --measure and check-log learned: figures of a card, or of an engine with a model on it, with their spread. A
+// later plan for the same card takes them in place of its estimates.
+#ifndef KVPLAN_CALIBRATION_H_
+#define KVPLAN_CALIBRATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+// A measured value: how often, between what, and the mean.
+struct Figure {
+  std::uint64_t n = 0;
+  double low = 0, high = 0, mean = 0;
+
+  void add(double value);
+  void merge(const Figure& other);
+  Bytes low_bytes() const;
+  Bytes high_bytes() const;
+  Bytes mean_bytes() const;
+};
+
+// The figures' names, as the file spells them.
+// Of a card and its driver, whatever runs on it:
+constexpr std::string_view kContextFigure =
+    "context_bytes";                                        // what opening the card takes before anything is allocated
+constexpr std::string_view kUsableFigure = "usable_bytes";  // what a program sees of the card in all
+constexpr std::string_view kBandwidthFigure = "bandwidth_bytes_s";  // read and written, streaming the cache
+// Of an engine:
+constexpr std::string_view kNonTorchFigure = "non_torch_bytes";  // context growth and libraries
+// Of an engine with a model and its options:
+constexpr std::string_view kActivationFigure = "activation_bytes";
+constexpr std::string_view kGraphsFigure = "graphs_bytes";
+
+struct NamedFigure {
+  std::string name;
+  Figure figure;
+};
+
+struct CalibrationRecord {
+  std::string device;  // as the driver has it: "NVIDIA H100 80GB HBM3"; or as the catalogue does
+  Bytes memory;        // that a program sees of it; 0: not known
+  std::string driver;  // "" where nobody said
+  std::string engine, engine_version;
+  std::string model;   // the model and the options that the figures hold for; "" for figures of the card
+  std::string source;  // "measure" or "log"
+  std::string date;    // of the newest run, "2026-11-21"
+  std::vector<NamedFigure> figures;
+
+  const Figure* find(std::string_view name) const;
+  void add(std::string_view name, double value);
+  // The same card, driver, engine, model and way: figures of both are one sample.
+  bool same_subject(const CalibrationRecord& other) const;
+};
+
+struct Calibration {
+  std::string path;    // "" for one that is no file yet
+  bool named = false;  // by --calibration; else found in the user's folder
+  std::vector<CalibrationRecord> records;
+
+  // Adds a run: to the record of the same subject, else as a new one. A record of the same subject under another driver
+  // or engine version gives way: its figures are those of another day.
+  void merge(const CalibrationRecord& record);
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CALIBRATION_H_

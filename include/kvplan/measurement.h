@@ -1,0 +1,82 @@
+// A plan held against a real device: what was allocated there, and what it took.
+#ifndef KVPLAN_MEASUREMENT_H_
+#define KVPLAN_MEASUREMENT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kvplan/calibration.h"
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+// The device as it was found.
+struct DeviceFacts {
+  std::string id;                // "cuda:0"
+  std::string name;              // as the driver has it
+  std::string driver;            // its version
+  Bytes nominal;                 // that the driver's own tools report of the card; 0: nobody says
+  Bytes usable;                  // that a program sees in all
+  Bytes granularity;             // of an allocation
+  std::optional<Bytes> context;  // what opening the device took; absent: nobody counts it
+  std::uint64_t least_stream = std::uint64_t{256} << 20;  // bytes below which caches would answer for the memory
+  double margin = 0.02;                                   // share of the free memory that is left to others
+};
+
+// Buffers of one part of the plan.
+struct MeasuredLine {
+  std::string what;
+  std::uint64_t buffers = 0;
+  Bytes planned;
+  Bytes rounding;  // at most: every buffer up to whole granules
+  Bytes measured;
+  std::string reason;  // of a difference; "" where there is none
+
+  std::int64_t difference() const;
+  // Bytes of the difference that the granularity does not explain.
+  Bytes unexplained() const;
+};
+
+// The largest context that really allocates.
+struct MeasuredMaximum {
+  std::uint64_t max_model_len = 0;
+  std::uint64_t num_seqs = 1;
+  Bytes bytes;
+  std::uint64_t tries = 0;  // allocations of the whole cache
+  std::string limited_by;
+};
+
+enum class MeasureStatus {
+  kAgrees,
+  kDisagrees,
+  kRefused,  // nothing was allocated: it would not have fitted
+  kFailed,   // the device refused a call, or did not keep what was written
+};
+
+struct Measurement {
+  DeviceFacts device;
+  Bytes free;  // before anything was allocated
+  std::optional<Bytes>
+      planned_context;   // what the plan says of opening the device; absent: its engine has no such line
+  Bytes used_by_others;  // at that time
+  std::optional<std::uint64_t> other_processes;   // absent: nobody says
+  std::int64_t others_moved = 0;                  // what the memory of others changed by meanwhile
+  std::uint64_t gpu = 0;                          // the GPU of the plan whose share was allocated
+  std::uint64_t max_model_len = 0, num_seqs = 0;  // as measured
+  std::string scaled;                             // why that is less than the plan; "" where it is not
+  std::vector<MeasuredLine> lines;
+  Bytes planned, measured;
+  double tolerance = 0.01;
+  Figure bandwidth;  // bytes read and written a second; n = 0 where the cache is too small to say
+  std::optional<MeasuredMaximum> maximum;
+  MeasureStatus status = MeasureStatus::kAgrees;
+  std::string reason;
+
+  double difference() const;  // of measured from planned, as a share
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MEASUREMENT_H_

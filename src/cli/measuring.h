@@ -1,0 +1,29 @@
+// --measure and the calibration files that it and check-log write.
+#ifndef KVPLAN_CLI_MEASURING_H_
+#define KVPLAN_CLI_MEASURING_H_
+
+#include <string>
+
+#include "cli/options.h"
+#include "formulas/model.h"
+#include "kvplan/calibration.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+// Plans, measures and reports; the exit code.
+int run_measure(const Invocation& call, const ModelSpec& model, const ReportOptions& options);
+
+// Puts the calibration that the options (or the user's folder) name into the request, and refuses options that make no
+// sense together.
+void prepare_measuring(Invocation& call);
+
+// Merges a run into a file, which appears whole or not at all; two runs at one time wait for each other. "default" is
+// the file that later plans find by themselves.
+void save_calibration(const std::string& path, const CalibrationRecord& record);
+
+std::string today();  // "2026-11-21", UTC
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CLI_MEASURING_H_

@@ -1,0 +1,18 @@
+// Where a report goes: standard output, or a file that appears whole or not at all.
+#ifndef KVPLAN_CLI_OUTPUT_H_
+#define KVPLAN_CLI_OUTPUT_H_
+
+#include <string>
+#include <string_view>
+
+namespace kvplan {
+
+// "" and "-" are standard output. Throws Error.
+void write_output(const std::string& path, std::string_view text);
+
+// The folder that a path lies in; "." where it names none.
+std::string folder_of(const std::string& path);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CLI_OUTPUT_H_

@@ -1,0 +1,61 @@
+#include "measure/device.h"
+
+#include <charconv>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+[[noreturn]] void bad_name(const std::string& name) {
+  Error error(Exit::kBadInput, "--device: \"" + one_line(name, 40) + "\" is no device", "use cuda:0, hip:0 or host");
+  error.set_source("command line");
+  throw error;
+}
+
+// The number behind "cuda:" or "hip:"; 0 where there is none.
+unsigned index_of(const std::string& name, std::size_t prefix) {
+  if (name.size() == prefix) return 0;
+  unsigned out = 0;
+  const char* first = name.data() + prefix + 1;
+  const char* last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(first, last, out);
+  if (name[prefix] != ':' || first == last || end != last || error != std::errc() || out > 1023) bad_name(name);
+  return out;
+}
+
+[[noreturn]] void no_device(const std::string& what, const std::string& remedy) {
+  Error error(Exit::kNoDevice, what, remedy);
+  error.set_source("--measure");
+  throw error;
+}
+
+std::unique_ptr<Device> open_named(GpuInterface kind, unsigned index, const std::string& name) {
+  try {
+    return open_gpu(kind, index);
+  } catch (const DeviceError& error) {
+    no_device(name + " cannot be used (" + one_line(error.what(), 240) + ")",
+              "name another --device, or use --device host to measure in this machine's own memory");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_device(const std::string& name) {
+  if (name == "host") return open_host();
+  if (name.starts_with("cuda")) return open_named(GpuInterface::kCuda, index_of(name, 4), name);
+  if (name.starts_with("hip")) return open_named(GpuInterface::kHip, index_of(name, 3), name);
+  if (!name.empty()) bad_name(name);
+  std::string tried;
+  for (const GpuInterface kind : {GpuInterface::kCuda, GpuInterface::kHip}) {
+    try {
+      return open_gpu(kind, 0);
+    } catch (const DeviceError& error) {
+      tried += (tried.empty() ? "" : ", ") + one_line(error.what(), 160);
+    }
+  }
+  no_device("no GPU to measure on (" + tried + ")", "use --device host to measure in this machine's own memory");
+}
+
+}  // namespace kvplan

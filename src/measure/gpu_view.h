@@ -1,0 +1,39 @@
+// A GPU's memory as seen from outside of any program on it: NVIDIA's management library, AMD's sysfs. It sees what
+// opening the card takes, and that others hold some of it.
+#ifndef KVPLAN_MEASURE_GPU_VIEW_H_
+#define KVPLAN_MEASURE_GPU_VIEW_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kvplan/quantity.h"
+#include "measure/library.h"
+
+namespace kvplan {
+
+struct GpuMemoryView {
+  Bytes total;
+  Bytes used;  // by programs
+  std::optional<std::uint64_t> processes;
+};
+
+class GpuView {
+ public:
+  GpuView() = default;
+  GpuView(const GpuView&) = delete;
+  GpuView& operator=(const GpuView&) = delete;
+  virtual ~GpuView() = default;
+  virtual std::string driver() const = 0;  // its version; "" where nobody says
+  virtual std::optional<GpuMemoryView> memory() const = 0;
+};
+
+// The card at a PCI address ("0000:17:00.0"). Null where there is no such view.
+std::unique_ptr<GpuView> nvidia_view(const std::string& library, const std::string& pci);
+// `devices`: /sys/bus/pci/devices.
+std::unique_ptr<GpuView> amd_view(const std::string& devices, const std::string& pci);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MEASURE_GPU_VIEW_H_

@@ -1,0 +1,126 @@
+#include "measure/host_memory.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+namespace kvplan {
+
+namespace {
+
+std::optional<std::uint64_t> number(std::string_view text, int base = 10) {
+  std::uint64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
+  return error == std::errc() && end != text.data() ? std::optional(out) : std::nullopt;
+}
+
+// The bytes of "Name:   123 kB", where `line` is that.
+std::optional<std::uint64_t> kilobytes(std::string_view line, std::string_view name) {
+  if (!line.starts_with(name)) return std::nullopt;
+  line.remove_prefix(name.size());
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  const auto found = number(line);
+  return found && *found < (std::uint64_t{1} << 53) ? std::optional(*found * 1024) : std::nullopt;
+}
+
+std::optional<std::uint64_t> number_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string word;
+  if (!(file >> word)) return std::nullopt;
+  return number(word);  // "max" is no number: no limit
+}
+
+// "inactive_file 123" of a memory.stat: what the kernel gives back when asked.
+std::uint64_t reclaimable(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  std::string name;
+  std::uint64_t value = 0;
+  while (file >> name >> value)
+    if (name == key) return value;
+  return 0;
+}
+
+struct GroupFiles {
+  const char *limit, *used, *reclaimable;
+};
+constexpr GroupFiles kSecond{"/memory.max", "/memory.current", "inactive_file"};
+constexpr GroupFiles kFirst{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
+
+// A group and all above it: the least of their limits, and the least that any of them leaves.
+void apply_groups(const std::string& mount, std::string group, const GroupFiles& files, HostMemory& out) {
+  for (;;) {
+    const std::string folder = mount + (group == "/" ? "" : group);
+    if (const auto limit = number_in(folder + files.limit); limit && Bytes(*limit) < out.total) {
+      out.limit = std::min(out.limit, Bytes(*limit));
+      const std::uint64_t used = number_in(folder + files.used).value_or(0);
+      const std::uint64_t back = std::min(used, reclaimable(folder + "/memory.stat", files.reclaimable));
+      const std::uint64_t held = used - back;
+      out.available = std::min(out.available, Bytes(*limit > held ? *limit - held : 0));
+    }
+    if (group.empty() || group == "/") return;
+    group.erase(group.find_last_of('/'));
+  }
+}
+
+}  // namespace
+
+HostMemory host_memory(const std::string& root) {
+  HostMemory out;
+  std::ifstream info(root + "/proc/meminfo");
+  std::uint64_t free = 0;
+  for (std::string line; std::getline(info, line);) {
+    if (const auto total = kilobytes(line, "MemTotal:")) out.total = Bytes(*total);
+    if (const auto bytes = kilobytes(line, "MemFree:")) free = *bytes;
+    if (const auto available = kilobytes(line, "MemAvailable:")) out.available = Bytes(*available);
+  }
+  if (out.available == Bytes(0)) out.available = Bytes(free);
+  out.limit = out.total;
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    // "0::/path" of the second version, "7:memory:/path" of the first.
+    const auto first = line.find(':');
+    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string group = line.substr(second + 1);
+    if (controllers.empty()) apply_groups(root + "/sys/fs/cgroup", group, kSecond, out);
+    if (("," + controllers + ",").find(",memory,") != std::string::npos)
+      apply_groups(root + "/sys/fs/cgroup/memory", group, kFirst, out);
+  }
+  // In a container the own group is the root of what is seen.
+  apply_groups(root + "/sys/fs/cgroup", "/", kSecond, out);
+  rlimit space{};
+  if (root.empty() && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    out.available = std::min(out.available, Bytes(space.rlim_cur));
+  return out;
+}
+
+std::uint64_t resident_bytes(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges, const std::string& smaps) {
+  std::sort(ranges.begin(), ranges.end());
+  std::ifstream file(smaps);
+  std::uint64_t out = 0;
+  bool ours = false;
+  for (std::string line; std::getline(file, line);) {
+    // "7f00-7f10 rw-p ..." opens a mapping; "Rss: ..." and the like follow.
+    const auto dash = line.find('-');
+    if (dash != std::string::npos && dash < line.find(' ')) {
+      const auto first = number(std::string_view(line).substr(0, dash), 16);
+      ours = false;
+      if (!first) continue;
+      auto after = std::upper_bound(ranges.begin(), ranges.end(), std::pair(*first, ~std::uint64_t{0}));
+      if (after != ranges.begin()) ours = *first < std::prev(after)->second;
+      continue;
+    }
+    if (!ours) continue;
+    out += kilobytes(line, "Rss:").value_or(0);
+    out += kilobytes(line, "Swap:").value_or(0);
+  }
+  return out;
+}
+
+}  // namespace kvplan

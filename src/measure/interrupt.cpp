@@ -1,0 +1,47 @@
+#include "measure/interrupt.h"
+
+#include <unistd.h>
+
+namespace kvplan {
+
+namespace {
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+volatile std::sig_atomic_t noticed = 0;
+
+void notice(int number) {
+  noticed = number;
+}
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+  noticed = 0;
+  for (int i = 0; i < 3; ++i) {
+    // What was ignored stays so (nohup).
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN) continue;
+    struct sigaction action {};
+    action.sa_handler = notice;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+InterruptGuard::~InterruptGuard() {
+  for (int i = 0; i < 3; ++i) sigaction(kSignals[i], &before_[i], nullptr);
+}
+
+bool InterruptGuard::interrupted() {
+  return noticed != 0;
+}
+
+void InterruptGuard::pass_on() {
+  const int number = noticed != 0 ? static_cast<int>(noticed) : SIGINT;
+  std::signal(number, SIG_DFL);
+  raise(number);
+  _exit(128 + number);
+}
+
+}  // namespace kvplan

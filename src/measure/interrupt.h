@@ -1,0 +1,27 @@
+// Ctrl-C during a measurement: noticed, so that everything can be freed, then passed on.
+#ifndef KVPLAN_MEASURE_INTERRUPT_H_
+#define KVPLAN_MEASURE_INTERRUPT_H_
+
+#include <csignal>
+
+namespace kvplan {
+
+// While it lives, SIGINT, SIGTERM and SIGHUP are noticed; a second one ends the process at once.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  static bool interrupted();
+  // Ends the process as the noticed signal would have.
+  [[noreturn]] static void pass_on();
+
+ private:
+  struct sigaction before_[3];
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MEASURE_INTERRUPT_H_

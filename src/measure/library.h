@@ -1,0 +1,37 @@
+// A library that is opened at run time, so that the program runs where there is none.
+#ifndef KVPLAN_MEASURE_LIBRARY_H_
+#define KVPLAN_MEASURE_LIBRARY_H_
+
+#include <string>
+
+namespace kvplan {
+
+class Library {
+ public:
+  // `stays`: once opened it stays loaded (drivers keep threads of their own).
+  explicit Library(const std::string& path, bool stays = false);
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  explicit operator bool() const { return handle_ != nullptr; }
+  const std::string& error() const { return error_; }  // why it could not be opened, one line
+
+  template <class Function>
+  Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(symbol(name));
+  }
+
+ private:
+  void* symbol(const char* name) const;
+
+  void* handle_;
+  std::string error_;
+};
+
+// The value of an environment variable, or `fallback` where it is unset or empty.
+std::string environment_or(const char* variable, const char* fallback);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MEASURE_LIBRARY_H_

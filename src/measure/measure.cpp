@@ -1,0 +1,308 @@
+#include "measure/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "kvplan/error.h"
+#include "measure/holder.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr int kPasses = 5;
+constexpr std::uint64_t kMostTries = 24;
+
+std::string gib(Bytes bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes.count()) / 1073741824.0);
+  return text;
+}
+
+// "2 MiB", "0.5 MiB", "4096 B".
+std::string bytes_text(Bytes bytes) {
+  if (bytes.count() >= 1024 * kMiB) return gib(bytes);
+  if (bytes.count() < kMiB) return std::to_string(bytes.count()) + " B";
+  if (bytes.count() % kMiB == 0) return std::to_string(bytes.count() / kMiB) + " MiB";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes.count()) / static_cast<double>(kMiB));
+  return text;
+}
+
+// The plan's cache on one GPU, for any load.
+class Cache {
+ public:
+  Cache(const ModelSpec& model, const Plan& plan, Bytes granularity)
+      : input_(engine_input(model, plan.request)),
+        layout_(engine_of(plan.request).layout(input_, notes_)),
+        granularity_(granularity) {
+    const std::vector<RankCache> ranks = layout_->explain(plan.load);
+    for (std::size_t i = 0; i < plan.memory.size(); ++i)
+      if (plan.memory[i].kv_cache.value_or(Bytes(0)) > plan.memory[gpu_].kv_cache.value_or(Bytes(0))) gpu_ = i;
+    rank_ = ranks.empty() ? 0 : gpu_ % ranks.size();
+  }
+
+  std::uint64_t gpu() const { return gpu_; }
+  std::vector<CacheBuffer> buffers(const Load& load) const { return layout_->buffers(load, rank_); }
+
+  Bytes rounding(Bytes bytes) const {
+    const std::uint64_t rest = bytes.count() % granularity_.count();
+    return rest == 0 ? Bytes(0) : Bytes(granularity_.count() - rest);
+  }
+  // With every buffer up to whole granules.
+  Bytes footprint(const Load& load) const {
+    Bytes out;
+    for (const CacheBuffer& buffer : buffers(load)) out += buffer.bytes + rounding(buffer.bytes);
+    return out;
+  }
+  bool fits(const Load& load, Bytes room) const {
+    try {
+      return footprint(load) <= room;
+    } catch (const Error&) {
+      return false;  // an overflow is more than any device
+    }
+  }
+
+ private:
+  EngineInput input_;
+  std::vector<Note> notes_;
+  std::unique_ptr<CacheLayout> layout_;
+  Bytes granularity_;
+  std::size_t gpu_ = 0;
+  std::size_t rank_ = 0;
+};
+
+// The largest n in [1, most] that fits; 0 where none does.
+template <class Fits>
+std::uint64_t largest(std::uint64_t most, const Fits& fits) {
+  if (most == 0 || !fits(1)) return 0;
+  if (fits(most)) return most;
+  std::uint64_t low = 1;
+  std::uint64_t high = most;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+// The plan's load where the room holds it; else fewer sequences, else fewer tokens of one. Nothing where not even one
+// token's cache fits.
+std::optional<Load> scaled_load(const Cache& cache, const Load& load, Bytes room) {
+  if (cache.fits(load, room)) return load;
+  Load out = load;
+  out.num_seqs = largest(load.num_seqs, [&](std::uint64_t n) {
+    Load some = load;
+    some.num_seqs = n;
+    return cache.fits(some, room);
+  });
+  if (out.num_seqs > 0) return out;
+  out.num_seqs = 1;
+  const std::uint64_t tokens = largest(load.max_model_len.count(), [&](std::uint64_t n) {
+    Load some = out;
+    some.max_model_len = Tokens(n);
+    return cache.fits(some, room);
+  });
+  if (tokens == 0) return std::nullopt;
+  out.max_model_len = Tokens(tokens);
+  return out;
+}
+
+std::int64_t moved(Bytes before, Bytes after) {
+  return static_cast<std::int64_t>(after.count()) - static_cast<std::int64_t>(before.count());
+}
+
+// Line by line: what the device's counter grew by.
+void hold_lines(const Cache& cache, const std::vector<CacheBuffer>& buffers, Device& device, Holder& holder,
+                Measurement& out) {
+  for (const CacheBuffer& buffer : buffers) {
+    auto line = std::find_if(out.lines.begin(), out.lines.end(),
+                             [&](const MeasuredLine& each) { return each.what == buffer.line; });
+    if (line == out.lines.end()) line = out.lines.insert(line, MeasuredLine{buffer.line, 0, {}, {}, {}, ""});
+    ++line->buffers;
+    line->planned += buffer.bytes;
+    line->rounding += cache.rounding(buffer.bytes);
+    out.planned += buffer.bytes;
+  }
+  for (MeasuredLine& line : out.lines) {
+    const Bytes before = device.memory().used;
+    for (const CacheBuffer& buffer : buffers)
+      if (buffer.line == line.what) holder.hold(buffer);
+    const Bytes after = device.memory().used;
+    line.measured = after > before ? after - before : Bytes(0);
+    out.measured += line.measured;
+    if (line.difference() == 0) continue;
+    const std::string granule = bytes_text(out.device.granularity);
+    if (line.unexplained() == Bytes(0))
+      line.reason = "whole granules of " + granule + ", at most " + bytes_text(line.rounding) + " more";
+    else if (line.measured < line.planned)
+      line.reason = "less than was written: not explained";
+    else
+      line.reason = bytes_text(line.unexplained()) + " beyond whole granules of " + granule + ": not explained";
+  }
+}
+
+// The first pass warms up, unless passes are so slow that none is wasted.
+void measure_speed(Holder& holder, Figure& out) {
+  constexpr double kSlow = 0.5;
+  constexpr double kEnough = 3;
+  const auto start = std::chrono::steady_clock::now();
+  double seconds = 0;
+  for (int i = 0; i <= kPasses && (out.n == 0 || seconds < kEnough); ++i) {
+    const double speed = holder.stream();
+    const double before = seconds;
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (speed > 0 && (i > 0 || seconds - before > kSlow)) out.add(speed);
+  }
+}
+
+void judge(Measurement& out) {
+  Bytes unexplained;
+  for (const MeasuredLine& line : out.lines) unexplained += line.unexplained();
+  const double allowed = out.tolerance * static_cast<double>(out.planned.count());
+  if (static_cast<double>(unexplained.count()) > allowed) {
+    out.status = MeasureStatus::kDisagrees;
+    out.reason = bytes_text(unexplained) + " differ without an explanation";
+    if (out.others_moved != 0) out.reason += "; memory of others moved meanwhile, so measure again";
+    return;
+  }
+  out.status = MeasureStatus::kAgrees;
+  const double off = std::fabs(static_cast<double>(moved(out.planned, out.measured)));
+  if (off > allowed) out.reason = "the difference is the device's granularity";
+}
+
+// The largest context of the plan's sequences that allocates, up to what the room holds by arithmetic.
+MeasuredMaximum find_maximum(const ModelSpec& model, const Cache& cache, Device& device, const Load& load,
+                             const MeasureOptions& options) {
+  constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
+  MeasuredMaximum out;
+  out.num_seqs = load.num_seqs;
+  const Bytes room = usable_room(device.memory().free, device.facts().margin);
+  const auto with = [&](std::uint64_t tokens) {
+    Load some = load;
+    some.max_model_len = Tokens(tokens);
+    return some;
+  };
+  std::uint64_t high = largest(kMostTokens, [&](std::uint64_t n) { return cache.fits(with(n), room); });
+  out.limited_by = "the free memory, less a margin of safety";
+  if (high == kMostTokens) {  // states and windows stop growing
+    high = std::max(model.max_model_len.count(), load.max_model_len.count());
+    out.limited_by = "the model's own maximum: its cache does not grow with the context";
+  }
+  const auto allocates = [&](std::uint64_t tokens) {
+    ++out.tries;
+    Bytes all;
+    const std::vector<CacheBuffer> buffers = cache.buffers(with(tokens));
+    for (const CacheBuffer& buffer : buffers) all += buffer.bytes;
+    Holder holder(device, options, all);
+    try {
+      for (const CacheBuffer& buffer : buffers) holder.hold(buffer);
+    } catch (const DeviceError& error) {
+      if (error.out_of_memory()) return false;
+      throw;
+    }
+    out.bytes = all;
+    return true;
+  };
+  if (high == 0) {
+    out.limited_by = "the free memory: not one token fits";
+    return out;
+  }
+  if (allocates(high)) {
+    out.max_model_len = high;
+    return out;
+  }
+  out.limited_by = "an allocation that the device refused";
+  std::uint64_t low = 0;
+  while (high - low > std::max<std::uint64_t>(1, high / 4096) && out.tries < kMostTries) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (allocates(middle) ? low : high) = middle;
+  }
+  out.max_model_len = low;
+  if (low == 0) out.bytes = Bytes(0);
+  return out;
+}
+
+}  // namespace
+
+Bytes usable_room(Bytes free, double margin) {
+  const auto share = static_cast<std::uint64_t>(margin * static_cast<double>(free.count()));
+  const Bytes left(std::max<std::uint64_t>(256 * kMiB, share));
+  return free > left ? free - left : Bytes(0);
+}
+
+Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& device, const MeasureOptions& options) {
+  Measurement out;
+  out.device = device.facts();
+  out.tolerance = options.tolerance;
+  out.max_model_len = plan.load.max_model_len.count();
+  out.num_seqs = plan.load.num_seqs;
+  try {
+    const Cache cache(model, plan, out.device.granularity);
+    const DeviceMemory before = device.memory();
+    out.free = before.free;
+    out.used_by_others = before.others;
+    out.other_processes = before.other_processes;
+    out.gpu = cache.gpu();
+    for (const LedgerLine& line : plan.memory[out.gpu].lines)
+      if (line.part == Section::kRuntime && line.what.find("context") != std::string::npos)
+        out.planned_context = line.bytes;
+    const Bytes room = usable_room(before.free, out.device.margin);
+    const auto load = scaled_load(cache, plan.load, room);
+    if (!load) {
+      out.status = MeasureStatus::kRefused;
+      out.reason =
+          "not even one token's cache fits the " + bytes_text(before.free) + " that are free, less a margin of safety";
+      return out;
+    }
+    out.max_model_len = load->max_model_len.count();
+    out.num_seqs = load->num_seqs;
+    if (out.max_model_len != plan.load.max_model_len.count() || out.num_seqs != plan.load.num_seqs)
+      out.scaled = "the plan's " + gib(cache.footprint(plan.load)) + " are more than the " + gib(room) +
+                   " that may be taken of " + gib(before.free) + " free";
+    const std::vector<CacheBuffer> buffers = cache.buffers(*load);
+    if (buffers.empty()) {
+      out.status = MeasureStatus::kRefused;
+      out.reason = "the plan keeps no cache on this GPU";
+      return out;
+    }
+    Bytes all;
+    for (const CacheBuffer& buffer : buffers) all += buffer.bytes;
+    {
+      Holder holder(device, options, all);
+      hold_lines(cache, buffers, device, holder, out);
+      holder.verify();
+      if (all.count() >= out.device.least_stream) {
+        measure_speed(holder, out.bandwidth);
+      }
+    }
+    out.others_moved = moved(before.used, device.memory().used);
+    judge(out);
+    if (options.find_maximum) out.maximum = find_maximum(model, cache, device, plan.load, options);
+  } catch (const DeviceError& error) {
+    out.status = MeasureStatus::kFailed;
+    out.reason = one_line(error.what(), 300);
+  }
+  return out;
+}
+
+CalibrationRecord calibration_of(const Measurement& measurement, const Plan& plan, std::string_view date) {
+  CalibrationRecord out;
+  out.device = measurement.device.name;
+  out.memory = measurement.device.usable;
+  out.driver = measurement.device.driver;
+  out.engine = plan.request.engine;
+  out.engine_version = plan.engine_version;
+  out.source = "measure";
+  out.date = date;
+  if (measurement.device.context) out.add(kContextFigure, static_cast<double>(measurement.device.context->count()));
+  out.add(kUsableFigure, static_cast<double>(measurement.device.usable.count()));
+  if (measurement.bandwidth.n > 0) {
+    out.figures.push_back({std::string(kBandwidthFigure), measurement.bandwidth});
+  }
+  return out;
+}
+
+}  // namespace kvplan

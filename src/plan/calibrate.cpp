@@ -1,0 +1,156 @@
+#include "plan/calibrate.h"
+
+#include <algorithm>
+
+#include "plan/gpus.h"
+
+namespace kvplan {
+
+namespace {
+
+bool of_card(std::string_view name) {
+  return name == kContextFigure || name == kUsableFigure || name == kBandwidthFigure;
+}
+
+// The record's card is the request's: by its name in the catalogue, else by the name itself. A size alone names no
+// card.
+bool same_card(const CalibrationRecord& record, const Request& request) {
+  const std::optional<std::string>& card = request.gpu ? request.gpu : request.measured_card;
+  if (!card) return false;
+  if (folded_name(record.device) == folded_name(*card)) return true;
+  const Gpu* theirs = find_gpu(record.device);
+  const Gpu* ours = find_gpu(*card);
+  if (theirs == nullptr || ours == nullptr || theirs->name != ours->name) return false;
+  // Makers sell two sizes under one name.
+  if (record.memory == Bytes(0)) return true;
+  const double ratio = static_cast<double>(record.memory.count()) / static_cast<double>(ours->budget().count());
+  return ratio > 0.95 && ratio < 1.05;
+}
+
+std::string release_of(const Request& request) {
+  return request.engine_version.empty() ? std::string(engine_of(request).versions.back().version)
+                                        : request.engine_version;
+}
+
+bool has(const std::string& text, std::string_view word) {
+  return text.find(word) != std::string::npos;
+}
+
+// The lines that a figure stands for.
+bool stands_for(std::string_view figure, const LedgerLine& line) {
+  if (figure == kActivationFigure) return line.part == Section::kActivation;
+  if (line.part != Section::kRuntime) return false;
+  if (figure == kGraphsFigure) return has(line.what, "graph");
+  if (figure == kNonTorchFigure) return line.what.starts_with("outside PyTorch");
+  return figure == kContextFigure && has(line.what, "context");
+}
+
+std::string name_of(std::string_view figure) {
+  if (figure == kActivationFigure) return "activation peak";
+  if (figure == kGraphsFigure) return "CUDA graphs";
+  if (figure == kNonTorchFigure) return "outside PyTorch";
+  return "driver context";
+}
+
+}  // namespace
+
+std::string calibration_layout(const Request& request) {
+  return "any model, TP " + std::to_string(request.tensor_parallel) + ", PP " +
+         std::to_string(request.pipeline_parallel);
+}
+
+std::string calibration_subject(const EngineInput& input) {
+  const ModelShape& model = input.model;
+  const Request& request = input.request;
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  const auto option = [&](std::string_view name, std::optional<std::uint64_t> value) {
+    return value ? ", " + std::string(name) + " " + number(*value) : std::string();
+  };
+  std::string out = std::string(model.model_type) + " of " + number(model.num_layers) + " layers, hidden " +
+                    number(model.hidden_size) + ", vocabulary " + number(model.vocab_size) + ", TP " +
+                    number(request.tensor_parallel) + ", PP " + number(request.pipeline_parallel);
+  out += option("chunk",
+                request.max_num_batched_tokens ? std::optional(request.max_num_batched_tokens->count()) : std::nullopt);
+  out += option("max-num-seqs", request.max_num_seqs);
+  out += option("batch", request.batch);
+  out += option("ubatch", request.ubatch);
+  if (request.enforce_eager) out += ", eager";
+  // llama.cpp and ollama size their compute buffers by the context too.
+  const Engine& engine = engine_of(request);
+  if (engine.slot_tokens != nullptr || engine.default_context != nullptr) {
+    const std::optional<Tokens>& tokens = request.ctx_size ? request.ctx_size : request.max_model_len;
+    out += option("context", tokens ? std::optional(tokens->count()) : std::nullopt);
+    if (request.num_seqs > 1) out += ", " + number(request.num_seqs) + " sequences";
+    if (request.flash_attention != FlashAttention::kAuto)
+      out += request.flash_attention == FlashAttention::kOn ? ", flash attention" : ", no flash attention";
+  }
+  return out;
+}
+
+std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject) {
+  if (!request.calibration) return std::nullopt;
+  const CalibrationRecord* best = nullptr;
+  for (const CalibrationRecord& record : request.calibration->records) {
+    if (record.find(name) == nullptr || !same_card(record, request)) continue;
+    if (!of_card(name)) {
+      if (record.engine != request.engine || record.engine_version != release_of(request)) continue;
+      if (record.model != subject && record.model != calibration_layout(request)) continue;
+    }
+    // Of several, the engine's own before another's, then the newest.
+    const auto rank = [&](const CalibrationRecord& each) {
+      return std::pair(each.engine == request.engine, each.date);
+    };
+    if (best == nullptr || rank(*best) < rank(record)) best = &record;
+  }
+  if (best == nullptr) return std::nullopt;
+  const Figure& figure = *best->find(name);
+  const std::string times = figure.n == 1 ? "once" : std::to_string(figure.n) + " times";
+  return AppliedFigure{std::string(name), "", figure,
+                       (best->source == "log" ? "read from a log " : "measured ") + times + " on " + best->device +
+                           (best->driver.empty() ? "" : ", driver " + best->driver) + ", " + best->date};
+}
+
+std::optional<Bytes> calibrated_memory(const Request& request) {
+  if (!request.gpu) return std::nullopt;
+  const auto found = find_figure(request, kUsableFigure);
+  return found ? std::optional(found->figure.mean_bytes()) : std::nullopt;
+}
+
+std::optional<Figure> calibrated_bandwidth(const Request& request) {
+  const auto found = find_figure(request, kBandwidthFigure);
+  return found ? std::optional(found->figure) : std::nullopt;
+}
+
+void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::vector<AppliedFigure>& applied) {
+  if (!input.request.calibration) return;
+  const std::string subject = calibration_subject(input);
+  for (const std::string_view name : {kActivationFigure, kNonTorchFigure, kContextFigure, kGraphsFigure}) {
+    auto found = find_figure(input.request, name, subject);
+    if (!found) continue;
+    const auto first = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return stands_for(name, l); });
+    if (first == lines.end()) continue;  // the engine's plan has no such part
+    LedgerLine line{first->part,
+                    name_of(name),
+                    found->figure.mean_bytes(),
+                    found->figure.low_bytes(),
+                    found->figure.high_bytes(),
+                    "",
+                    "calibration: " + found->source};
+    line.formula = found->source;
+    if (name == kContextFigure && (has(first->what, "librar") || has(first->what, "communication"))) {
+      // The bare context was measured; what libraries take beside it stays in the range.
+      line.what = first->what;
+      line.high = std::max(line.high, first->high);
+    }
+    found->what = line.what;
+    *first = std::move(line);
+    const auto rest = static_cast<std::size_t>(first - lines.begin()) + 1;
+    lines.erase(std::remove_if(lines.begin() + static_cast<std::ptrdiff_t>(rest), lines.end(),
+                               [&](const auto& l) { return stands_for(name, l); }),
+                lines.end());
+    const bool known = std::any_of(applied.begin(), applied.end(), [&](const auto& a) { return a.name == name; });
+    if (!known) applied.push_back(std::move(*found));
+  }
+}
+
+}  // namespace kvplan

@@ -1,0 +1,27 @@
+// A measurement, and what a calibration changed, in the forms that show them.
+#ifndef KVPLAN_REPORT_MEASUREMENT_H_
+#define KVPLAN_REPORT_MEASUREMENT_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "plan/plan.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+// Sections of the table; "" where the plan has none.
+std::string measurement_lines(const Plan& plan, const ReportOptions& options);
+std::string calibration_lines(const Plan& plan, const ReportOptions& options);
+
+// Objects of the plan; null where it has none.
+nlohmann::ordered_json measurement_object(const Plan& plan);
+nlohmann::ordered_json calibration_object(const Plan& plan);
+
+// Their definitions in the schema, each followed by a comma.
+std::string_view measurement_schema();
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_MEASUREMENT_H_

@@ -1,0 +1,38 @@
+// Figures from real cards (testdata/measured): today's plan is still what was measured.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+TEST_CASE("measured: plans are what real cards took") {
+  std::size_t rows = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(KVPLAN_SOURCE_DIR) + "/testdata/measured")) {
+    if (entry.path().extension() != ".jsonl") continue;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      CAPTURE(line);
+      const nlohmann::json row = nlohmann::json::parse(line);
+      const ModelSpec model = test_model(row.at("model").get<std::string>());
+      Request request;
+      find_engine(row.at("engine").get<std::string>() + "@" + row.at("engine_version").get<std::string>(), request);
+      request.max_model_len = Tokens(row.at("max_model_len").get<std::uint64_t>());
+      request.num_seqs = row.at("num_seqs").get<std::uint64_t>();
+      const Plan plan = make_plan(model, request);
+      const auto planned = static_cast<double>(plan.kv_cache.reserved.count());
+      CHECK(std::fabs(planned / row.at("measured_bytes").get<double>() - 1) <= 0.01);
+      ++rows;
+    }
+  }
+  MESSAGE(rows << " measurements on real cards are held against today's plans");
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,235 @@
+// The real program with a driver that is none (tests/fakes/fake_gpu.cpp): CUDA, HIP, and what goes wrong.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "measure/gpu_view.h"
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+#ifdef KVPLAN_FAKE_GPU
+
+using Words = std::vector<std::string>;
+
+// Llama-3.1-8B, 32 layers with K and V: 4 GiB at 32k tokens.
+Run measure(const Words& options, Words environment) {
+  Words arguments{"testdata/configs/llama-3.1-8b.json", "--measure", "--json", "--max-model-len", "32k"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  environment.insert(environment.end(), {"KVPLAN_LIBCUDA=" KVPLAN_FAKE_GPU, "KVPLAN_LIBHIP=" KVPLAN_FAKE_GPU,
+                                         "KVPLAN_NVML=" KVPLAN_FAKE_GPU});
+  return run_program(arguments, "/dev/null", environment);
+}
+
+bool says(const Run& run, const std::string& text) {
+  return run.out.find(text) != std::string::npos;
+}
+
+std::string text_of(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+const std::string kH100 = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090";
+
+TEST_CASE("gpu: a card that behaves") {
+  const TemporaryFolder folder;
+  const Run run = measure({}, {kH100, "KVPLAN_FAKE_LOG=" + folder.path() + "/log"});
+  CHECK(run.err == "");
+  CHECK(run.exit == 0);
+  CHECK(says(run, "\"id\": \"cuda:0\""));
+  CHECK(says(run, "\"name\": \"NVIDIA H100 80GB HBM3\""));
+  CHECK(says(run, "\"driver\": \"570.00.fake\""));
+  CHECK(says(run, "\"nominal_bytes\": " + std::to_string((81090ull + 500) << 20)));
+  CHECK(says(run, "\"usable_bytes\": " + std::to_string(81090ull << 20)));
+  CHECK(says(run, "\"context_bytes\": " + std::to_string(400ull << 20)));
+  CHECK(says(run, "\"planned_bytes\": 4294967296"));
+  CHECK(says(run, "\"measured_bytes\": 4294967296"));
+  CHECK(says(run, "\"mean\": 3000.0"));  // GB/s of the fake
+  CHECK(says(run, "\"status\": \"agrees\""));
+  // 64 buffers and the one that warms the driver up; none is left when the context goes.
+  CHECK(text_of(folder.path() + "/log") == "context released, 0 buffers live, 65 allocated\n");
+}
+
+TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled down") {
+  const Run large = measure({"--num-seqs", "15"}, {kH100});
+  CHECK(large.exit == 0);
+  CHECK(says(large, "\"measured_bytes\": " + std::to_string(60ull << 30)));
+  CHECK(says(large, "\"scaled\": null"));
+  const Run beyond = measure({"--num-seqs", "32"}, {kH100});
+  CHECK(beyond.exit == 0);
+  CHECK_FALSE(says(beyond, "\"scaled\": null"));
+}
+
+TEST_CASE("gpu: the table says what a person wants to know") {
+  const Run run = run_program(
+      {"testdata/configs/llama-3.1-8b.json", "--engine", "transformers", "--max-model-len", "1000", "--measure"},
+      "/dev/null",
+      {kH100, "KVPLAN_LIBCUDA=" KVPLAN_FAKE_GPU, "KVPLAN_NVML=" KVPLAN_FAKE_GPU, "KVPLAN_FAKE_OTHERS=1024",
+       "KVPLAN_FAKE_PROCESSES=1"});
+  CHECK(run.exit == 0);
+  for (const std::string line :
+       {"Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by others (1 program)",
+        "gqa, 32 layers: whole granules of 2 MiB, at most 3 MiB",
+        "AGREES: 128.0 MiB measured, 125.0 MiB planned: +2.400 %"})
+    CHECK(run.out.find(line) != std::string::npos);
+}
+
+TEST_CASE("gpu: two cards that differ, each by its number") {
+  const std::string two = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090,NVIDIA GeForce RTX 3060=12044";
+  CHECK(says(measure({"--device", "cuda:0"}, {two}), "NVIDIA H100 80GB HBM3"));
+  const Run second = measure({"--device", "cuda:1", "--num-seqs", "4"}, {two});
+  CHECK(second.exit == 0);
+  CHECK(says(second, "\"id\": \"cuda:1\""));
+  CHECK(says(second, "NVIDIA GeForce RTX 3060"));
+  CHECK(says(second, "\"num_seqs\": 2,"));  // of four
+  const Run third = measure({"--device", "cuda:2"}, {two});
+  CHECK(third.exit == 5);
+  CHECK(third.out.empty());
+  CHECK(third.err.find("the driver sees 2 devices") != std::string::npos);
+}
+
+TEST_CASE("gpu: HIP by the same table of calls") {
+  const Run run = measure({"--device", "hip:0"}, {"KVPLAN_FAKE_GPUS=AMD Instinct MI300X=196288"});
+  CHECK(run.err == "");
+  CHECK(run.exit == 0);
+  CHECK(says(run, "\"id\": \"hip:0\""));
+  CHECK(says(run, "\"driver\": \"HIP 6.3\""));
+  CHECK(says(run, "\"context_bytes\": null"));  // nobody counts it here
+  CHECK(says(run, "\"status\": \"agrees\""));
+}
+
+TEST_CASE("gpu: no device is exit 5 and one line") {
+  for (const Words& environment : {Words{}, Words{kH100, "KVPLAN_FAKE_FAIL=init:1", "KVPLAN_FAKE_ERROR=999"},
+                                   Words{kH100, "KVPLAN_FAKE_FAIL=context:1"}}) {
+    const Run run = measure({"--device", "cuda:0"}, environment);
+    CHECK(run.exit == 5);
+    CHECK(run.out.empty());
+    CHECK(run.err.starts_with("kvplan: --measure: cuda:0 cannot be used ("));
+    CHECK(run.err.find('\n') == run.err.size() - 1);
+  }
+  const Run none = run_program({"testdata/configs/llama-3.1-8b.json", "--measure"}, "/dev/null",
+                               {"KVPLAN_LIBCUDA=/nonexistent.so", "KVPLAN_LIBHIP=/nonexistent.so"});
+  CHECK(none.exit == 5);
+  CHECK(none.err.find("--device host") != std::string::npos);
+  // A library that is none.
+  CHECK(run_program({"testdata/configs/llama-3.1-8b.json", "--measure", "--device", "cuda"}, "/dev/null",
+                    {"KVPLAN_LIBCUDA=" + std::string(KVPLAN_SOURCE_DIR) + "/CMakeLists.txt"})
+            .exit == 5);
+}
+
+TEST_CASE("gpu: whatever call fails, the answer says which and nothing stays allocated") {
+  for (const std::string call : {"allocate:2", "allocate:40", "fill:20", "write:100", "read:100", "copy:70",
+                                 "synchronize:30", "memory:2", "memory:4"}) {
+    CAPTURE(call);
+    const TemporaryFolder folder;
+    const Run run = measure(
+        {}, {kH100, "KVPLAN_FAKE_FAIL=" + call, "KVPLAN_FAKE_ERROR=700", "KVPLAN_FAKE_LOG=" + folder.path() + "/log"});
+    CHECK(run.err == "");
+    CHECK(run.exit == 1);
+    CHECK(says(run, "\"status\": \"failed\""));
+    CHECK(says(run, "error 700"));
+    CHECK(text_of(folder.path() + "/log").starts_with("context released, 0 buffers live"));
+  }
+}
+
+TEST_CASE("gpu: a driver that takes more, and memory that forgets") {
+  const Run more = measure({}, {kH100, "KVPLAN_FAKE_EXTRA=50"});
+  CHECK(more.exit == 1);
+  CHECK(says(more, "\"status\": \"disagrees\""));
+  CHECK(measure({"--tolerance", "6%"}, {kH100, "KVPLAN_FAKE_EXTRA=50"}).exit == 0);
+  const Run forgets = measure({}, {kH100, "KVPLAN_FAKE_FORGET=1"});
+  CHECK(forgets.exit == 1);
+  CHECK(says(forgets, "did not come back"));
+}
+
+TEST_CASE("gpu: others on the card are seen and keep theirs") {
+  const Run run = measure({"--num-seqs", "8"}, {kH100, "KVPLAN_FAKE_OTHERS=60000", "KVPLAN_FAKE_PROCESSES=2"});
+  CHECK(run.exit == 0);
+  CHECK(says(run, "\"used_by_others_bytes\": " + std::to_string(60000ull << 20)));
+  CHECK(says(run, "\"other_processes\": 2"));
+  CHECK_FALSE(says(run, "\"scaled\": null"));
+  // A card without room: refused, with nothing allocated but the driver's warm-up.
+  const Run full = measure({}, {kH100, "KVPLAN_FAKE_OTHERS=80500"});
+  CHECK(full.exit == 1);
+  CHECK(says(full, "\"status\": \"refused\""));
+}
+
+TEST_CASE("gpu: the largest context") {
+  const Run run = measure({"--measure-max"}, {"KVPLAN_FAKE_GPUS=card=16384"});
+  CHECK(run.exit == 0);
+  CHECK(says(run, "\"limited_by\": \"the free memory, less a margin of safety\""));
+}
+
+TEST_CASE("gpu: calibrate once, and the next plan and measurement know the context") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/calibration.json";
+  CHECK(measure({"--save-calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=440"}).exit == 0);
+  CHECK(measure({"--save-calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=460"}).exit == 0);
+  const std::string saved = text_of(file);
+  CHECK(saved.find("\"n\": 2") != std::string::npos);
+  CHECK(saved.find("\"n\": 10") != std::string::npos);                                // passes of the bandwidth
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no lock, no half-written file
+  const Run plan = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "h100-80gb", "--calibration", file});
+  CHECK(plan.exit == 0);
+  CHECK(plan.out.find("Calibrated by " + file) != std::string::npos);
+  CHECK(plan.out.find("450.0 MiB, measured 2 times on") != std::string::npos);
+  const Run again = measure({"--calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
+  CHECK(says(again, "\"context_bytes\": " + std::to_string(450ull << 20)));
+  CHECK(says(again, "\"planned_context_bytes\": " + std::to_string(450ull << 20)));
+  // A file that is none is no place to save to, and stays as it is.
+  const std::string other = folder.write("other.json", "{}");
+  const Run refused = measure({"--save-calibration", other}, {kH100});
+  CHECK(refused.exit == 2);
+  CHECK(refused.out.empty());
+  CHECK(text_of(other) == "{}");
+  CHECK(measure({"--save-calibration", folder.path() + "/absent/file"}, {kH100}).exit == 2);
+}
+
+TEST_CASE("gpu: the default place for a calibration is found again") {
+  const TemporaryFolder folder;
+  const std::string home = "XDG_CONFIG_HOME=" + folder.path() + "/config";
+  CHECK(measure({"--save-calibration", "default"}, {kH100, home}).exit == 0);
+  const Run plan = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "h100-80gb"}, "/dev/null", {home});
+  CHECK(plan.out.find("Calibrated by " + folder.path() + "/config/kvplan/calibration.json") != std::string::npos);
+}
+
+TEST_CASE("gpu: options that make no sense are refused") {
+  for (const Words& words :
+       {Words{"--device", "host"}, Words{"--tolerance", "2%"}, Words{"--save-calibration", "x"},
+        Words{"--measure", "--device", "cuda:"}, Words{"--measure", "--device", "cuda:x"},
+        Words{"--measure", "--device", "cpu"}, Words{"--measure", "--format", "csv"},
+        Words{"--measure", "--engine", "vllm,sglang"}, Words{"--measure", "--tolerance", "much"}}) {
+    Words arguments{"testdata/configs/llama-3.1-8b.json"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const Run run = run_program(arguments);
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err.find('\n') == run.err.size() - 1);
+  }
+  CHECK(run_program({"fit", "testdata/configs/llama-3.1-8b.json", "--measure"}).exit == 2);
+  CHECK(run_program({"testdata/configs", "--measure"}).exit == 2);
+}
+
+#endif
+
+TEST_CASE("gpu: AMD's view of a card by its address") {
+  const TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  fs::create_directories(folder.path() + "/0000:03:00.0");
+  CHECK(amd_view(folder.path(), "0000:03:00.0") == nullptr);
+  folder.write("0000:03:00.0/mem_info_vram_total", "25753026560\n");
+  folder.write("0000:03:00.0/mem_info_vram_used", "1048576\n");
+  const auto view = amd_view(folder.path(), "0000:03:00.0");
+  REQUIRE(view != nullptr);
+  CHECK(view->memory()->total == Bytes(25753026560));
+  CHECK(view->memory()->used == Bytes(1048576));
+  CHECK(amd_view(folder.path(), "../0000:03:00.0") == nullptr);
+}
+
+}  // namespace
+}  // namespace kvplan

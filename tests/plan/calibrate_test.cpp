@@ -1,0 +1,179 @@
+// A calibration in a plan: which figures apply to which card, engine and model, and what they change.
+#include "plan/calibrate.h"
+
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+#include "kvplan/error.h"
+#include "measure/check_log.h"
+#include "measure/log_reader.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+CalibrationRecord record_of(const std::string& device, const std::string& engine, const std::string& source) {
+  CalibrationRecord out;
+  out.device = device;
+  out.driver = "550.54";
+  out.engine = engine;
+  out.source = source;
+  out.date = "2026-11-21";
+  return out;
+}
+
+Request on(const std::string& gpu, const std::string& engine, std::vector<CalibrationRecord> records) {
+  Request out = request_for(engine, 4096);
+  out.gpu = gpu;
+  auto calibration = std::make_shared<Calibration>();
+  calibration->path = "calibration.json";
+  calibration->named = true;
+  calibration->records = std::move(records);
+  out.calibration = calibration;
+  return out;
+}
+
+const LedgerLine* line_of(const Plan& plan, std::string_view word) {
+  for (const LedgerLine& line : plan.memory.front().lines)
+    if (line.what.find(word) != std::string::npos) return &line;
+  return nullptr;
+}
+
+TEST_CASE("calibrate: a card's context takes the place of the allowance") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  CalibrationRecord h100 = record_of("NVIDIA H100 80GB HBM3", "logical", "measure");
+  h100.add(kContextFigure, 400.0 * kMiB);
+  h100.add(kContextFigure, 420.0 * kMiB);
+  h100.add(kUsableFigure, 80000.0 * kMiB);
+  h100.add(kBandwidthFigure, 2.5e12);
+  const Plan plan = make_plan(model, on("h100-80gb", "transformers", {h100}));
+  const LedgerLine* context = line_of(plan, "context");
+  REQUIRE(context != nullptr);
+  CHECK(context->bytes == Bytes(410 * kMiB));
+  CHECK(context->low == Bytes(400 * kMiB));
+  CHECK(context->high == Bytes(1024 * kMiB));  // libraries come beside it
+  CHECK(context->source.find("measured 2 times on NVIDIA H100 80GB HBM3") != std::string::npos);
+  REQUIRE(plan.calibrated.size() == 2);
+  CHECK(plan.calibrated[0].what == context->what);
+  CHECK(plan.calibrated[1].what == "memory of the card");
+  // The total of a program is the measured one: 80000 MiB less what does not belong to the cache.
+  REQUIRE(plan.capacity);
+  const Bytes beside = plan.memory[0].total - *plan.memory[0].kv_cache;
+  CHECK(plan.capacity->kv_cache_memory == Bytes(80000 * kMiB) - beside);
+  CHECK(calibrated_bandwidth(plan.request)->mean == doctest::Approx(2.5e12));
+  // The parts still add up.
+  CHECK(*plan.memory[0].runtime == Bytes(410 * kMiB));
+}
+
+TEST_CASE("calibrate: another card's figures change nothing") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  CalibrationRecord other = record_of("NVIDIA GeForce RTX 4090", "logical", "measure");
+  other.add(kContextFigure, 1.0 * kMiB);
+  const Plan plan = make_plan(model, on("h100-80gb", "transformers", {other}));
+  CHECK(plan.calibrated.empty());
+  CHECK(line_of(plan, "context")->bytes == Bytes(512 * kMiB));
+  CHECK(plan.notes.back().code == "calibration_unused");
+  // One name, two sizes: a card of half the memory is another card.
+  CalibrationRecord half = record_of("NVIDIA H100 80GB HBM3", "logical", "measure");
+  half.memory = Bytes(40000 * kMiB);
+  half.add(kContextFigure, 1.0 * kMiB);
+  CHECK(make_plan(model, on("h100-80gb", "transformers", {half})).calibrated.empty());
+  // A size alone names no card.
+  Request size = on("h100-80gb", "transformers", {other});
+  size.gpu.reset();
+  size.gpu_memory = Bytes(80000 * kMiB);
+  CHECK(make_plan(model, size).calibrated.empty());
+}
+
+TEST_CASE("calibrate: an engine's figures want its release, a model's also the model") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request = on("h100-80gb", "vllm", {});
+  CalibrationRecord log = record_of("h100-80gb", "vllm", "log");
+  log.engine_version = "0.30";
+  log.model = calibration_subject(engine_input(model, request));
+  log.add(kActivationFigure, 1000.0 * kMiB);
+  log.add(kGraphsFigure, 700.0 * kMiB);
+  CalibrationRecord process = log;
+  process.figures.clear();
+  process.model = calibration_layout(request);
+  process.add(kNonTorchFigure, 90.0 * kMiB);
+  const Plan estimated = make_plan(model, request_for("vllm", 4096));
+  const Plan plan = make_plan(model, on("h100-80gb", "vllm", {log, process}));
+  CHECK(plan.calibrated.size() == 3);
+  CHECK(*plan.memory[0].activation == Bytes(1000 * kMiB));
+  CHECK(*plan.memory[0].runtime == Bytes(790 * kMiB));
+  CHECK(plan.memory[0].weights == estimated.memory[0].weights);
+
+  Request older = on("h100-80gb", "vllm", {log, process});
+  older.engine_version = "0.20";
+  CHECK(make_plan(model, older).calibrated.empty());
+  CHECK(make_plan(model, on("h100-80gb", "sglang", {log, process})).calibrated.empty());
+  // Another model: what a process takes beside its tensors holds, its activations do not.
+  const ModelSpec qwen = test_model("qwen3-0.6b");
+  const Plan another = make_plan(qwen, on("h100-80gb", "vllm", {log, process}));
+  REQUIRE(another.calibrated.size() == 1);
+  CHECK(another.calibrated[0].name == kNonTorchFigure);
+  // Two ranks talk to each other: neither holds.
+  Request ranks = on("h100-80gb", "vllm", {log, process});
+  ranks.tensor_parallel = 2;
+  CHECK(make_plan(model, ranks).calibrated.empty());
+}
+
+TEST_CASE("calibrate: graphs that an older vLLM takes beside its budget leave the budget as it is") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request = on("h100-80gb", "vllm", {});
+  request.engine_version = "0.10";
+  CalibrationRecord log = record_of("h100-80gb", "vllm", "log");
+  log.engine_version = "0.10";
+  log.model = calibration_subject(engine_input(model, request));
+  log.add(kGraphsFigure, 3000.0 * kMiB);
+  const Plan without = make_plan(model, request);
+  Request with = on("h100-80gb", "vllm", {log});
+  with.engine_version = "0.10";
+  const Plan plan = make_plan(model, with);
+  REQUIRE(plan.calibrated.size() == 1);
+  CHECK(line_of(plan, "graphs")->bytes == Bytes(3000 * kMiB));
+  CHECK(plan.capacity->kv_cache_memory == without.capacity->kv_cache_memory);
+}
+
+TEST_CASE("calibrate: a start-up log teaches activations, graphs and what lies outside of PyTorch") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  // The lines as vLLM 0.30 prints them, with figures of this test.
+  const std::string log =
+      "INFO vLLM API server version 0.30.0\n"
+      "INFO Free memory on device (78.7/79.19 GiB) on startup. Desired GPU memory utilization is (0.9, 71.27 GiB). "
+      "Actual usage is 15.0 GiB for weight, 1.25 GiB for peak activation, 0.5 GiB for non-torch memory, and 0.25 GiB "
+      "for CUDAGraph memory.\n";
+  Request base;
+  base.gpu = "h100-80gb";
+  const LogCheck check = check_log(model, base, read_log(log));
+  const auto records = calibration_of_log(model, check, "2026-11-21");
+  REQUIRE(records.size() == 2);
+  CHECK(records[0].device == "h100-80gb");
+  CHECK(records[0].engine == "vllm");
+  CHECK(records[0].engine_version == "0.30");
+  CHECK(records[0].source == "log");
+  CHECK(records[0].find(kActivationFigure)->mean_bytes() == Bytes(1280 * kMiB));
+  CHECK(records[0].find(kGraphsFigure)->mean_bytes() == Bytes(256 * kMiB));
+  CHECK(records[1].find(kNonTorchFigure)->mean_bytes() == Bytes(512 * kMiB));
+  // And the plan that follows says what the log said.
+  Request next = check.plan.request;
+  auto calibration = std::make_shared<Calibration>();
+  for (const CalibrationRecord& record : records) calibration->merge(record);
+  next.calibration = calibration;
+  const Plan plan = make_plan(model, next);
+  CHECK(*plan.memory[0].activation == Bytes(1280 * kMiB));
+  CHECK(*plan.memory[0].runtime == Bytes(768 * kMiB));
+  CHECK_THROWS_AS(calibration_of_log(model,
+                                     check_log(model, base,
+                                               read_log("INFO vLLM API server version 0.30.0\n"
+                                                        "INFO Model loading took 15.0 GiB\n")),
+                                     "2026-11-21"),
+                  Error);
+}
+
+}  // namespace
+}  // namespace kvplan
