@@ -15,10 +15,13 @@
 //   V0: each of the captured sizes keeps one layer's activations, about 1.3 times over
 //     Qwen2.5-7B: 0.69 GiB (0.76); Gemma-3-27B with TP 4: 0.33 (0.29); Qwen3-0.6B: 0.13 (0.13); Llama-70B, TP 8: 0.36
 //     (0.48)
-//   V1 until 0.11: 67 piecewise graphs of every layer. Qwen2.5-7B 0.28, a Mistral-7B 0.33, Qwen3-32B with TP 2 0.31,
-//     Llama-405B with TP 4 0.60; experts three times that: Qwen3-Next 0.75, GLM-4.5-Air 1.1
-//   since: 51 piecewise graphs and up to 51 whole ones. Qwen2.5-0.5B 0.20, Qwen2.5-1.5B 0.20, Llama-2-7B 0.17, Qwen3-8B
-//     0.18; experts twice that: Qwen3-Coder-30B 0.36. Some builds print half or nothing
+//   V1 until 0.11: 67 piecewise graphs of every layer. Qwen3-32B with TP 2 0.31, Llama-405B with TP 4 0.60; two logs
+//     that name no model, told by their KV bytes a token: 0.28 (28 layers), 0.33 (32). Experts three times that:
+//     Qwen3-Next 0.75; a model on four ranks, 46 layers assumed, 1.1
+//   since: 51 piecewise graphs and up to 51 whole ones. Qwen2.5-1.5B 0.20, Llama-2-7B 0.17; told by KV bytes a token:
+//     0.20 (28 layers), 0.18 (36). Experts twice that: a Qwen3-Coder in NVFP4, 48 layers assumed, 0.36. Some builds
+//     print half or nothing
+// The factors are fitted to these few logs and were not held against others.
 //
 // Outside PyTorch, as printed. One GPU: 0.00 to 0.09 GiB on most cards, 0.16 on H100, 0.25 to 0.35 at times (24 logs,
 // the median 0.05); 0.46 and 0.62 with ROCm. Several, V0: 0.11 to 0.93 (7 logs, the median 0.33); V1: 0.21 to 2.43 (5

@@ -5,6 +5,7 @@
 
 #include "engines/engine.h"
 #include "report/report.h"
+#include "report/rows.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -30,13 +31,6 @@ std::string amount(std::int64_t bytes) {
   return fmt::format("{}{:.2f} MiB", sign, size / 1048576.0);
 }
 
-const GpuMemory& fullest_gpu(const Plan& plan) {
-  const GpuMemory* out = &plan.memory.front();
-  for (const GpuMemory& gpu : plan.memory)
-    if (gpu.total > out->total) out = &gpu;
-  return *out;
-}
-
 }  // namespace
 
 std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOptions& options) {
@@ -53,7 +47,8 @@ std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOp
                        first->plan->request.num_seqs == 1 ? "" : "s");
   }
   std::vector<std::vector<std::string>> rows{
-      {"engine", "KV type", "needs", "KV", "weights", "activ.", "runtime", "total", "tokens", "verdict"}};
+      {"engine", "KV type", "needs", "KV", "weights", "activ.", "runtime", "total", "host", "tokens", "verdict"}};
+  bool has_host = false;  // no column of nothing
   for (const FleetEntry& entry : entries) {
     if (!entry.plan) {
       rows.push_back({entry.engine, one_line(entry.error, 60)});
@@ -61,15 +56,21 @@ std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOp
     }
     const Plan& plan = *entry.plan;
     const GpuMemory& gpu = fullest_gpu(plan);
+    has_host = has_host || host_total(plan) > Bytes(0);
     rows.push_back({plan.request.engine + " " + plan.engine_version, type_text(plan),
                     part_text(plan.kv_cache.logical_per_gpu), part_text(plan.kv_cache.reserved), part_text(gpu.weights),
                     part_text(gpu.activation), part_text(gpu.runtime), part_text(gpu.total),
+                    host_total(plan) > Bytes(0) ? part_text(host_total(plan)) : "-",
                     plan.capacity && plan.capacity->tokens ? grouped(*plan.capacity->tokens) : "-",
                     plan.verdict.status == Verdict::kUnknown ? "-"
                     : plan.verdict.status == Verdict::kFits  ? "fits"
                                                              : "does not fit"});
   }
-  out += columns(rows, 0b0111111100, "");
+  constexpr std::size_t kHost = 8;
+  if (!has_host)
+    for (auto& row : rows)
+      if (row.size() > kHost) row.erase(row.begin() + kHost);
+  out += columns(rows, 0b01111111100, "");
   out += "\nWhat explains the differences\n";
   for (const FleetEntry& entry : entries) {
     if (!entry.plan) continue;

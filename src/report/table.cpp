@@ -244,9 +244,10 @@ std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOpt
 }
 
 std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions& options) {
-  std::vector<std::vector<std::string>> rows{
-      {"model", "attention", "layers", "B/token", "B/sequence", "tokens", "KV GiB", "total GiB", "verdict"}};
+  std::vector<std::vector<std::string>> rows{{"model", "attention", "layers", "B/token", "B/sequence", "tokens",
+                                              "KV GiB", "total GiB", "host GiB", "verdict"}};
   std::string errors;
+  bool has_host = false;
   bool verdicts = false;
   const std::size_t widest = width_of(options) > 100 ? 48 : 24;
   // Long names lose the folder that all of them lie in.
@@ -268,12 +269,14 @@ std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOpti
     }
     const Plan& plan = *entry.plan;
     const KvCachePlan& kv = plan.kv_cache;
+    has_host = has_host || host_total(plan) > Bytes(0);
     verdicts = verdicts || plan.verdict.status != Verdict::kUnknown;
     rows.push_back({end_of(one_line(entry.source.substr(std::min(shared, entry.source.size())), 200), widest),
                     plan.attention, std::to_string(entry.model->layers.size()), grouped(kv.bytes_per_token.count()),
                     grouped(kv.bytes_per_sequence.count()), tokens_text(plan.load.max_model_len.count()),
                     fmt::format("{:.2f}", static_cast<double>(kv.reserved_total.count()) / kGiB),
                     fmt::format("{:.2f}", static_cast<double>(plan.total.bytes.count()) / kGiB),
+                    fmt::format("{:.2f}", static_cast<double>(host_total(plan).count()) / kGiB),
                     plan.verdict.status == Verdict::kUnknown ? "-"
                     : plan.verdict.status == Verdict::kFits  ? "fits"
                                                              : "no"});
@@ -281,8 +284,12 @@ std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOpti
   if (rows.size() == 1) return errors;
   if (!verdicts)
     for (auto& row : rows) row.pop_back();
+  constexpr std::size_t kHost = 8;
+  if (!has_host)
+    for (auto& row : rows) row.erase(row.begin() + kHost);
   // What is left out on a narrow terminal stands in every other form.
-  return columns_within(rows, 0b011111100, "", width_of(options), {2, 4, 5}) + (errors.empty() ? "" : "\n" + errors);
+  return columns_within(rows, has_host ? 0b0111111100 : 0b011111100, "", width_of(options), {2, 4, 5}) +
+         (errors.empty() ? "" : "\n" + errors);
 }
 
 }  // namespace kvplan

@@ -117,7 +117,10 @@ std::string page(const std::vector<Compared>& rows) {
          "as "
          "planned. A log that prints\nno weights or no graphs is compared without them. Ranges of a total are the sums "
          "of "
-         "its lines' ranges; exact lines have none.\n\n" +
+         "its lines' ranges; exact lines have none.\n\n"
+         "These are not unseen logs: estimates and ranges were fitted with most of them at hand, so the figures say "
+         "how "
+         "well\nthe rules describe them, not how far off the next log will be.\n\n" +
          fmt::format(
              "- median error of the total: {:.1f} %\n- median error of activations and runtime: {:.1f} %\n"
              "- observed totals inside the range: {} of {}\n- median width of the range: {:.1f} % of the total\n\n",
