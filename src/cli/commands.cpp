@@ -99,7 +99,12 @@ int run_plan(const Invocation& call) {
   if (fleet) return run_fleet(call, sources);
   const ModelSpec model = load_with_companions(sources.front(), call);
   if (call.measuring.wanted) return run_measure(call, model, report_options(call));
-  const Plan plan = plan_of(model, call.request);
+  Plan plan = plan_of(model, call.request);
+  if (plan.verdict.status == Verdict::kDoesNotFit) {
+    PlanCache cache(model);
+    const std::string remedy = smallest_remedy(cache, plan);
+    plan.verdict.reason += remedy.empty() ? "; no one change makes it fit" : "; " + remedy + " makes it fit";
+  }
   emit(call, find_format(call.format).plan(model, plan, report_options(call)));
   return exit_of(plan);
 }
@@ -263,7 +268,7 @@ constexpr std::string_view kTables = "--output";
 constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan; several MODELs give a row each", run_plan, "Load|Types", "",
             "kvplan config.json --max-model-len 32k\n"
-            "kvplan config.json --engine vllm --gpu h100-80gb --gpu-count 2\n"
+            "kvplan *.json --engine vllm --gpu rtx-4090,l40s,h100-80gb --weights bf16,fp8\n"
             "kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json"},
     Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare, "Types|Card and limits",
             "",
@@ -273,7 +278,7 @@ constexpr std::array kCommands{
     Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit,
             "Parallelism|Card and limits", "",
             "kvplan fit config.json --gpu rtx-4090\n"
-            "kvplan fit config.json --engine vllm --gpu h100-80gb --gpu-count 4 --num-seqs 16\n"
+            "kvplan fit config.json --engine vllm,sglang --gpu h100-80gb --gpu-count 4 --num-seqs 16\n"
             "kvplan fit config.json --max-model-len 32k"},
     Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff, "",
             "--fail-over --format --json --output --color",

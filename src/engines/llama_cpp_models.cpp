@@ -2,7 +2,6 @@
 // (who sets swa_type), llm_arch_supports_rs_rollback.
 #include "engines/llama_cpp_models.h"
 
-#include <cctype>
 
 namespace kvplan {
 
@@ -100,19 +99,26 @@ constexpr std::string_view kRollback =
 constexpr std::string_view kFourStreams = "gemma3n gemma3n_text deepseek4 deepseek_v4";
 constexpr std::string_view kNoFlashAttention = "grok grok_1 grok1 grok_2";
 
-// Case folded, without the characters in which spellings differ.
-std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (c != '-' && c != '.' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
+// Equal but for case and the characters in which spellings differ.
+bool same_name(std::string_view a, std::string_view b) {
+  const auto skip = [](std::string_view text, std::size_t at) {
+    while (at < text.size() && (text[at] == '-' || text[at] == '.' || text[at] == '_')) ++at;
+    return at;
+  };
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::size_t i = skip(a, 0);
+  std::size_t j = skip(b, 0);
+  while (i < a.size() && j < b.size() && lower(a[i]) == lower(b[j])) {
+    i = skip(a, i + 1);
+    j = skip(b, j + 1);
+  }
+  return i == a.size() && j == b.size();
 }
 
 bool has_word(std::string_view words, std::string_view text) {
-  const std::string word = folded(text);
   while (!words.empty()) {
     const auto space = words.find(' ');
-    if (folded(words.substr(0, space)) == word) return true;
+    if (same_name(words.substr(0, space), text)) return true;
     if (space == std::string_view::npos) return false;
     words.remove_prefix(space + 1);
   }

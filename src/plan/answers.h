@@ -34,6 +34,10 @@ Answers compare_types(const ModelSpec& model, const Request& request);
 // catalogue that hold the request. What an answer says fits, make_plan says fits; one token more does not.
 Answers fit_model(const ModelSpec& model, const Request& request);
 
+// What makes a request fit that does not, as options: one change, the one that gives up least. A narrower KV type, else
+// a shorter context (unless a least context was asked for), narrower weights, fewer sequences, more cards; "" for none.
+std::string smallest_remedy(PlanCache& cache, const Plan& asked);
+
 // The largest n in [0, most] whose plan fits, where it fits for all smaller ones; 0 where even 1 does not.
 std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);
 std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess);

@@ -332,6 +332,35 @@ std::uint64_t most_that_fit(const ModelSpec& model, const Request& request) {
   return most_from(cache, request);
 }
 
+std::string smallest_remedy(PlanCache& cache, const Plan& asked) {
+  Request request = asked.request;
+  request.layout_given = true;
+  const auto fits = [&](const Request& changed) { return probe(cache, changed).fits; };
+  const std::vector<Change> changes = single_changes(request, asked);
+  const auto first_of = [&](std::string_view option) -> std::string {
+    for (const Change& change : changes)
+      if (change.option == option && fits(change.request)) return change.option + " " + change.value;
+    return "";
+  };
+  if (std::string out = first_of("--kv-cache-dtype"); !out.empty()) return out;
+  if (!request.min_context) {
+    const std::uint64_t longest = longest_from(cache, request, asked.capacity ? asked.capacity->max_model_len : 4096);
+    if (longest > 0 && longest < asked.load.max_model_len.count()) return "--max-model-len " + std::to_string(longest);
+  }
+  if (std::string out = first_of("--weights"); !out.empty()) return out;
+  if (!request.min_seqs && request.num_seqs > 1)
+    if (const std::uint64_t most = most_from(cache, request); most > 0 && most < request.num_seqs)
+      return "--num-seqs " + std::to_string(most);
+  for (int doubling = 0; doubling < 4; ++doubling) {
+    const auto doubled = twice_the_cards(cache, request);
+    if (!doubled) break;
+    if (fits(doubled->request))
+      return doubled->option + " " + doubled->value + " (" + std::to_string(doubled->request.gpu_count) + " GPUs)";
+    request = doubled->request;
+  }
+  return "";
+}
+
 Answers fit_model(const ModelSpec& model, const Request& request) {
   PlanCache cache(model);
   Answers out{make_plan(cache, request), {}, {}, {}};

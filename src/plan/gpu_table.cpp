@@ -20,7 +20,7 @@ using Mib = std::uint64_t;
 
 constexpr string_view kSmi = "data sheet; nvidia-smi";
 constexpr string_view kSmiCuda = "data sheet; nvidia-smi; CUDA total from llama.cpp and vLLM logs";
-constexpr string_view kRocm = "data sheet; rocm-smi or llama.cpp's log";
+constexpr string_view kRocm = "data sheet; rocm-smi";
 constexpr string_view kSheet = "data sheet";
 constexpr string_view kLog = "data sheet; CUDA total from llama.cpp's log";
 constexpr string_view kMetal = "data sheet; Metal's default working set";

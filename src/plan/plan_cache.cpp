@@ -6,6 +6,7 @@ namespace kvplan {
 
 namespace {
 
+constexpr std::size_t kMostLaidOut = 32;
 constexpr std::size_t kMostWeighed = 64;
 
 // A request without what no layout reads: the length of a sequence, and the limits that judge the finished plan.
@@ -50,17 +51,23 @@ PlanCache::PlanCache(const ModelSpec& model)
 
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);
-  if (laid_out_key_ == key) {
-    const std::optional<Bytes> card = laid_out_.input.request.gpu_memory;
-    laid_out_.input.request = request;
-    laid_out_.input.request.gpu_memory = card;
-    return laid_out_;
+  key.weights.reset();
+  for (LaidOut& known : laid_out_) {
+    if (known.key != key) continue;
+    const std::optional<Bytes> card = known.input.request.gpu_memory;
+    known.input.request = request;
+    known.input.request.gpu_memory = card;
+    return known;
   }
-  laid_out_key_.reset();  // an engine that refuses leaves nothing behind
-  laid_out_ = {engine_input(*model_, request), nullptr, {}};
-  laid_out_.layout = engine_of(request).layout(laid_out_.input, laid_out_.notes);
-  laid_out_key_ = std::move(key);
-  return laid_out_;
+  if (laid_out_.size() == kMostLaidOut) laid_out_.pop_front();
+  LaidOut& fresh = laid_out_.emplace_back(LaidOut{std::move(key), engine_input(*model_, request), nullptr, {}});
+  try {
+    fresh.layout = engine_of(request).layout(fresh.input, fresh.notes);
+  } catch (...) {
+    laid_out_.pop_back();  // an engine that refuses leaves nothing behind
+    throw;
+  }
+  return fresh;
 }
 
 const PlanCache::Weighed& PlanCache::weighed(const Request& request) {

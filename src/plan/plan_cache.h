@@ -5,7 +5,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +23,10 @@ class PlanCache {
   const std::string& attention() const { return attention_; }
   const std::vector<LayerGroup>& groups() const { return groups_; }
 
-  // The engine's layout for the request; the last one is kept, whatever the lengths asked of it. Throws as the engine
-  // does. `input` is of this very request. Good until the next call.
+  // The engine's layout for the request, whatever the lengths asked of it and the weights beside it. Throws as the
+  // engine does. `input` is of this very request. Good until the next call.
   struct LaidOut {
+    Request key;
     EngineInput input;
     std::unique_ptr<CacheLayout> layout;
     std::vector<Note> notes;
@@ -45,9 +45,9 @@ class PlanCache {
   const ModelSpec* model_;
   std::string attention_;
   std::vector<LayerGroup> groups_;
-  std::optional<Request> laid_out_key_;
-  LaidOut laid_out_;
-  std::deque<Weighed> weighed_;  // the last ones; entries do not move
+  // The last ones; entries do not move.
+  std::deque<LaidOut> laid_out_;
+  std::deque<Weighed> weighed_;
 };
 
 }  // namespace kvplan

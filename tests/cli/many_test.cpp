@@ -102,6 +102,32 @@ TEST_CASE("fit of several engines and cards is one table") {
   check_refused({"fit", kLlama, kMamba, "--engine", "vllm,mlx"}, "takes one MODEL");
 }
 
+TEST_CASE("a plan that does not fit names the change that makes it fit") {
+  const std::vector<std::vector<std::string>> rows{
+      {"--max-vram", "20GiB"},
+      {"--gpu", "rtx-3060", "--max-model-len", "8k"},
+      {"--gpu", "a10", "--engine", "vllm", "--max-model-len", "8k", "--min-context", "64k"},
+      {"--gpu", "rtx-4090", "--engine", "llama.cpp", "-np", "8"}};
+  for (std::vector<std::string> arguments : rows) {
+    arguments.insert(arguments.begin(), kLlama);
+    const Run run = run_program([&] {
+      std::vector<std::string> github = arguments;
+      github.insert(github.end(), {"--format", "github"});
+      return github;
+    }());
+    CHECK(run.exit == 1);
+    const std::size_t end = run.out.find(" makes it fit");
+    REQUIRE(end != std::string::npos);
+    const std::size_t begin = run.out.rfind("; ", end) + 2;
+    const std::string remedy = run.out.substr(begin, end - begin);
+    CAPTURE(remedy);
+    const std::size_t space = remedy.find(' ');
+    arguments.insert(arguments.end(), {remedy.substr(0, space), remedy.substr(space + 1)});
+    // Of an option that is named twice the last one holds.
+    CHECK(run_program(arguments).exit == 0);
+  }
+}
+
 TEST_CASE("options that contradict each other") {
   check_refused({kLlama, "--max-model-len", "8k", "--min-context", "32k"}, "--min-context 32768 is more than");
   check_refused({kLlama, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");
