@@ -42,7 +42,8 @@ The tools, and how their answers came about. Most count what the architecture ne
 )";
 constexpr const char* kHeadline =
     R"(The cache of one sequence of 32k tokens, for {} current models. Right is an answer within 5 % of the band that the
-architecture's need, vLLM's reservation and llama.cpp's span ([all cells, the versions and what was run](docs/accuracy.md#beside-other-tools)):
+architecture's need, vLLM's reservation and llama.cpp's span; all cells, the versions and what was run are in
+[docs/accuracy.md](docs/accuracy.md#beside-other-tools).
 
 )";
 
