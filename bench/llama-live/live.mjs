@@ -1,5 +1,5 @@
 // Loads small models of many architectures with a real llama.cpp and compares the KV and state buffers that it logs
-// with kvplan's. See README.md. Usage: node live.mjs KVPLAN [ARCHITECTURE...]
+// with kvplan's. See README.md. Usage: node live.mjs KVPLAN [ARCHITECTURE...]; LIVE_SAVE=FILE keeps the printed figures.
 //
 // A model is metadata alone: the tensors are learned from the loader, which names the tensor it misses and the
 // shape it expects. Their data are zeros.
@@ -11,6 +11,19 @@ import {getLlama, LlamaLogLevel} from "node-llama-cpp";
 import {models, tensors as extra, contexts} from "./models.mjs";
 
 const [kvplan, name] = process.argv.slice(2);
+const save = process.env.LIVE_SAVE;
+
+// What each architecture's process left, as a file of observations (testdata/observations/README.md).
+function gather() {
+    const kept = Object.keys(models).map((each) => `${save}.${each}`).filter((file) => fs.existsSync(file));
+    const parts = kept.map((file) => JSON.parse(fs.readFileSync(file, "utf8")));
+    kept.forEach((file) => fs.rmSync(file));
+    const rows = (list) => list.map((row) => "    " + JSON.stringify(row)).join(",\n");
+    const named = parts.map(({model, gguf}) => `    ${JSON.stringify(model)}: ${JSON.stringify({gguf})}`).join(",\n");
+    fs.writeFileSync(save, `{\n  "source": "bench/llama-live/run.sh --save",\n  "engine": "llama.cpp v0.5.0",\n` +
+        `  "models": {\n${named}\n  },\n  "observations": [\n${rows(parts.flatMap((part) => part.observations))}\n  ]\n}\n`);
+}
+
 if (name == null) {
     // Each in a process of its own: llama.cpp ends the process where an assertion fails.
     const failed = Object.keys(models).filter((each) => {
@@ -20,6 +33,7 @@ if (name == null) {
             console.log(`FAIL ${each}: llama.cpp ended the process (${child.signal ?? child.status})\n${child.stderr.slice(-600)}`);
         return child.status !== 0;
     });
+    if (save != null) gather();
     const all = Object.keys(models).length;
     console.log(`${all - failed.length} of ${all} architectures agree in ${contexts.length} contexts each`);
     process.exit(failed.length === 0 ? 0 : 1);
@@ -118,16 +132,20 @@ async function learn(file, metadata, names) {
 const mib = (bytes) => (bytes / 1048576).toFixed(2);
 
 function logged(lines) {
-    let kv = 0, states = 0;
+    let kv = 0, states = 0, kvLines = 0, stateLines = 0;
     for (const line of lines) {
         const compressor = /comp_state: .* layers = \d+, size =\s*([0-9.]+) MiB/.exec(line);
-        if (compressor != null) states += Number(compressor[1]);
-        const size = /size\s*=\s*([0-9.]+) MiB \(\s*\d+ cells/.exec(line);
+        const size = compressor ?? /size\s*=\s*([0-9.]+) MiB \(\s*\d+ cells/.exec(line);
         if (size == null) continue;
-        if (/K \(/.test(line)) kv += Number(size[1]);
-        else states += Number(size[1]);
+        if (compressor == null && /K \(/.test(line)) {
+            kv += Number(size[1]);
+            ++kvLines;
+        } else {
+            states += Number(size[1]);
+            ++stateLines;
+        }
     }
-    return {kv, states, lines: lines.filter((line) => /cells|layers = .* size/.test(line) && /MiB/.test(line))};
+    return {kv, states, kvLines, stateLines, lines: lines.filter((line) => /cells|layers = .* size/.test(line) && /MiB/.test(line))};
 }
 
 const file = path.join(folder, name + ".gguf");
@@ -141,6 +159,7 @@ try {
 }
 
 let failures = 0;
+const observations = [];
 for (const context of contexts) {
     log = [];
     const made = new bindings.AddonContext(model, {contextSize: context.n_ctx, batchSize: context.n_batch,
@@ -169,6 +188,13 @@ for (const context of contexts) {
     const near = (bytes, printed) => Math.abs(bytes / 1048576 - printed) < 0.00501 * Math.max(1, real.lines.length);
     const same = ok ? near(kv, real.kv) && near(states, real.states) : refused !== "";
     if (!same) ++failures;
+    if (ok) {
+        const figure = (printed, lines) => printed === 0 ? {} : {printed: printed.toFixed(2) + " MiB", ...(lines > 1 ? {lines} : {})};
+        const figures = {cache: figure(real.kv, real.kvLines), states: figure(real.states, real.stateLines)};
+        for (const [key, value] of Object.entries(figures)) if (value.printed == null) delete figures[key];
+        observations.push({name: `${name}, ${context.n_ctx} tokens in ${context.n_seq}, ${context.type}`, model: name,
+            args: args.slice(1, -1), figures});
+    }
     const label = Object.entries(context).map(([k, v]) => `${k}=${v}`).join(" ");
     console.log(`${same ? "ok  " : "FAIL"} ${name.padEnd(13)} ${label}: ` + (ok
         ? `KV ${real.kv.toFixed(2)} / ${mib(kv)}, states ${real.states.toFixed(2)} / ${mib(states)} MiB`
@@ -176,4 +202,9 @@ for (const context of contexts) {
     if (!same) console.log(real.lines.join("\n"));
 }
 await model.dispose();
+if (save != null) {
+    // The integers, words and lists that say how large a cache is.
+    const gguf = Object.fromEntries(Object.entries(models[name]).filter(([key, value]) => value.float == null && !key.startsWith("tokenizer")));
+    fs.writeFileSync(`${save}.${name}`, JSON.stringify({model: name, gguf, observations}));
+}
 process.exit(failures === 0 ? 0 : 1);

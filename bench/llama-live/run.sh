@@ -1,8 +1,13 @@
 #!/bin/sh
 # Installs node-llama-cpp in a temporary folder and runs the live check with its llama.cpp. Needs node, npm and network.
-# Usage: run.sh [path/to/kvplan] [architecture]; exit status 0 where all agree, 77 where it could not run.
+# Usage: run.sh [--save FILE] [path/to/kvplan] [architecture]; exit status 0 where all agree, 77 where it could not run.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+if [ "${1:-}" = --save ]; then
+  LIVE_SAVE=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+  export LIVE_SAVE
+  shift 2
+fi
 kvplan=${1:-$here/../../build/kvplan}
 [ $# -gt 0 ] && shift
 version=3.22.1

@@ -48,7 +48,9 @@ void write_ends(Inventory& inventory) {
               checked_add(inventory.reader.model.max_model_len.count(), traits.position_offset, "the positions"), h);
   if (inventory.is("bloom")) out.norms("model.word_embeddings_layernorm", h, 1, true);
   out.outside(Place::kLast);
-  if (traits.has_final_norm && inventory.reader.model.family != "encoder_decoder" &&
+  // OPT-350m norms after each block and has none at the end.
+  const bool norms_after = inventory.is("opt") && !text.flag("do_layer_norm_before", true);
+  if (traits.has_final_norm && !norms_after && inventory.reader.model.family != "encoder_decoder" &&
       traits.norm_style != NormStyle::kNoWeight)
     out.norms("model.norm", h, 1, traits.norm_style == NormStyle::kLayerNorm);
   if (inventory.vocab > 0) {

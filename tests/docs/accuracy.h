@@ -1,0 +1,19 @@
+// The parts of docs/accuracy.md, each made where its figures are compared.
+#ifndef KVPLAN_TESTS_DOCS_ACCURACY_H_
+#define KVPLAN_TESTS_DOCS_ACCURACY_H_
+
+#include <string>
+
+namespace kvplan {
+
+// A part of the page, and what the README repeats of it.
+struct AccuracyPart {
+  std::string page, headline;
+};
+
+AccuracyPart peers_part();        // peers_test.cpp
+std::string estimates_section();  // engines/observations_test.cpp
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TESTS_DOCS_ACCURACY_H_

@@ -1,0 +1,228 @@
+// docs/accuracy.md is made here: every recorded figure beside kvplan's, and the README's headline of it.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "docs/accuracy.h"
+#include "support/observations.h"
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+struct Group {
+  const char* file;
+  const char* title;
+  const char* source;
+};
+constexpr std::array<Group, 5> kGroups{{
+    {"capacity", "tokens, blocks and requests that a budget holds", "engine logs"},
+    {"llama-logs", "cache and state buffers", "engine logs"},
+    {"llama-live", "cache and state buffers of 32 architectures", "runs that `bench/llama-live` repeats"},
+    {"parameters", "parameters of a checkpoint", "the models' pages"},
+    {"weights", "bytes of weights, loaded or in a file", "engine logs"},
+}};
+constexpr const char* kIntroduction = R"(# Accuracy
+
+kvplan beside figures that did not come from kvplan. This page is made by `tests/docs/accuracy_test.cpp` from
+[testdata/observations](../testdata/observations/README.md), where each figure has its source; the test fails where the page
+is not what kvplan says today.
+
+**Exact** is a figure inside the printed digits: where a log prints 3.81 GiB and 1952 blocks, some budget that prints as 3.81
+gives 1952. The others are named below with the reason. What kvplan itself calls an estimate is apart, in
+[What is estimated](#what-is-estimated).
+
+)";
+constexpr const char* kHeadline =
+    R"(Of {} figures that others recorded (logs of vLLM, SGLang, TensorRT-LLM and llama.cpp, runs of llama.cpp, published
+parameter counts) kvplan gives **{} to the printed digit**, {} within 1 %, {} within 5 % and {} further off. Each miss is
+named with its reason in [docs/accuracy.md](docs/accuracy.md), which a test makes anew.
+)";
+const char* const kPage = KVPLAN_SOURCE_DIR "/docs/accuracy.md";
+const char* const kReadme = KVPLAN_SOURCE_DIR "/README.md";
+
+struct Tally {
+  int all = 0;
+  std::array<int, 4> by_verdict{};
+  void add(Verdict verdict) {
+    ++all;
+    ++by_verdict.at(static_cast<std::size_t>(verdict));
+  }
+  std::string cells() const {
+    const auto& [exact, within_1, within_5, wrong] = by_verdict;
+    return fmt::format(" {} | {} | {} | {} | {} |\n", all, exact, within_1, within_5, wrong);
+  }
+};
+const char* const kTallyHead = " figures | exact | within 1 % | within 5 % | wrong |\n";
+const char* const kTallyLine = "---:|---:|---:|---:|---:|\n";
+
+std::string off(const Figure& figure) {
+  return fmt::format("{:+.2f} %", 100 * figure.off());
+}
+
+// In the unit and with the digits that the recorded figure has; both ends where the budget was rounded.
+std::string planned(const Figure& figure) {
+  const std::size_t space = figure.text.find(' '), dot = figure.text.find('.');
+  const std::string unit = space == std::string::npos ? "" : figure.text.substr(space);
+  const double scale = unit == " GiB" ? 1024.0 * 1024 * 1024 : unit == " MiB" ? 1024.0 * 1024 : 1;
+  const std::size_t end = space == std::string::npos ? figure.text.size() : space;
+  const std::size_t digits = dot == std::string::npos ? 0 : end - dot - 1;
+  const std::string low = fmt::format("{:.{}f}", figure.low / scale, digits);
+  const std::string high = fmt::format("{:.{}f}", figure.high / scale, digits);
+  return (low == high ? low : low + " to " + high) + unit;
+}
+
+std::string what(const Figure& figure) {
+  static const std::map<std::string, std::string> kNames{{"capacity.tokens", "tokens"},
+                                                         {"capacity.num_blocks", "blocks"},
+                                                         {"capacity.max_concurrency", "requests at once"},
+                                                         {"capacity.max_model_len", "longest request"},
+                                                         {"kv_cache.reserved_bytes", "needed for a request"},
+                                                         {"kv_cache.block_size", "tokens of a block"},
+                                                         {"memory.0.weights_bytes", "weights"},
+                                                         {"model.parameters.total", "parameters"},
+                                                         {"cache", "cache"},
+                                                         {"states", "states"}};
+  return kNames.at(figure.path);
+}
+
+std::string link(const Figure& figure) {
+  if (!figure.source.starts_with("https://")) return figure.observation;
+  return "[" + figure.observation + "](" + figure.source + ")";
+}
+
+std::string engine_of(const Figure& figure) {
+  if (!figure.engine.empty()) return figure.engine;
+  return figure.group == "weights" ? "GGUF file" : "-";
+}
+
+std::string overview(const std::vector<Figure>& figures) {
+  std::string out = std::string("| what | from | engine |") + kTallyHead + "|---|---|---|" + kTallyLine;
+  Tally total;
+  for (const Group& group : kGroups) {
+    std::map<std::string, Tally> tallies;
+    for (const Figure& figure : figures) {
+      if (figure.group != group.file) continue;
+      tallies[engine_of(figure)].add(figure.verdict);
+      total.add(figure.verdict);
+    }
+    for (const auto& [engine, tally] : tallies)
+      out += fmt::format("| {} | {} | {} |", group.title, group.source, engine) + tally.cells();
+  }
+  return out + "| all | | |" + total.cells();
+}
+
+std::string by_architecture(const std::vector<Figure>& figures) {
+  std::map<std::string, Tally> tallies;
+  for (const Figure& figure : figures) tallies[figure.attention].add(figure.verdict);
+  std::string out = std::string("| layers that hold something |") + kTallyHead + "|---|" + kTallyLine;
+  for (const auto& [attention, tally] : tallies) out += "| " + attention + " |" + tally.cells();
+  return out;
+}
+
+// Kinds that no recorded size of a cache speaks of; their numbers rest on the sources that their formula files name.
+std::string unrecorded(const std::vector<Figure>& figures) {
+  std::set<std::string> kinds;
+  std::istringstream table(run_program({"formulas", "--format", "markdown"}).out);
+  for (std::string line; std::getline(table, line);)
+    if (line.starts_with("| `")) kinds.insert(line.substr(3, line.find('`', 3) - 3));
+  kinds.erase("none");
+  kinds.erase("shared");
+  for (const Figure& figure : figures) {
+    if (figure.group == "parameters" || figure.group == "weights") continue;
+    std::istringstream words(figure.attention);
+    for (std::string word; words >> word;) kinds.erase(word);
+  }
+  std::string out;
+  for (const std::string& kind : kinds) out += (out.empty() ? "`" : ", `") + kind + "`";
+  return "\nNo recorded size of a cache speaks of " + (out.empty() ? "no kind" : out) +
+         ": their numbers rest on the sources that their [formula files](../formulas/README.md) name.\n";
+}
+
+std::string misses(const std::vector<Figure>& figures) {
+  std::string out = "| figure | recorded | planned | off | why |\n|---|---:|---:|---:|---|\n";
+  for (const Figure& figure : figures) {
+    if (figure.verdict == Verdict::kExact) continue;
+    CHECK_MESSAGE(!figure.reason.empty(), figure.observation << ", " << figure.path << ": " << figure.text << " and "
+                                                             << planned(figure) << ": a miss without a reason");
+    out += fmt::format("| {}, {} | {} | {} | {} | {} |\n", link(figure), what(figure), figure.text, planned(figure),
+                       off(figure), figure.reason);
+  }
+  return out;
+}
+
+std::string list(const std::vector<Figure>& figures, const Group& group) {
+  std::string out = fmt::format("\n### {}: {}\n\n", group.file, group.title);
+  out += "| recorded | engine | figure | recorded | planned |\n|---|---|---|---:|---:|\n";
+  for (const Figure& figure : figures) {
+    if (figure.group != group.file) continue;
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", link(figure), engine_of(figure), what(figure), figure.text,
+                       planned(figure));
+  }
+  return out;
+}
+
+std::string headline(const std::vector<Figure>& figures) {
+  Tally tally;
+  for (const Figure& figure : figures) tally.add(figure.verdict);
+  const auto& [exact, within_1, within_5, wrong] = tally.by_verdict;
+  return fmt::format(kHeadline, tally.all, exact, within_1, within_5, wrong);
+}
+
+std::string page(const std::vector<Figure>& figures, const std::string& peers) {
+  std::string out = kIntroduction + overview(figures) + "\n" + by_architecture(figures) + unrecorded(figures);
+  out += "\n## Every miss\n\n" + misses(figures) + "\n" + peers + "\n" + estimates_section() + "\n## Every figure\n";
+  for (const Group& group : kGroups) out += list(figures, group);
+  return out;
+}
+
+std::string read(const char* path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+bool updating() {
+  const char* update = std::getenv("KVPLAN_UPDATE_GOLDEN");
+  return update != nullptr && *update == '1';
+}
+
+// The text between <!-- NAME --> and <!-- /NAME --> of the README.
+void check_readme(const std::string& name, const std::string& made) {
+  const std::string from = "<!-- " + name + " -->\n", to = "<!-- /" + name + " -->";
+  std::string readme = read(kReadme);
+  const std::size_t begin = readme.find(from), end = readme.find(to);
+  REQUIRE_MESSAGE((begin != std::string::npos && end != std::string::npos), "README.md lacks the marks of " << name);
+  const std::size_t start = begin + from.size();
+  if (updating()) {
+    readme.replace(start, end - start, made);
+    std::ofstream(kReadme) << readme;
+    return;
+  }
+  CHECK(readme.substr(start, end - start) == made);
+}
+
+}  // namespace
+
+TEST_CASE("docs/accuracy.md and the README's headline are what the recorded figures give") {
+  std::vector<Figure> figures;
+  for (const Group& group : kGroups) {
+    const std::vector<Figure> more = plan_figures(group.file);
+    figures.insert(figures.end(), more.begin(), more.end());
+  }
+  CHECK(figures.size() >= 250);
+  const AccuracyPart peers = peers_part();
+  const std::string made = page(figures, peers.page);
+  if (updating()) std::ofstream(kPage) << made;
+  CHECK(read(kPage) == made);
+  check_readme("accuracy", headline(figures));
+  check_readme("peers", peers.headline);
+}
+
+}  // namespace kvplan
