@@ -67,7 +67,9 @@ std::uint64_t handed_out(const std::vector<LayerCache>& caches, const Granule& g
 
 void check_sums(const Engine& engine, const CacheLayout& layout, const Load& load) {
   Bytes fullest;
-  for (const RankCache& rank : layout.explain(load)) {
+  const std::vector<RankCache> ranks = layout.explain(load);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const RankCache& rank = ranks[i];
     auto sum = static_cast<std::int64_t>(rank.logical.count());
     for (const GapLine& line : rank.gap) sum += line.bytes;
     if (sum != static_cast<std::int64_t>(rank.reserved.count()))
@@ -75,6 +77,9 @@ void check_sums(const Engine& engine, const CacheLayout& layout, const Load& loa
     Bytes lines;
     for (const LedgerLine& line : rank.lines) lines += line.bytes;
     if (lines != rank.reserved) differ(engine, "lines", rank.reserved.count(), lines.count());
+    Bytes buffers;
+    for (const CacheBuffer& buffer : layout.buffers(load, i)) buffers += buffer.bytes;
+    if (buffers != rank.reserved) differ(engine, "buffers", rank.reserved.count(), buffers.count());
     fullest = std::max(fullest, rank.reserved);
   }
   const Bytes reserved = layout.reserved(load);
