@@ -86,7 +86,7 @@ TEST_CASE("buffers: a layer's K and V are tensors of their own where the engine 
   // SGLang: a page beside them, of one token.
   const auto sglang = buffers_of("llama-3.1-8b.json", "sglang", request);
   REQUIRE(sglang.size() == 64);
-  CHECK(sglang.front().bytes == Bytes(1025 * 8 * 128 * 2));
+  CHECK(sglang.front().bytes == Bytes(std::uint64_t{1025} * 8 * 128 * 2));
   // llama.cpp: one buffer for the cache of a device; TensorRT-LLM: one pool.
   CHECK(buffers_of("llama-3.1-8b.json", "llama.cpp", request).size() == 1);
   CHECK(buffers_of("llama-3.1-8b.json", "tensorrt-llm", request).size() == 1);

@@ -15,12 +15,17 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+// One library plays all three.
+const std::string kFake = KVPLAN_FAKE_GPU;
+const std::string kCuda = "KVPLAN_LIBCUDA=" + kFake;
+const std::string kHip = "KVPLAN_LIBHIP=" + kFake;
+const std::string kNvml = "KVPLAN_NVML=" + kFake;
+
 // Llama-3.1-8B, 32 layers with K and V: 4 GiB at 32k tokens.
 Run measure(const Words& options, Words environment) {
   Words arguments{"testdata/configs/llama-3.1-8b.json", "--measure", "--json", "--max-model-len", "32k"};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  environment.insert(environment.end(), {"KVPLAN_LIBCUDA=" KVPLAN_FAKE_GPU, "KVPLAN_LIBHIP=" KVPLAN_FAKE_GPU,
-                                         "KVPLAN_NVML=" KVPLAN_FAKE_GPU});
+  environment.insert(environment.end(), {kCuda, kHip, kNvml});
   return run_program(arguments, "/dev/null", environment);
 }
 
@@ -68,9 +73,7 @@ TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled do
 TEST_CASE("gpu: the table says what a person wants to know") {
   const Run run = run_program(
       {"testdata/configs/llama-3.1-8b.json", "--engine", "transformers", "--max-model-len", "1000", "--measure"},
-      "/dev/null",
-      {kH100, "KVPLAN_LIBCUDA=" KVPLAN_FAKE_GPU, "KVPLAN_NVML=" KVPLAN_FAKE_GPU, "KVPLAN_FAKE_OTHERS=1024",
-       "KVPLAN_FAKE_PROCESSES=1"});
+      "/dev/null", {kH100, kCuda, kNvml, "KVPLAN_FAKE_OTHERS=1024", "KVPLAN_FAKE_PROCESSES=1"});
   CHECK(run.exit == 0);
   for (const std::string line :
        {"Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by others (1 program)",

@@ -49,7 +49,7 @@ TEST_CASE("host: more than there can be is refused") {
 
 TEST_CASE("host: a control group's limit is the memory that there is") {
   const TemporaryFolder folder;
-  const std::string root = folder.path();
+  const std::string& root = folder.path();
   put(root + "/proc/meminfo", "MemTotal: 65536000 kB\nMemFree: 100 kB\nMemAvailable: 40960000 kB\n");
   put(root + "/proc/self/cgroup", "0::/a/b\n");
   HostMemory memory = host_memory(root);
@@ -67,7 +67,7 @@ TEST_CASE("host: a control group's limit is the memory that there is") {
 
 TEST_CASE("host: the first version of control groups") {
   const TemporaryFolder folder;
-  const std::string root = folder.path();
+  const std::string& root = folder.path();
   put(root + "/proc/meminfo", "MemTotal: 65536000 kB\nMemAvailable: 40960000 kB\n");
   put(root + "/proc/self/cgroup", "3:cpu:/x\n7:memory:/job\n");
   put(root + "/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1073741824\n");

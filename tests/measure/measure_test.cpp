@@ -22,7 +22,7 @@ struct Measured {
 };
 
 // Llama-3.1-8B: 131,072 bytes a token.
-void measure(Measured& out, Device& device, Request request, const MeasureOptions& options = {},
+void measure(Measured& out, Device& device, const Request& request, const MeasureOptions& options = {},
              const std::string& config = "llama-3.1-8b.json") {
   out.model = load_model(std::string(KVPLAN_SOURCE_DIR) + "/testdata/configs/" + config, {});
   out.plan = make_plan(out.model, request);
@@ -64,8 +64,8 @@ TEST_CASE("measure: whole granules are a reason, more is not") {
   measure(out, device, tokens(1000));
   CHECK(out.seen.status == MeasureStatus::kAgrees);
   CHECK(out.seen.planned == Bytes(131072000));
-  CHECK(out.seen.measured == Bytes(64 * 2 * kMiB));
-  CHECK(out.seen.lines[0].rounding == Bytes(64 * 2 * kMiB - 131072000));
+  CHECK(out.seen.measured == Bytes(kMiB * 64 * 2));
+  CHECK(out.seen.lines[0].rounding == Bytes(kMiB * 64 * 2 - 131072000));
   CHECK(out.seen.lines[0].unexplained() == Bytes(0));
   CHECK(out.seen.lines[0].reason.find("whole granules") != std::string::npos);
   CHECK(out.seen.reason.find("granularity") != std::string::npos);
@@ -176,7 +176,7 @@ TEST_CASE("measure: others that grow meanwhile are named as a cause") {
   Measured out;
   measure(out, device, tokens(32768));
   CHECK(out.seen.status == MeasureStatus::kDisagrees);
-  CHECK(out.seen.others_moved == static_cast<std::int64_t>(64 * 32 * kMiB));
+  CHECK(out.seen.others_moved == static_cast<std::int64_t>(kMiB * 64 * 32));
   CHECK(out.seen.reason.find("others moved") != std::string::npos);
 }
 
