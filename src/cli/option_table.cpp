@@ -1,0 +1,391 @@
+// The table of options: help, completions, the man page and the parser read it.
+#include <algorithm>
+#include <array>
+
+#include "cli/extras_options.h"
+#include "cli/measuring.h"
+#include "cli/options.h"
+#include "cli/sizes.h"
+#include "engines/engine.h"
+#include "input/gpu_file.h"
+#include "kvplan/error.h"
+#include "measure/detect.h"
+#include "plan/gpus.h"
+#include "report/report.h"
+#include "weights/weigh.h"
+
+namespace kvplan {
+
+namespace {
+
+using std::string_view;
+
+constexpr string_view kLoad = "Load";
+constexpr string_view kTypes = "Types";
+constexpr string_view kLayout = "Parallelism";
+constexpr string_view kCard = "Card and limits";
+constexpr string_view kMeasuring = "Measuring";
+constexpr string_view kVllm = "vLLM";
+constexpr string_view kLlama = "llama.cpp";
+constexpr string_view kExtras = "Extras";
+constexpr string_view kSglang = "SGLang";
+constexpr string_view kOutput = "Output";
+constexpr string_view kHub = "Hub";
+
+bool is_auto(string_view value) {
+  return value == "auto";
+}
+
+std::optional<Dtype> type_or_auto(string_view value, string_view name) {
+  if (is_auto(value)) return std::nullopt;
+  return parse_dtype(value, name);
+}
+
+// The parts of a list, empty ones included.
+std::vector<string_view> split(string_view list, char separator) {
+  std::vector<string_view> out;
+  for (;;) {
+    const auto end = list.find(separator);
+    out.push_back(list.substr(0, end));
+    if (end == string_view::npos) return out;
+    list.remove_prefix(end + 1);
+  }
+}
+
+constexpr std::uint64_t kAllLayers = 999999;
+
+// "exps=CPU", as a pattern with or without dots and anchors. Patterns of single layers are not read.
+void override_tensors(Request& request, string_view value, string_view name) {
+  const auto equals = value.rfind('=');
+  const string_view pattern = value.substr(0, equals);
+  const bool to_host = equals != string_view::npos && value.substr(equals + 1) == "CPU";
+  const bool has_digit = pattern.find_first_of("0123456789") != string_view::npos;
+  const bool all_parts = pattern.find("ffn_up") == string_view::npos && pattern.find("ffn_down") == string_view::npos &&
+                         pattern.find("ffn_gate") == string_view::npos;
+  if (!to_host || has_digit || !all_parts || pattern.find("exps") == string_view::npos)
+    fail(std::string(name) + ": \"" + one_line(value, 60) + "\" is not a pattern of all experts",
+         "use exps=CPU, or --n-cpu-moe N for the first N layers");
+  request.cpu_moe_layers = kAllLayers;
+}
+
+// llama.cpp's --flash-attn follows.
+void set_attention(Request& request, string_view value, string_view name) {
+  if (value != "naive" && value != "flash")
+    fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not naive or flash", "see kvplan --help");
+  const bool naive = value == "naive";
+  request.attention = naive ? AttentionKernel::kNaive : AttentionKernel::kFlash;
+  request.flash_attention = naive ? FlashAttention::kOff : FlashAttention::kOn;
+}
+
+// "vllm", or several: "vllm,sglang".
+void set_engines(Invocation& call, string_view list) {
+  call.engines.clear();
+  if (list.find(',') == string_view::npos) {
+    find_engine(list, call.request);
+    return;
+  }
+  for (const string_view name : split(list, ',')) {
+    find_engine(name, call.request);
+    call.engines.emplace_back(name);
+  }
+}
+
+// "rtx-4090", "auto", or several: "rtx-4090,l40s".
+void set_gpus(Invocation& call, string_view list) {
+  call.gpus.clear();
+  call.request.gpu.reset();
+  if (is_auto(list)) return use_cards(detect_cards(), call.request);
+  if (list.find(',') == string_view::npos) {
+    call.request.gpu = std::string(parse_gpu(list).name);
+    return;
+  }
+  for (const string_view name : split(list, ',')) {
+    if (is_auto(name)) fail("--gpu: auto stands alone", "name the cards, or leave them out");
+    std::string card(parse_gpu(name).name);
+    if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(std::move(card));
+  }
+}
+
+void set_weights(Invocation& call, string_view list) {
+  call.weights.clear();
+  call.request.weights.reset();
+  if (list.find(',') == string_view::npos) {
+    call.request.weights = std::string(list);
+    return;
+  }
+  for (const string_view name : split(list, ',')) {
+    check_weight_type(name);
+    call.weights.emplace_back(name);
+  }
+}
+
+constexpr std::array kOptions{
+    Option{"--engine", "E[,E...]", kLoad, "logical (default), vllm ...; vllm@0.20 mimics a release",
+           [](Invocation& c, string_view v, string_view) { set_engines(c, v); }},
+    Option{"--max-model-len --context --context-length", "N", kLoad, "tokens per sequence (32k, 1M)",
+           [](Invocation& c, string_view v, string_view n) { c.request.max_model_len = Tokens(parse_count(v, n)); }},
+    Option{"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
+           [](Invocation& c, string_view v, string_view n) { c.request.ctx_size = Tokens(parse_count(v, n)); }},
+    Option{"--num-seqs --parallel -np", "N", kLoad, "live sequences, each at full length (default 1)",
+           [](Invocation& c, string_view v, string_view n) { c.request.num_seqs = parse_count(v, n); }},
+    Option{"--max-num-seqs", "N", kLoad, "the scheduler's cap: logits, graphs, state slots",
+           [](Invocation& c, string_view v, string_view n) { c.request.max_num_seqs = parse_count(v, n); }},
+    Option{"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens of a prefill chunk",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.max_num_batched_tokens = Tokens(parse_count(v, n));
+           }},
+    // Before --flash-attn, which is llama.cpp's own word for it and wins.
+    Option{"--attention", "naive|flash", kLoad, "whether a prefill holds a matrix of scores",
+           [](Invocation& c, string_view v, string_view n) { set_attention(c.request, v, n); }},
+    Option{"--encoder-len", "N", kLoad, "source tokens for cross attention",
+           [](Invocation& c, string_view v, string_view n) { c.request.encoder_len = Tokens(parse_count(v, n)); }},
+    Option{"--seq-lens", "N,N,...", kLoad, "a mix of lengths: waste of slabs and of pages",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.seq_lens.clear();
+             for (const string_view length : split(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
+           }},
+    Option{"--avg-len", "N", kLoad, "the same for --num-seqs sequences of N tokens",
+           [](Invocation& c, string_view v, string_view n) { c.request.avg_len = Tokens(parse_count(v, n)); }},
+    Option{"--shared-prefix", "N", kLoad, "tokens that all of them begin with, stored once",
+           [](Invocation& c, string_view v, string_view n) { c.request.shared_prefix = Tokens(parse_count(v, n)); }},
+
+    Option{"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
+           [](Invocation& c, string_view v, string_view) { set_weights(c, v); }},
+    Option{"--dtype", "T", kTypes, "compute type",
+           [](Invocation& c, string_view v, string_view n) { c.request.dtype = type_or_auto(v, n); }},
+    Option{"--kv-cache-dtype --kv", "T", kTypes, "KV type (default auto); see kvplan dtypes",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.cache_type_k = c.request.cache_type_v = type_or_auto(v, n);
+           }},
+    Option{"--cache-type-k -ctk", "T", kTypes, "the type of K alone",
+           [](Invocation& c, string_view v, string_view n) { c.request.cache_type_k = type_or_auto(v, n); }},
+    Option{"--cache-type-v -ctv", "T", kTypes, "the type of V alone",
+           [](Invocation& c, string_view v, string_view n) { c.request.cache_type_v = type_or_auto(v, n); }},
+    Option{"--cache-implementation", "dynamic|static|quantized|offloaded|offloaded_static", kTypes,
+           "transformers' cache",
+           [](Invocation& c, string_view v, string_view) { c.request.cache_implementation = std::string(v); }},
+    Option{"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states",
+           [](Invocation& c, string_view v, string_view n) { c.request.state_dtype = type_or_auto(v, n); }},
+
+    Option{"--tensor-parallel-size --tp -tp", "N", kLayout, "tensor parallel ranks",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.tensor_parallel = parse_count(v, n);
+             c.request.layout_given = true;
+           }},
+    Option{"--pipeline-parallel-size --pp -pp", "N", kLayout, "pipeline stages",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.pipeline_parallel = parse_count(v, n);
+             c.request.layout_given = true;
+           }},
+    Option{"--data-parallel-size --dp -dp", "N", kLayout, "data parallel copies",
+           [](Invocation& c, string_view v, string_view n) { c.request.data_parallel = parse_count(v, n); }},
+    Option{"--decode-context-parallel-size --dcp -dcp", "N", kLayout, "ranks that share the tokens of a sequence",
+           [](Invocation& c, string_view v, string_view n) { c.request.decode_context_parallel = parse_count(v, n); }},
+    Option{"--enable-expert-parallel", "", kLayout, "experts whole on ranks",
+           [](Invocation& c, string_view, string_view) { c.request.expert_parallel = true; }},
+    Option{"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
+           [](Invocation& c, string_view, string_view) { c.request.dp_attention = true; }},
+
+    // Before --gpu, which looks its name up: options apply in the order of this table.
+    Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
+           [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
+    Option{"--gpu", "NAME[,...]", kCard, "h100-80gb ... (kvplan gpus), or auto; several: a table of cards",
+           [](Invocation& c, string_view v, string_view) { set_gpus(c, v); }},
+    Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
+           [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
+    Option{"--gpu-count", "N", kCard, "cards; without -tp and -pp the best layout is chosen",
+           [](Invocation& c, string_view v, string_view n) { c.request.gpu_count = parse_count(v, n); }},
+    Option{"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "share of the card that the engine may use",
+           [](Invocation& c, string_view v, string_view n) { c.request.memory_utilization = parse_share(v, n); }},
+    Option{"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
+           [](Invocation& c, string_view v, string_view n) { c.request.kv_cache_memory_bytes = parse_size(v, n); }},
+    Option{"--margin", "P%", kCard, "range of every estimate (default: of each its own, else 5%)",
+           [](Invocation& c, string_view v, string_view n) {
+             const double percent = parse_percent(v, n);
+             if (percent > 100) fail(std::string(n) + ": more than 100% is no margin", "give 0% to 100%");
+             c.request.margin = percent / 100;
+           }},
+    Option{"--gpu-bandwidth", "GB/s", kCard, "for bounds of speed, where it is not the card's",
+           [](Invocation& c, string_view v, string_view n) { c.request.gpu_bandwidth = parse_rate(v, n); }},
+    Option{"--gpu-tflops", "T", kCard, "dense 16 bit TFLOPS, for the bound on the first token",
+           [](Invocation& c, string_view v, string_view n) { c.request.gpu_tflops = parse_rate(v, n); }},
+    Option{"--max-vram", "SIZE", kCard, "limit: exit 1 where a GPU needs more",
+           [](Invocation& c, string_view v, string_view n) { c.request.max_vram = parse_size(v, n); }},
+    Option{"--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit",
+           [](Invocation& c, string_view v, string_view n) { c.request.min_context = Tokens(parse_count(v, n)); }},
+    Option{"--min-seqs", "N", kCard, "limit: exit 1 where fewer sequences fit",
+           [](Invocation& c, string_view v, string_view n) { c.request.min_seqs = parse_count(v, n); }},
+
+    Option{"--fail-over", "SIZE|P%", kCard, "diff: exit 1 where the total grew by more",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.ends_with('%'))
+               c.fail_over.percent = parse_percent(v, n);
+             else
+               c.fail_over.bytes = parse_size(v, n);
+           }},
+
+    Option{"--measure", "", kMeasuring, "allocate the planned cache on a device, and compare",
+           [](Invocation& c, string_view, string_view) { c.measuring.wanted = true; }},
+    Option{"--device", "cuda:0|hip:0|host", kMeasuring, "where (default: the first GPU); host: this machine's memory",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "use cuda:0, hip:0 or host");
+             c.measuring.device = std::string(v);
+           }},
+    Option{"--measure-max", "", kMeasuring, "the same, and the largest context that really allocates",
+           [](Invocation& c, string_view, string_view) { c.measuring.wanted = c.measuring.find_maximum = true; }},
+    Option{"--tolerance", "P%", kMeasuring, "exit 1 where more differs without a reason (default 1 %)",
+           [](Invocation& c, string_view v, string_view n) { c.measuring.tolerance = parse_percent(v, n) / 100; }},
+    Option{"--save-calibration", "FILE", kMeasuring, "keep what was measured, or read by check-log, for later plans",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file, or default");
+             c.measuring.save = std::string(v);
+           }},
+    Option{"--calibration", "FILE", kMeasuring, "figures kept earlier, in place of estimates; or none",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file, or none");
+             c.measuring.calibration = std::string(v);
+           }},
+
+    Option{"--block-size", "N", kVllm, "tokens of a page",
+           [](Invocation& c, string_view v, string_view n) { c.request.block_size = parse_count(v, n); }},
+    Option{"--enable-prefix-caching", "", kVllm, "for models with states: align or all",
+           [](Invocation& c, string_view, string_view) { c.request.prefix_caching = true; }},
+    Option{"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
+           [](Invocation& c, string_view v, string_view) { c.request.mamba_cache_mode = std::string(v); }},
+    Option{"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
+           [](Invocation& c, string_view, string_view) { c.request.hybrid_manager = false; }},
+    Option{"--cpu-offload-gb", "N", kVllm, "GiB of each GPU's layers in host memory (SGLang too)",
+           [](Invocation& c, string_view v, string_view n) { c.request.cpu_offload = parse_gib(v, n); }},
+    Option{"--kv-offloading-size", "N", kVllm, "GiB of host memory for KV, all ranks together",
+           [](Invocation& c, string_view v, string_view n) { c.request.host_kv_cache = parse_gib(v, n); }},
+    Option{"--swap-space", "N", kVllm, "V0: GiB of host memory a GPU for KV (default 4)",
+           [](Invocation& c, string_view v, string_view n) { c.request.swap_space = parse_gib(v, n); }},
+    Option{"--enforce-eager", "", kVllm, "no CUDA graphs",
+           [](Invocation& c, string_view, string_view) { c.request.enforce_eager = true; }},
+    Option{"--fully-sharded-loras", "", kVllm, "both matrices are shared out over the ranks",
+           [](Invocation& c, string_view, string_view) { c.request.extras.fully_sharded_loras = true; }},
+    Option{"--limit-mm-per-prompt", "image=N,...", kVllm, "images and videos of one prompt; 0 for none",
+           apply_mm_limits},
+
+    Option{"--batch --batch-size -b", "N", kLlama, "n_batch",
+           [](Invocation& c, string_view v, string_view n) { c.request.batch = parse_count(v, n); }},
+    Option{"--ubatch-size -ub", "N", kLlama, "n_ubatch",
+           [](Invocation& c, string_view v, string_view n) { c.request.ubatch = parse_count(v, n); }},
+    Option{"--kv-unified -kvu", "", kLlama, "the slots share one pool",
+           [](Invocation& c, string_view, string_view) { c.request.kv_unified = true; }},
+    Option{"--swa-full", "", kLlama, "windows keep every token",
+           [](Invocation& c, string_view, string_view) { c.request.swa_full = true; }},
+    Option{"--flash-attn -fa", "on|off|auto", kLlama, "flash attention",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v == "on")
+               c.request.flash_attention = FlashAttention::kOn;
+             else if (v == "off")
+               c.request.flash_attention = FlashAttention::kOff;
+             else if (v == "auto")
+               c.request.flash_attention = FlashAttention::kAuto;
+             else
+               fail(std::string(n) + ": \"" + std::string(v) + "\" is not on, off or auto", "see kvplan --help");
+           }},
+    Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU",
+           [](Invocation& c, string_view v,
+              string_view n) { c.request.gpu_layers = v == "0"     ? 0
+                                                      : v == "all" ? 999999
+                                                                   : parse_count(v, n); }},
+    Option{"--n-cpu-moe -ncmoe", "N", kLlama, "the experts of the first N layers stay in host memory",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.cpu_moe_layers = v == "0" ? 0 : parse_count(v, n);
+           }},
+    Option{"--cpu-moe -cmoe", "", kLlama, "all experts stay in host memory",
+           [](Invocation& c, string_view, string_view) { c.request.cpu_moe_layers = kAllLayers; }},
+    Option{"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe",
+           [](Invocation& c, string_view v, string_view n) { override_tensors(c.request, v, n); }},
+    Option{"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory",
+           [](Invocation& c, string_view, string_view) { c.request.no_kv_offload = true; }},
+    Option{"--ctx-size-draft -cd", "N", kLlama, "tokens of a sequence in the draft's context",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_ctx = Tokens(parse_count(v, n)); }},
+    Option{
+        "--cache-type-k-draft -ctkd", "T", kLlama, "the type of the draft's K",
+        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_k = type_or_auto(v, n); }},
+    Option{
+        "--cache-type-v-draft -ctvd", "T", kLlama, "the type of the draft's V",
+        [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_v = type_or_auto(v, n); }},
+
+    Option{"--speculative-num-draft-tokens", "N", kSglang, "tokens verified at once",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.verify_tokens = parse_count(v, n); }},
+    Option{"--mamba-scheduler-strategy", "no_buffer|extra_buffer|extra_buffer_lazy", kSglang,
+           "states that a request keeps for its prefix cache",
+           [](Invocation& c, string_view v, string_view) { c.request.extras.mamba_strategy = std::string(v); }},
+    Option{"--disable-radix-cache", "", kSglang, "no prefix cache, one state for each request",
+           [](Invocation& c, string_view, string_view) { c.request.extras.disable_radix_cache = true; }},
+
+    Option{"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
+           "a draft model, EAGLE or Medusa heads", apply_draft},
+    Option{"--speculative-method --speculative-algorithm --spec-type", "draft_model|eagle|eagle3|mtp|medusa|ngram",
+           kExtras, "how tokens are guessed (default: what --draft is)", apply_speculative_method},
+    Option{"--speculative-config", "JSON", kExtras, "the same as vLLM has it", apply_speculative_config},
+    Option{"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "tokens guessed in a step",
+           [](Invocation& c, string_view v, string_view n) { c.request.num_speculative_tokens = parse_count(v, n); }},
+    Option{"--mtp", "", kExtras, "plan the model's own MTP layers too",
+           [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
+    Option{"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
+           [](Invocation& c, string_view v, string_view) { c.request.extras.draft_weights = std::string(v); }},
+    Option{"--lora --lora-paths --adapter-path", "FILE", kExtras,
+           "a LoRA adapter's file or directory; may be given several times", apply_lora},
+    Option{"--enable-lora", "", kExtras, "slots for LoRA adapters, as many and as wide as the engine's default",
+           [](Invocation& c, string_view, string_view) { c.request.extras.enable_lora = true; }},
+    Option{"--max-loras --max-loras-per-batch", "N", kExtras, "adapters of one batch",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_loras = parse_count(v, n); }},
+    Option{"--max-lora-rank", "R", kExtras, "the widest adapter",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_lora_rank = parse_count(v, n); }},
+    Option{"--max-cpu-loras --max-loaded-loras", "N", kExtras, "adapters that wait in host memory",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_cpu_loras = parse_count(v, n); }},
+    Option{"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: as the engine)",
+           apply_lora_targets},
+    Option{"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector", apply_mmproj},
+    Option{"--num-beams --beam-width", "N", kExtras, "beams of a request", apply_beams},
+    Option{"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request", apply_samples},
+
+    Option{"--format", "FORM", kOutput, "the form of the answer",
+           [](Invocation& c, string_view v, string_view) { c.format = std::string(find_format(v).name); }},
+    Option{"--json", "", kOutput, "the same as --format json",
+           [](Invocation& c, string_view, string_view) { c.format = "json"; }},
+    Option{"--output -o", "FILE", kOutput, "write there instead of standard output",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "name a file");
+             c.output = std::string(v);
+           }},
+    Option{"--color", "auto|always|never", kOutput, "colour (auto: only on a terminal, never with NO_COLOR)",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v == "auto")
+               c.color = Color::kAuto;
+             else if (v == "always")
+               c.color = Color::kAlways;
+             else if (v == "never")
+               c.color = Color::kNever;
+             else
+               fail(std::string(n) + ": \"" + std::string(v) + "\" is not auto, always or never", "see kvplan --help");
+           }},
+    Option{"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
+           [](Invocation& c, string_view, string_view) { c.read.assume = true; }},
+
+    Option{"--offline", "", kHub, "the caches alone, no network (HF_HUB_OFFLINE)",
+           [](Invocation& c, string_view, string_view) { c.read.hub.offline = true; }},
+    Option{"--revision", "R", kHub, "a branch, tag or commit, for ids without @R",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty name", "name a branch, a tag or a commit");
+             c.read.hub.revision = std::string(v);
+           }},
+    Option{"--token", "T", kHub, "for private and gated models; better in HF_TOKEN",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v.empty()) fail(std::string(n) + ": an empty token", "give a token of the Hub, or leave it out");
+             c.read.hub.token = std::string(v);
+           }},
+};
+
+}  // namespace
+
+std::span<const Option> options() {
+  return kOptions;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,138 @@
+#include "engines/sglang_pools.h"
+
+#include <optional>
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kStatePart = 9;    // 0.9 of the KV pool, so
+constexpr std::uint64_t kStateWhole = 19;  // 0.9 / 1.9 of the budget
+
+}  // namespace
+
+bool SglangPools::grows() const {
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [](const SglangStage& stage) { return stage.full > Bytes(0) || stage.windows > Bytes(0); });
+}
+
+Bytes SglangPools::fullest_slot() const {
+  Bytes out;
+  for (const SglangStage& stage : stages_) out = std::max(out, stage.slot);
+  return out;
+}
+
+std::uint64_t SglangPools::source_entries(const Load& load) const {
+  return checked_mul(load.source_tokens.count(), load.num_seqs, "the encoder tokens");
+}
+
+std::uint64_t SglangPools::windows_of(std::uint64_t full) const {
+  return checked_mul(full, ratio_.part, "the window pool") / ratio_.whole / page_ * page_;
+}
+
+SglangCounts SglangPools::pools_for(const Load& load) const {
+  SglangCounts out;
+  const std::uint64_t one = round_up(load.max_model_len.count(), page_, "a sequence");
+  if (grows()) out.full = checked_mul(one, load.num_seqs, "the tokens of the pool");
+  if (has_windows()) {
+    const std::uint64_t live = std::min(one, round_up(checked_add(window_, page_, "a window"), page_, "a window"));
+    const std::uint64_t need = std::max(least_windows(), checked_mul(live, load.num_seqs, "the window pool"));
+    if (all_windows_) {
+      out.full = 0;
+      out.windows = need;
+    } else {
+      out.full = std::max(out.full, round_up(ceil_div(checked_mul(need, ratio_.whole, "the window pool"), ratio_.part),
+                                             page_, "the pool"));
+      out.windows = windows_of(out.full);
+    }
+  }
+  if (states_) out.slots = checked_mul(load.num_seqs, slots_, "the state slots");
+  return out;
+}
+
+std::uint64_t SglangPools::slots_of(std::uint64_t share, std::uint64_t slot) const {
+  if (verified_ == 0) {
+    const std::uint64_t all = share / slot;
+    return all > 0 ? all - 1 : 0;
+  }
+  const std::uint64_t padding = checked_mul(slot, 1 + verified_, "the states");
+  if (share <= padding) return 0;
+  const double each = static_cast<double>(slot) * (1 + static_cast<double>(verified_) / static_cast<double>(slots_));
+  return static_cast<std::uint64_t>(static_cast<double>(share - padding) / each);
+}
+
+std::uint64_t SglangPools::guessed_states(const Load& load) const {
+  if (!states_ || verified_ == 0) return 0;
+  return checked_mul(checked_add(load.num_seqs, 1, "the states"), verified_, "the states");
+}
+
+SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
+  SglangCounts out;
+  const std::uint64_t total = budget.count();
+  if (states_) {
+    std::uint64_t slots = kMost;
+    for (const SglangStage& stage : stages_) {
+      if (stage.slot == Bytes(0)) continue;
+      const auto share =
+          static_cast<std::uint64_t>(static_cast<double>(total) * (static_cast<double>(kStatePart) / kStateWhole));
+      slots = std::min(slots, slots_of(share, stage.slot.count()));
+    }
+    out.slots = slots;
+  }
+  std::optional<std::uint64_t> tokens;
+  for (const SglangStage& stage : stages_) {
+    Bytes taken = stage.ring * (load.num_seqs + 1) + stage.source * source_entries(load);
+    if (stage.slot > Bytes(0))
+      taken += stage.slot *
+               (out.slots + 1 + (verified_ > 0 ? checked_mul(out.slots / slots_ + 1, verified_, "the states") : 0));
+    const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
+    // left >= tokens * (full + ratio * windows)
+    Bytes windows = stage.windows + Bytes(ceil_div(stage.page_windows.count(), page_));
+    const std::uint64_t cell = all_windows_
+                                   ? (windows + stage.draft_charge).count()
+                                   : ((stage.full + stage.draft_charge) * ratio_.whole + windows * ratio_.part).count();
+    if (cell == 0) continue;
+    const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
+    tokens = std::min(tokens.value_or(kMost), scaled / cell / page_ * page_);
+  }
+  if (!tokens) return out;
+  if (all_windows_)
+    out.windows = *tokens;
+  else
+    out.full = *tokens;
+  if (has_windows() && !all_windows_) out.windows = windows_of(out.full);
+  return out;
+}
+
+Bytes SglangPools::least_budget(const Load& load) const {
+  const SglangCounts need = pools_for(load);
+  const auto enough = [&](std::uint64_t budget) { return holds(pools_of(Bytes(budget), load), need); };
+  std::uint64_t high = std::max<std::uint64_t>(fullest(load).count(), 1);
+  while (high < (std::uint64_t{1} << 56) && !enough(high)) high *= 2;
+  std::uint64_t low = 0;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (enough(middle) ? high : low) = middle;
+  }
+  return Bytes(high);
+}
+
+Bytes SglangPools::bytes(const SglangStage& stage, const SglangCounts& pools, const Load& load) const {
+  Bytes out;
+  if (pools.full > 0) out += stage.full * checked_add(pools.full, page_, "the pool");
+  if (pools.windows > 0)
+    out += stage.windows * checked_add(pools.windows, page_, "the pool") + stage.page_windows * (pools.windows / page_);
+  if (stage.ring > Bytes(0)) out += stage.ring * checked_add(load.num_seqs, 1, "the rings");
+  if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + guessed_states(load), 1, "the slots");
+  out += stage.draft * checked_add(pools.full + (all_windows_ ? pools.windows : 0), page_, "the pool");
+  return out + stage.source * source_entries(load);
+}
+
+Bytes SglangPools::fullest(const Load& load) const {
+  const SglangCounts pools = pools_for(load);
+  Bytes out;
+  for (const SglangStage& stage : stages_) out = std::max(out, bytes(stage, pools, load));
+  return out;
+}
+
+}  // namespace kvplan

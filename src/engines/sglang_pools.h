@@ -1,0 +1,112 @@
+// SGLang's pools: what a token, a page and a slot take on a rank, the smallest pools that hold a load, and the pools
+// that it makes of a budget. Source: model_executor/pool_configurator.py, mem_cache/memory_pool.py, server_args.py
+// (read).
+#ifndef KVPLAN_ENGINES_SGLANG_POOLS_H_
+#define KVPLAN_ENGINES_SGLANG_POOLS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/term_sum.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+// Shares as fractions, so that tokens are whole numbers exactly.
+struct SglangRatio {
+  std::uint64_t part = 4;
+  std::uint64_t whole = 5;
+};
+inline constexpr SglangRatio kSwaRatio{4, 5};
+inline constexpr SglangRatio kCompressedRatio{1, 10};
+
+// What one stage's rank stores.
+struct SglangStage {
+  Bytes full;          // a token of the main pool
+  Bytes windows;       // a token of the second pool
+  Bytes page_windows;  // sums that follow the second pool by page (DeepSeek-V4, ratio 4)
+  Bytes ring;          // fixed for a request (DeepSeek-V4, ratio 128)
+  Bytes slot;          // one state slot
+  Bytes draft;         // a token of the draft's pool
+  Bytes draft_charge;  // what the budget counts for it
+  Bytes source;        // an encoder token
+  std::map<std::string, std::uint64_t> full_kinds, window_kinds, state_kinds;
+  std::vector<LayerCache> caches;
+  TermSum logical;
+};
+
+// Tokens and slots of the pools.
+struct SglangCounts {
+  std::uint64_t full = 0, windows = 0, slots = 0;
+};
+
+class SglangPools {
+ protected:
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+
+  template <class Fits>
+  static std::uint64_t largest(const Fits& fits) {
+    const auto good = [&](std::uint64_t n) {
+      try {
+        return fits(n);
+      } catch (const Error&) {
+        return false;  // an overflow is more than any pool
+      }
+    };
+    if (!good(1)) return 0;
+    std::uint64_t low = 1;
+    while (low < kMost && good(low * 2)) low *= 2;
+    if (low >= kMost) return kMost;
+    std::uint64_t high = low * 2;
+    while (high - low > 1) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      (good(middle) ? low : high) = middle;
+    }
+    return low;
+  }
+  static bool holds(const SglangCounts& have, const SglangCounts& need) {
+    return have.full >= need.full && have.windows >= need.windows && have.slots >= need.slots;
+  }
+  std::uint64_t draft_tokens(const SglangCounts& pools) const {
+    return (all_windows_ ? pools.windows : pools.full) + page_;
+  }
+  bool has_windows() const { return window_ > 0; }
+  // SGLang refuses a window pool that does not hold more than a window and a page.
+  std::uint64_t least_windows() const { return round_up(window_ + page_ + 1, page_, "a window"); }
+
+  bool grows() const;
+  Bytes fullest_slot() const;
+  std::uint64_t source_entries(const Load& load) const;
+  // The window pool that goes with `full` tokens.
+  std::uint64_t windows_of(std::uint64_t full) const;
+  // The smallest pools that hold the load.
+  SglangCounts pools_for(const Load& load) const;
+  // A slot of padding first; guesses take `verified_` states of each request that the slots allow, and of the padding
+  // (_handle_max_mamba_cache).
+  std::uint64_t slots_of(std::uint64_t share, std::uint64_t slot) const;
+  std::uint64_t guessed_states(const Load& load) const;
+  // The pools that SGLang makes of a budget: the least of all stages.
+  SglangCounts pools_of(Bytes budget, const Load& load) const;
+  // The smallest budget whose pools hold the load.
+  Bytes least_budget(const Load& load) const;
+  Bytes bytes(const SglangStage& stage, const SglangCounts& pools, const Load& load) const;
+  // Of the fullest rank.
+  Bytes fullest(const Load& load) const;
+
+  std::uint64_t page_ = 1;
+  SglangRatio ratio_ = kSwaRatio;
+  std::uint64_t window_ = 0;    // the widest window of the second pool; 0 where there is none
+  std::uint64_t slots_ = 1;     // of a request
+  std::uint64_t verified_ = 0;  // tokens verified at once; 0: nothing guesses
+  bool all_windows_ = true;
+  bool states_ = false;
+  std::vector<SglangStage> stages_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_SGLANG_POOLS_H_
