@@ -2,7 +2,6 @@
 // (who sets swa_type), llm_arch_supports_rs_rollback.
 #include "engines/llama_cpp_models.h"
 
-
 namespace kvplan {
 
 namespace {
