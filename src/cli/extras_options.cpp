@@ -59,7 +59,7 @@ void apply_speculative_config(Invocation& call, string_view value, string_view n
 }
 
 void apply_lora(Invocation& call, string_view value, string_view name) {
-  require_text(value, name, "name an adapter's file or directory");
+  require_text(value, name, "name an adapter's file, directory or Hub id");
   call.loras.emplace_back(value);
 }
 
@@ -113,8 +113,8 @@ ModelSpec load_with_companions(const std::string& argument, const Invocation& ca
   if (!call.draft.empty())
     model.draft =
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.read, call.request.extras.draft_method, model));
-  for (const std::string& path : call.loras) model.adapters.push_back(load_adapter(path));
-  if (!call.mmproj.empty()) model.projector = load_projector(call.mmproj);
+  for (const std::string& path : call.loras) model.adapters.push_back(load_adapter(path, call.read));
+  if (!call.mmproj.empty()) model.projector = load_projector(call.mmproj, call.read);
   return model;
 }
 

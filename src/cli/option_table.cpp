@@ -330,7 +330,7 @@ constexpr std::array kOptions{
     Option{"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
            [](Invocation& c, string_view v, string_view) { c.request.extras.draft_weights = std::string(v); }},
     Option{"--lora --lora-paths --adapter-path", "FILE", kExtras,
-           "a LoRA adapter's file or directory; may be given several times", apply_lora},
+           "a LoRA adapter: file, directory or Hub id; may be given several times", apply_lora},
     Option{"--enable-lora", "", kExtras, "slots for LoRA adapters, as many and as wide as the engine's default",
            [](Invocation& c, string_view, string_view) { c.request.extras.enable_lora = true; }},
     Option{"--max-loras --max-loras-per-batch", "N", kExtras, "adapters of one batch",
@@ -341,7 +341,7 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.extras.max_cpu_loras = parse_count(v, n); }},
     Option{"--lora-targets --lora-target-modules", "M,M,...", kExtras, "modules with slots (default: as the engine)",
            apply_lora_targets},
-    Option{"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector", apply_mmproj},
+    Option{"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector, or its Hub id", apply_mmproj},
     Option{"--num-beams --beam-width", "N", kExtras, "beams of a request", apply_beams},
     Option{"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request", apply_samples},
 

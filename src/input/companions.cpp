@@ -6,6 +6,7 @@
 #include <set>
 
 #include "input/file.h"
+#include "input/hub_companion.h"
 #include "input/safetensors.h"
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
@@ -120,8 +121,9 @@ ModelSpec load_draft(const std::string& argument, const ReadOptions& options, st
   return draft;
 }
 
-AdapterFile load_adapter(const std::string& path) {
-  AdapterFile out = with_source(path, [&] {
+AdapterFile load_adapter(const std::string& argument, const ReadOptions& options) {
+  const std::string path = local_companion(argument, Companion::kAdapter, options);
+  AdapterFile out = with_source(argument, [&] {
     if (is_directory(path)) return read_adapter_directory(path);
     if (!exists(path))
       fail("--lora: there is no such file or directory", "download the adapter and name its directory");
@@ -130,13 +132,14 @@ AdapterFile load_adapter(const std::string& path) {
       return read_adapter_directory(path.size() > 20 ? path.substr(0, path.size() - 20) : ".");
     return read_gguf_adapter(Gguf::open(path));
   });
-  out.source = path;
+  out.source = argument;
   return out;
 }
 
-ProjectorFile load_projector(const std::string& path) {
-  ProjectorFile out = with_source(path, [&] { return read_gguf_projector(Gguf::open(path)); });
-  out.source = path;
+ProjectorFile load_projector(const std::string& argument, const ReadOptions& options) {
+  const std::string path = local_companion(argument, Companion::kProjector, options);
+  ProjectorFile out = with_source(argument, [&] { return read_gguf_projector(Gguf::open(path)); });
+  out.source = argument;
   return out;
 }
 

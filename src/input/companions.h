@@ -16,11 +16,12 @@ namespace kvplan {
 ModelSpec load_draft(const std::string& argument, const ReadOptions& options, std::optional<DraftMethod> method,
                      const ModelSpec& target);
 
-// --lora: a directory with adapter_config.json and its safetensors, that *.safetensors, or a GGUF adapter.
-AdapterFile load_adapter(const std::string& path);
+// --lora: a directory with adapter_config.json and its safetensors, that *.safetensors, a GGUF adapter, or the Hub's
+// name or address of one.
+AdapterFile load_adapter(const std::string& argument, const ReadOptions& options);
 
-// --mmproj: llama.cpp's GGUF of an image encoder and its projector.
-ProjectorFile load_projector(const std::string& path);
+// --mmproj: llama.cpp's GGUF of an image encoder and its projector, or the Hub's name or address of one.
+ProjectorFile load_projector(const std::string& argument, const ReadOptions& options);
 
 // --speculative-config: vLLM's JSON object.
 SpeculativeConfig parse_speculative_config(std::string_view text);

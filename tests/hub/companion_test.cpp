@@ -5,6 +5,7 @@
 #include <map>
 
 #include "hub/site.h"
+#include "input/companions.h"
 #include "input/gguf.h"
 #include "input/hub_companion.h"
 #include "input/safetensors.h"
@@ -75,6 +76,10 @@ TEST_CASE("hub: an adapter becomes a local folder, its weights a header and a ho
   read_safetensors(folder + "/adapter_model.safetensors", [&](const SafeTensor& tensor) { bytes += tensor.bytes; });
   CHECK(bytes == 262144);
   CHECK(fs::exists(folder + "/adapter_config.json"));
+  const AdapterFile adapter = load_adapter("org/adapter", {});
+  CHECK(adapter.source == "org/adapter");
+  CHECK(adapter.rank == 16);
+  CHECK(adapter.bytes == Bytes(262144));
   // The revision is asked for again, its files are not; offline nothing is.
   site.hub.forget();
   CHECK(local_companion("org/adapter", Companion::kAdapter, {}) == folder);

@@ -41,13 +41,13 @@ TEST_CASE("an adapter's directory: the rank of its config, the bytes of its file
   folder.write("adapter_config.json",
                R"({"peft_type": "LORA", "r": 8, "rank_pattern": {"q_proj": 32}, "target_modules": ["q_proj", "v_proj"],
                    "base_model_name_or_path": "org/base"})");
-  AdapterFile config = load_adapter(folder.path.string());
+  AdapterFile config = load_adapter(folder.path.string(), {});
   CHECK(config.rank == 32);
   CHECK(config.targets == std::vector<std::string>{"q_proj", "v_proj"});
   CHECK(config.bytes == Bytes(0));
   const std::string file = folder.write("adapter_model.safetensors", kPair);
   for (const std::string& path : {folder.path.string(), file, folder.path.string() + "/adapter_config.json"}) {
-    const AdapterFile adapter = load_adapter(path);
+    const AdapterFile adapter = load_adapter(path, {});
     CHECK(adapter.rank == 32);
     CHECK(adapter.targets == std::vector<std::string>{"q_proj"});
     CHECK(adapter.elements == Elements(8 * 4 + 6 * 8));
@@ -65,14 +65,14 @@ TEST_CASE("an adapter's directory: the rank of its config, the bytes of its file
 
 TEST_CASE("what is no adapter is an error of one line") {
   const Folder folder;
-  CHECK_THROWS_AS(load_adapter(folder.path.string()), Error);
-  CHECK_THROWS_AS(load_adapter((folder.path / "missing").string()), Error);
-  CHECK_THROWS_AS(load_adapter(folder.write("empty.gguf", "")), Error);
-  CHECK_THROWS_AS(load_adapter(folder.write("weights.safetensors", safetensors("{}", 0))), Error);
+  CHECK_THROWS_AS(load_adapter(folder.path.string(), {}), Error);
+  CHECK_THROWS_AS(load_adapter((folder.path / "missing").string(), {}), Error);
+  CHECK_THROWS_AS(load_adapter(folder.write("empty.gguf", ""), {}), Error);
+  CHECK_THROWS_AS(load_adapter(folder.write("weights.safetensors", safetensors("{}", 0)), {}), Error);
   folder.write("adapter_config.json", R"({"peft_type": "PREFIX_TUNING", "r": 8})");
-  CHECK_THROWS_AS(load_adapter(folder.path.string()), Error);
+  CHECK_THROWS_AS(load_adapter(folder.path.string(), {}), Error);
   folder.write("adapter_config.json", R"({"r": 4000000000})");
-  CHECK_THROWS_AS(load_adapter(folder.path.string()), Error);
+  CHECK_THROWS_AS(load_adapter(folder.path.string(), {}), Error);
 }
 
 TEST_CASE("GGUF adapters and projectors") {
