@@ -34,10 +34,10 @@ namespace {
 constexpr EngineVersion kVersions[] = {
     {"0.4", "source (read) and logs: plain KV and MLA; index keys on every layer of sparse MLA"},
     {"0.5",
-     "source (read) and logs: plain KV, MLA, Gemma-4's two pools, Qwen3.5's state pool. From source alone: sparse "
-     "MLA, DeepSeek-V4, FP4 and MXFP8 KV, DP attention, the shares of a card, drafts, LoRA slots. Not checked: "
-     "HiCache, "
-     "ROCm, disaggregation"},
+     "source (read) and logs: plain KV, MLA, sparse MLA, Gemma-4's two pools, Qwen3.5's state pool. From source alone: "
+     "DeepSeek-V4, FP4 and MXFP8 KV, DP attention, the shares of a card, drafts, LoRA slots. Not checked: HiCache, "
+     "ROCm, "
+     "disaggregation"},
 };
 constexpr std::uint64_t kSharedIndexSince = 5;  // layers that share an indexer keep no index keys
 
