@@ -83,6 +83,10 @@ TEST_CASE("a list file names models") {
     CHECK(has(run.out, "mamba-2.8b.json"));
   }
   CHECK(run_program({list, "--gpu", "h100,h200"}).exit == 0);
+  // A list called nearly as a command is, with options behind it.
+  folder.write("mann", kLlama + "\n");
+  CHECK(run_program({"@" + folder.path() + "/mann", "--max-model-len", "8k"}).exit == 0);
+  check_refused({"@many", "--max-model-len", "8k"}, "kvplan: many: cannot be opened");
   check_refused({"@" + folder.write("empty", "# none\n")}, "names no model");
   check_refused({folder.write("nested.txt", "@" + list + "\n")}, "further list");
   check_refused({folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "no list of models");
