@@ -86,6 +86,7 @@ TEST_CASE("a list file names models") {
   // A list called nearly as a command is, with options behind it.
   folder.write("mann", kLlama + "\n");
   CHECK(run_program({"@" + folder.path() + "/mann", "--max-model-len", "8k"}).exit == 0);
+  CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlama + "\n")}).exit == 0);
   check_refused({"@many", "--max-model-len", "8k"}, "kvplan: many: cannot be opened");
   check_refused({"@" + folder.write("empty", "# none\n")}, "names no model");
   check_refused({folder.write("nested.txt", "@" + list + "\n")}, "further list");
