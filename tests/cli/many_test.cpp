@@ -141,6 +141,8 @@ TEST_CASE("options that contradict each other") {
   check_refused({kLlama, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "bytes of l4");
   check_refused({kLlama, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
   check_refused({kLlama, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
+  check_refused({kLlama, "--mtp", "--speculative-method", "ngram"}, "two ways to guess tokens");
+  CHECK(run_program({kLlama, "--mtp", "--speculative-method", "mtp", "--max-model-len", "8k"}).exit == 0);
   check_refused({kLlama, "-c", "4k", "--max-model-len", "8k"}, "the same option");
   check_refused({kLlama, "--gpu", "l4,auto"}, "auto stands alone");
   check_refused({"explain", kLlama, "--gpu", "l4,a10"}, "takes one --gpu");
