@@ -91,7 +91,7 @@ void refuse_mistakes(const std::vector<std::string>& arguments) {
     error.set_source("command line");
     throw error;
   };
-  if (arguments.size() > 1 && arguments[0].find_first_of("./-~") == std::string::npos &&
+  if (arguments.size() > 1 && arguments[0].find_first_of("./-~@:") == std::string::npos &&
       !std::filesystem::exists(arguments[0])) {
     std::vector<string_view> names;
     for (const Command& command : commands()) names.push_back(command.name);

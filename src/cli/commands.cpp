@@ -92,7 +92,7 @@ int run_plan(const Invocation& call) {
   bool fleet = false;
   const std::vector<std::string> sources = expand_models(call.models, fleet);
   if (call.measuring.wanted && (fleet || is_grid(call) || !call.engines.empty() || !call.weights.empty()))
-    fail("--measure takes one MODEL, one --engine and one card", "measure them one after the other");
+    fail("--measure: takes one MODEL, one --engine and one card", "measure them one after the other");
   if (is_grid(call)) return emit_answered(call, answer_grid(call, sources, report_options(call)));
   if (!call.engines.empty() || !call.weights.empty())
     return emit_answered(call, answer_variants(call, sources, report_options(call)));

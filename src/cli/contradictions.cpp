@@ -47,6 +47,13 @@ void check_load(const Invocation& call, const std::function<bool(std::string_vie
          "name one of them");
 }
 
+void check_drafts(const Invocation& call) {
+  const auto& method = call.request.extras.draft_method;
+  if (call.request.mtp && method && *method != DraftMethod::kMtp)
+    fail("--mtp and the speculative method " + std::string(name(*method)) + " are two ways to guess tokens",
+         "leave one of them out");
+}
+
 void check_budget(const Invocation& call) {
   const Request& request = call.request;
   if (!request.kv_cache_memory_bytes) return;
@@ -84,6 +91,7 @@ void check_layout(const Invocation& call, const std::function<bool(std::string_v
 void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   check_lists(call);
   check_load(call, given);
+  check_drafts(call);
   check_budget(call);
   check_layout(call, given);
 }

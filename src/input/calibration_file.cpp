@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "input/file.h"
+#include "input/json_depth.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -110,13 +111,10 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
 }  // namespace
 
 Calibration parse_calibration(std::string_view text_of_file) {
-  const auto guard = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > 8) refuse("it nests too deeply");
-    return true;
-  };
+  if (nests_deeper(text_of_file, 8)) refuse("it nests too deeply");
   Json json;
   try {
-    json = Json::parse(text_of_file.begin(), text_of_file.end(), guard);
+    json = Json::parse(text_of_file.begin(), text_of_file.end());
   } catch (const Json::exception&) {
     refuse("it is not valid JSON");
   }

@@ -192,7 +192,15 @@ ProjectorFile read_gguf_projector(const Gguf& file) {
 }
 
 SpeculativeConfig parse_speculative_config(std::string_view text) {
-  const Config config = Config::parse(text);
+  const Config config = [&] {
+    try {
+      return Config::parse(text);
+    } catch (const Error& error) {
+      const std::string both = error.what();
+      fail(both.substr(0, both.rfind("; ")),
+           "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}");
+    }
+  }();
   SpeculativeConfig out;
   out.model = config.find_string("model").value_or("");
   out.num_tokens = config.count_or("num_speculative_tokens", 0);

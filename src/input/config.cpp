@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "input/aliases.h"
+#include "input/json_depth.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -67,32 +68,8 @@ std::string without_python_numbers(std::string_view text) {
   return out;
 }
 
-// Brackets outside of strings. Counted before the parse: a callback that watches the depth would nearly double its
-// time.
-bool nests_too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    switch (text[i]) {
-      case '"':
-        for (++i; i < text.size() && text[i] != '"'; ++i)
-          if (text[i] == '\\') ++i;
-        break;
-      case '[':
-      case '{':
-        if (++depth > kMaxDepth) return true;
-        break;
-      case ']':
-      case '}':
-        if (depth > 0) --depth;
-        break;
-      default: break;
-    }
-  }
-  return false;
-}
-
 Json parse_json(std::string_view text) {
-  if (nests_too_deep(text))
+  if (nests_deeper(text, kMaxDepth))
     fail("the JSON nests deeper than " + std::to_string(kMaxDepth) + " levels", "give a model's config.json");
   return Json::parse(text.data(), text.data() + text.size());
 }

@@ -37,7 +37,7 @@ std::string drain(int fd, std::size_t hint, std::size_t limit) {
     if (got < 0) fail(std::string("cannot be read (") + std::strerror(errno) + ")", "check the file");
     if (got == 0) return out;
     if (out.size() + static_cast<std::size_t>(got) > limit)
-      fail("larger than " + std::to_string(limit >> 20) + " MiB", "a model's config.json is 3 MB at most");
+      fail("larger than " + std::to_string(limit >> 20) + " MiB", "check that it is the file you mean");
     out.append(buffer, static_cast<std::size_t>(got));
   }
 }
@@ -50,7 +50,7 @@ std::string read_file(const std::string& path, std::size_t limit) {
   struct stat status {};
   if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
     if (static_cast<std::size_t>(status.st_size) > limit)
-      fail("larger than " + std::to_string(limit >> 20) + " MiB", "a model's config.json is 3 MB at most");
+      fail("larger than " + std::to_string(limit >> 20) + " MiB", "check that it is the file you mean");
     return drain(file.get(), static_cast<std::size_t>(status.st_size), limit);
   }
   return drain(file.get(), 0, limit);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "input/file.h"
+#include "input/json_depth.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -121,13 +122,10 @@ GpuRecord record(const Json& card, std::size_t index) {
 }  // namespace
 
 std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
-  const auto guard = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > 8) refuse("it nests too deeply");
-    return true;
-  };
+  if (nests_deeper(text, 8)) refuse("it nests too deeply");
   Json json;
   try {
-    json = Json::parse(text.begin(), text.end(), guard);
+    json = Json::parse(text.begin(), text.end());
   } catch (const Json::exception&) {
     refuse("it is not valid JSON");
   }

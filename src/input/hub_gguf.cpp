@@ -6,6 +6,7 @@
 
 #include "input/gguf.h"
 #include "input/gguf_choice.h"
+#include "input/json_depth.h"
 
 namespace kvplan {
 
@@ -49,8 +50,8 @@ GgufHeader fetch_header(HubClient& client, const std::string& revision, const st
 std::vector<std::string> gguf_paths(const std::vector<std::string>& pages) {
   std::vector<std::string> out;
   for (const std::string& page : pages) {
-    const auto list = nlohmann::json::parse(
-        page.begin(), page.end(), [](int depth, auto, const auto&) { return depth <= 8; }, false);
+    const bool shallow = !nests_deeper(page, 8);
+    const auto list = shallow ? nlohmann::json::parse(page.begin(), page.end(), nullptr, false) : nlohmann::json();
     if (!list.is_array())
       throw HubUnreachable("the server answers the list of files with something else", "check HF_ENDPOINT");
     for (const auto& entry : list) {

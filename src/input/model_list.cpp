@@ -39,7 +39,9 @@ std::vector<std::string> read_model_list(const std::string& argument) {
     });
     if (!is_text || trimmed(text.substr(0, text.find('\n'))).starts_with('{'))
       fail("this is no list of models", "write a MODEL on each line, or name a config *.json");
-    for (std::string_view rest = text; !rest.empty();) {
+    // Editors of some systems begin a text with a byte order mark.
+    const std::string_view lines = text;
+    for (std::string_view rest = lines.substr(lines.starts_with("\xEF\xBB\xBF") ? 3 : 0); !rest.empty();) {
       const auto end = rest.find('\n');
       const std::string_view line = rest.substr(0, end);
       rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);

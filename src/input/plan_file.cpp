@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "input/file.h"
+#include "input/json_depth.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 
@@ -34,13 +35,10 @@ std::string value_text(const Json& value) {
 }  // namespace
 
 PlanDigest parse_plan(std::string_view text, std::string_view source) {
-  const auto guard = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > 32) no_plan("it nests too deeply");
-    return true;
-  };
+  if (nests_deeper(text, 32)) no_plan("it nests too deeply");
   Json json;
   try {
-    json = Json::parse(text.begin(), text.end(), guard);
+    json = Json::parse(text.begin(), text.end());
   } catch (const Json::exception&) {
     no_plan("it is not valid JSON");
   }

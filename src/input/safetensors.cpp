@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "input/file.h"
+#include "input/json_depth.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -245,12 +246,10 @@ void read_safetensors(const std::string& path, const TensorVisitor& visit) {
 
 SafetensorsIndex parse_safetensors_index(std::string_view text) {
   SafetensorsIndex out;
+  if (nests_deeper(text, 8)) fail("the index nests too deep", kAgain);
   Json root;
   try {
-    root = Json::parse(text.begin(), text.end(), [](int depth, Json::parse_event_t, Json&) {
-      if (depth > 8) fail("the index nests too deep", kAgain);
-      return true;
-    });
+    root = Json::parse(text.begin(), text.end());
   } catch (const Json::exception&) {
     fail("the index of the shards is not valid JSON", kAgain);
   }

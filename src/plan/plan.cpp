@@ -45,6 +45,11 @@ double usable_share(const Engine& engine, const Request& request) {
   return engine.utilization_of != nullptr ? engine.utilization_of(request) : engine.memory_utilization;
 }
 
+Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory) {
+  return Bytes(
+      static_cast<std::uint64_t>(std::floor(static_cast<double>(memory.count()) * usable_share(engine, request))));
+}
+
 void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
   apply_margin(line, margin);
   std::optional<Bytes>& part = line.part == Section::kWeights      ? gpu.weights
@@ -141,21 +146,79 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
                                 fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
                                 fullest->runtime.value_or(Bytes(0)), graphs});
   }
-  const double share = usable_share(engine, plan.request);
-  const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
+  const Bytes usable = usable_memory(engine, plan.request, *memory);
   Bytes beside;
   for (const GpuMemory& gpu : plan.memory)
     beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu));
   return usable > beside ? usable - beside : Bytes(0);
 }
 
-void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan) {
+// What fits one copy of the engine, as requests (each with its beams or samples) over all of them.
+std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
+  return checked_mul(sequences, request.data_parallel, "the sequences of all copies") / request.extras.copies();
+}
+
+// The largest n up to kMostLoad that fits, from a guess that may be off either way.
+template <class Fits>
+std::uint64_t largest_near(std::uint64_t guess, const Fits& fits) {
+  constexpr std::uint64_t kMostLoad = std::uint64_t{1} << 40;
+  std::uint64_t low = 0;
+  std::uint64_t high = guess + 1;  // does not fit, once it is known
+  if (guess > 0 && !fits(guess))
+    high = guess;
+  else
+    for (low = guess; low < kMostLoad && fits(high); high *= 2) low = high;
+  if (low >= kMostLoad) return kMostLoad;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+// A budget is what the request leaves. What lies beside the cache can grow with the load (scores, compute buffers,
+// logits): a longer load is asked for with its own, and judged as a plan of it would be.
+template <class Ledger>
+void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLayout& layout, const Ledger& ledger,
+                   Plan& plan) {
   const auto budget = cache_budget(input, engine, plan);
   if (!budget) return;
   Capacity capacity = layout.capacity(*budget, plan.load);
   capacity.kv_cache_memory = *budget;
   if (capacity.max_model_len == 0) capacity.max_model_len = longest_sequence(layout, *budget, plan.load);
   if (capacity.max_num_seqs == 0) capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
+  if (const auto memory = card_memory(plan.request); memory && !plan.request.kv_cache_memory_bytes) {
+    const bool has_rule = engine.cache_budget != nullptr;
+    const Bytes limit = has_rule ? *memory : usable_memory(engine, plan.request, *memory);
+    Plan other;
+    other.request = plan.request;
+    other.request.data_parallel = 1;  // each copy is as the first
+    const auto fits = [&](const Load& load) {
+      try {
+        other.load = load;
+        other.memory.clear();
+        other.calibrated.clear();
+        other.total = {};
+        ledger(layout.explain(load), other);
+        for (const GpuMemory& gpu : other.memory)
+          if (gpu.total > limit) return false;
+        return !has_rule || layout.shortfall(cache_budget(input, engine, other).value_or(Bytes(0)), load).empty();
+      } catch (const Error&) {
+        return false;  // an overflow is more than any memory
+      }
+    };
+    capacity.max_model_len = largest_near(capacity.max_model_len, [&](std::uint64_t tokens) {
+      Load load = plan.load;
+      load.max_model_len = Tokens(tokens);
+      return fits(load);
+    });
+    capacity.max_num_seqs = largest_near(capacity.max_num_seqs, [&](std::uint64_t sequences) {
+      Load load = plan.load;
+      load.num_seqs = sequences;
+      return fits(load);
+    });
+  }
+  capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
   plan.capacity = capacity;
 }
 
@@ -222,8 +285,7 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
       verdict.close = may_fit && over > Bytes(0);
     }
   } else if (memory) {
-    const double share = usable_share(engine, plan.request);
-    const Bytes usable(static_cast<std::uint64_t>(std::floor(static_cast<double>(memory->count()) * share)));
+    const Bytes usable = usable_memory(engine, plan.request, *memory);
     require(fullest->total, low, high, usable, "the usable memory of a GPU");
   }
   require_shared_memory(plan, *fullest, low, high, require);
@@ -307,7 +369,10 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
     line.high = line.high * request.data_parallel;
     apply_margin(line, request.margin);
   }
-  fill_capacity(input, engine, layout, plan);
+  const auto ledger = [&](const std::vector<RankCache>& of, Plan& into) {
+    fill_memory(input, engine, of, weights, extras, into);
+  };
+  fill_capacity(input, engine, layout, ledger, plan);
   judge(engine, layout, plan);
   plan.mix = mix_of(input, layout, plan.load);
   plan.roofline = roofline_of(model, plan, weights);

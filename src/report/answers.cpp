@@ -153,11 +153,14 @@ std::string compare_markdown(const ModelSpec& model, const Answers& answers, con
 std::string fit_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
   std::string out = tinted(title_of(model, answers), Tint::kBold, options.color) + "\n";
   const VerdictReport& verdict = answers.asked.verdict;
-  if (verdict.status != Verdict::kUnknown)
-    out += tinted(verdict.status == Verdict::kFits ? "FITS" : "DOES NOT FIT",
-                  verdict.status == Verdict::kFits ? Tint::kGreen : Tint::kRed, options.color) +
-           ": " + verdict.reason + (verdict.headroom ? "; " + headroom_text(verdict) : "") + "\n";
   const auto width = static_cast<std::size_t>(options.width);
+  if (verdict.status != Verdict::kUnknown) {
+    const bool fits = verdict.status == Verdict::kFits;
+    const std::string word = fits ? "FITS" : "DOES NOT FIT";
+    const std::string text =
+        wrapped(word + ": " + verdict.reason + (verdict.headroom ? "; " + headroom_text(verdict) : ""), width);
+    out += tinted(word, fits ? Tint::kGreen : Tint::kRed, options.color) + text.substr(word.size()) + "\n";
+  }
   out += sentences_text(answers, "", width);
   return out + "\n" + columns_within(fit_rows(answers), 0b111100, "", width, {2, 3});
 }

@@ -1,4 +1,6 @@
 // CSV: bytes as integers, one header line.
+#include <algorithm>
+
 #include "report/report.h"
 #include "report/rows.h"
 
@@ -31,8 +33,20 @@ constexpr std::string_view kColumns =
     "capacity_tokens,longest_context,most_sequences,verdict,close,total_low_bytes,total_high_bytes,host_bytes,"
     "tokens_per_s,tokens_per_s_batch";
 
+// As many fields as a plan has, for what has none.
+std::string no_fields() {
+  return std::string(static_cast<std::size_t>(std::count(kColumns.begin(), kColumns.end(), ',')), ',');
+}
+
+// The parts, the total and its range are of the fullest GPU.
 std::string plan_fields(const Plan& plan) {
-  const GpuMemory& gpu = plan.memory.front();
+  const GpuMemory& gpu = fullest_gpu(plan);
+  Bytes low;
+  Bytes high;
+  for (const LedgerLine& line : gpu.lines) {
+    low += line.low;
+    high += line.high;
+  }
   const KvCachePlan& kv = plan.kv_cache;
   std::string out = plan.attention + "," + plan.request.engine + "," + std::to_string(plan.load.max_model_len.count()) +
                     "," + std::to_string(plan.request.num_seqs) + "," + field(plan.weights_dtype) + "," +
@@ -45,7 +59,7 @@ std::string plan_fields(const Plan& plan) {
   out += "," + (plan.capacity ? std::to_string(plan.capacity->max_model_len) : "");
   out += "," + (plan.capacity ? std::to_string(plan.capacity->max_num_seqs) : "");
   out += "," + std::string(verdict_word(plan.verdict.status)) + (plan.verdict.close ? ",true" : ",false");
-  out += "," + std::to_string(plan.total.low.count()) + "," + std::to_string(plan.total.high.count()) + "," +
+  out += "," + std::to_string(low.count()) + "," + std::to_string(high.count()) + "," +
          std::to_string(host_total(plan).count());
   // Bounds, whole tokens: no form of a double differs between machines then.
   const auto whole = [](double value) { return std::to_string(static_cast<std::uint64_t>(value)); };
@@ -96,14 +110,15 @@ std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptio
 std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions&) {
   std::string out = "source,error," + std::string(kColumns) + "\n";
   for (const FleetEntry& entry : entries)
-    out += field(entry.source) + "," + field(entry.error) + "," + (entry.plan ? plan_fields(*entry.plan) : "") + "\n";
+    out += field(entry.source) + "," + field(entry.error) + "," +
+           (entry.plan ? plan_fields(*entry.plan) : no_fields()) + "\n";
   return out;
 }
 
 std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions&) {
   std::string out = "source,error,gpu,answer," + std::string(kColumns) + "\n";
   for (const FitEntry& entry : entries) {
-    if (!entry.answers) out += field(entry.source) + "," + field(entry.error) + ",,\n";
+    if (!entry.answers) out += field(entry.source) + "," + field(entry.error) + ",,," + no_fields() + "\n";
     if (!entry.answers) continue;
     for (const Answer& answer : entry.answers->answers)
       out += field(entry.source) + ",," + field(answer.plan.request.gpu.value_or("")) + "," + field(answer.name) + "," +

@@ -24,7 +24,7 @@ std::string mix_lines(const Plan& plan) {
   rows.push_back({"slabs", gib(mix.slab), unused(mix.slab, mix.needed),
                   fmt::format("{} tokens for every sequence", grouped(plan.load.max_model_len.count()))});
   rows.push_back({"pages", gib(mix.pages), unused(mix.pages, mix.needed),
-                  fmt::format("of {} tokens{}; their tables take {} B", mix.block_size,
+                  fmt::format("of {} tokens{}; tables {} B", mix.block_size,
                               mix.engine_pages ? "" : " (the engine has none)", grouped(mix.page_table.count()))});
   if (mix.shared_prefix > Tokens(0))
     rows.push_back(

@@ -25,14 +25,15 @@ std::size_t width_of(const ReportOptions& options) {
   return static_cast<std::size_t>(std::clamp(options.width, 40, 120));
 }
 
-std::string heading(const ModelSpec& model, const Plan& plan, bool color) {
+std::string heading(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
+  const bool color = options.color;
   std::string name = model.architecture.empty() ? model.model_type : model.architecture;
   if (name.empty()) name = "a model without a name";
-  std::string out = tinted(name, Tint::kBold, color);
-  out += fmt::format("  {} layers, {}, {}", model.layers.size(), plan.attention, kvplan::name(model.dtype));
+  std::string facts = fmt::format("{} layers, {}, {}", model.layers.size(), plan.attention, kvplan::name(model.dtype));
   if (model.max_model_len > Tokens(0))
-    out += fmt::format(", up to {} tokens", tokens_text(model.max_model_len.count()));
-  out += "\n";
+    facts += fmt::format(", up to {} tokens", tokens_text(model.max_model_len.count()));
+  const bool one_line_each = text_width(name) + 2 + text_width(facts) > width_of(options);
+  std::string out = tinted(name, Tint::kBold, color) + (one_line_each ? "\n  " : "  ") + facts + "\n";
   out += tinted(one_line(model.source, 100), Tint::kDim, color) + "\n";
   for (const SideModel& side : model.sides) {
     const std::string layers = side.num_layers > 0 ? fmt::format(", {} layers", side.num_layers) : "";
@@ -113,9 +114,9 @@ std::string parts(const Plan& plan, const ReportOptions& options) {
       low += line.low;
       high += line.high;
     }
-    const std::string range = low == high ? ""
-                                          : fmt::format("{:.2f}-{:.2f}", static_cast<double>(low.count()) / kGiB,
-                                                        static_cast<double>(high.count()) / kGiB);
+    const std::string least = fmt::format("{:.2f}", static_cast<double>(low.count()) / kGiB);
+    const std::string most = fmt::format("{:.2f}", static_cast<double>(high.count()) / kGiB);
+    const std::string range = least == most ? "" : least + "-" + most;
     out += fmt::format("  {:<12}{:>12}  {:<13} {}\n", row.what, gib(*row.bytes), range,
                        tinted(bar(*row.bytes, fullest->total, bar_width), row.tint, options.color));
   }
@@ -225,7 +226,7 @@ std::string note_lines(const Plan& plan, const ReportOptions& options) {
 }  // namespace
 
 std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
-  std::string out = heading(model, plan, options.color);
+  std::string out = heading(model, plan, options);
   out += request_line(plan) + "\n";
   out += verdict_line(plan, options);
   out += "\n" + parts(plan, options);

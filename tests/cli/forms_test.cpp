@@ -57,6 +57,45 @@ TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 
   }
 }
 
+TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each") {
+  const auto fields = [](const std::string& line) {
+    std::vector<std::string> out{""};
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') quoted = !quoted;
+      if (c == ',' && !quoted)
+        out.emplace_back();
+      else
+        out.back() += c;
+    }
+    return out;
+  };
+  const auto lines = [](const Run& run) {
+    std::vector<std::string> out;
+    std::istringstream text(run.out);
+    for (std::string line; std::getline(text, line);) out.push_back(line);
+    return out;
+  };
+  // Two stages: the second, with the output head, is the fuller one.
+  const auto plan = lines(run_program({kModel, "-pp", "2", "--format", "csv"}));
+  REQUIRE(plan.size() == 2);
+  std::map<std::string, std::string> row;
+  for (std::size_t i = 0; i < fields(plan[0]).size(); ++i) row[fields(plan[0])[i]] = fields(plan[1]).at(i);
+  const auto value = [&](const char* key) { return std::stod(row.at(key)); };
+  CHECK(value("total_low_bytes") <= value("total_bytes"));
+  CHECK(value("total_bytes") <= value("total_high_bytes"));
+  CHECK(value("weights_bytes") + value("kv_cache_bytes") + value("activation_bytes") + value("runtime_bytes") ==
+        value("total_bytes"));
+  const Run table = run_program({kModel, "-pp", "2"});
+  std::ostringstream gib;
+  gib.precision(2);
+  gib << std::fixed << value("total_bytes") / 1073741824.0 << " GiB";
+  CHECK(table.out.find(gib.str()) != std::string::npos);
+  const auto fleet = lines(run_program({kModel, "testdata/bad/truncated.json", "--format", "csv"}));
+  REQUIRE(fleet.size() == 3);
+  for (const std::string& line : fleet) CHECK(fields(line).size() == fields(fleet[0]).size());
+}
+
 TEST_CASE("forms: what cannot be written leaves nothing behind") {
   const TemporaryFolder folder;
   for (const std::string form : {"table", "json", "html"}) {

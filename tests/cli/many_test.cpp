@@ -83,6 +83,11 @@ TEST_CASE("a list file names models") {
     CHECK(has(run.out, "mamba-2.8b.json"));
   }
   CHECK(run_program({list, "--gpu", "h100,h200"}).exit == 0);
+  // A list called nearly as a command is, with options behind it.
+  folder.write("mann", kLlama + "\n");
+  CHECK(run_program({"@" + folder.path() + "/mann", "--max-model-len", "8k"}).exit == 0);
+  CHECK(run_program({"@" + folder.write("marked", "\xEF\xBB\xBF" + kLlama + "\n")}).exit == 0);
+  check_refused({"@many", "--max-model-len", "8k"}, "kvplan: many: cannot be opened");
   check_refused({"@" + folder.write("empty", "# none\n")}, "names no model");
   check_refused({folder.write("nested.txt", "@" + list + "\n")}, "further list");
   check_refused({folder.write("config.txt", "{\"model_type\": \"llama\"}")}, "no list of models");
@@ -136,6 +141,8 @@ TEST_CASE("options that contradict each other") {
   check_refused({kLlama, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "bytes of l4");
   check_refused({kLlama, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
   check_refused({kLlama, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
+  check_refused({kLlama, "--mtp", "--speculative-method", "ngram"}, "two ways to guess tokens");
+  CHECK(run_program({kLlama, "--mtp", "--speculative-method", "mtp", "--max-model-len", "8k"}).exit == 0);
   check_refused({kLlama, "-c", "4k", "--max-model-len", "8k"}, "the same option");
   check_refused({kLlama, "--gpu", "l4,auto"}, "auto stands alone");
   check_refused({"explain", kLlama, "--gpu", "l4,a10"}, "takes one --gpu");

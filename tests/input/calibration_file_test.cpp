@@ -47,6 +47,14 @@ TEST_CASE("calibration: what is written is read back") {
   CHECK(calibration_json(read) == calibration_json(sample()));
 }
 
+TEST_CASE("calibration: a file of many small objects is refused at once") {
+  // A parser with a callback searches the list again for each of its objects: minutes for these 3.5 MB.
+  std::string text = R"({"schema_version":1,"calibration":[{})";
+  for (int i = 0; i < 1000000; ++i) text += ",{}";
+  CHECK_THROWS_AS(parse_calibration(text + "]}"), Error);
+  CHECK_THROWS_AS(parse_calibration(R"({"schema_version":1,"calibration":)" + std::string(9, '[') + "]"), Error);
+}
+
 TEST_CASE("calibration: runs of one subject are one sample, those of another day are not") {
   Calibration all = sample();
   CalibrationRecord more = all.records[0];

@@ -50,6 +50,12 @@ TEST_CASE("diff: a plan against itself changed nothing") {
   CHECK_FALSE(grew_beyond(diff, {Bytes(0), 0.0}));
 }
 
+TEST_CASE("diff: a file of many small objects is refused at once") {
+  std::string text = R"({"schema_version":1,"plans":[{})";
+  for (int i = 0; i < 1000000; ++i) text += ",{}";
+  CHECK_THROWS_AS(parse_plan(text + "]}", "x"), Error);
+}
+
 TEST_CASE("diff: what is no plan is refused") {
   for (const char* text : {"", "{}", "[]", "hello", R"({"schema_version":2})", R"({"schema_version":1})",
                            R"({"schema_version":1,"plans":[]})", R"({"schema_version":"1"})"}) {

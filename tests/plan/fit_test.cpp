@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "engines/engine.h"
 #include "input/input.h"
@@ -63,6 +64,38 @@ TEST_CASE("fit is the exact inverse of the plan") {
     }
   }
   CHECK(answered > 100);
+}
+
+// Prefills, compute buffers and scores grow with the load: the room at another load is not the request's.
+TEST_CASE("a plan's room is what plans of that length and of that many sequences fit") {
+  for (const char* name : {"llama-3.1-8b", "lfm2-1.2b", "mamba-2.8b", "t5-large"}) {
+    const ModelSpec model = load_model(std::string(KVPLAN_SOURCE_DIR "/testdata/configs/") + name + ".json", {});
+    for (const Engine& engine : engines()) {
+      for (const std::uint64_t copies : {1U, 3U}) {
+        Request request;
+        request.engine = engine.name;
+        request.gpu_memory = Bytes(std::uint64_t{24} << 30);
+        request.layout_given = true;
+        request.max_model_len = Tokens(8192);
+        request.num_seqs = 4;
+        request.data_parallel = copies;
+        request.extras.num_samples = copies == 1 ? 1 : 2;
+        CAPTURE(name);
+        CAPTURE(engine.name);
+        CAPTURE(copies);
+        if (!fits(model, request)) continue;
+        const Plan plan = make_plan(model, request);
+        REQUIRE(plan.capacity.has_value());
+        const auto [tokens, seqs] = std::pair(plan.capacity->max_model_len, plan.capacity->max_num_seqs);
+        CHECK(fits(model, with_context(request, tokens)));
+        if (tokens < (std::uint64_t{1} << 40)) CHECK_FALSE(fits(model, with_context(request, tokens + 1)));
+        const bool slots = engine.slot_tokens != nullptr || engine.default_context != nullptr;
+        if (slots && seqs * request.extras.copies() > 256) continue;  // refused, whatever fits
+        CHECK(fits(model, with_seqs(request, seqs)));
+        CHECK_FALSE(fits(model, with_seqs(request, seqs + 1)));
+      }
+    }
+  }
 }
 
 TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the layout") {

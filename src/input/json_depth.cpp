@@ -1,0 +1,27 @@
+#include "input/json_depth.h"
+
+namespace kvplan {
+
+bool nests_deeper(std::string_view json, std::size_t most) {
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    switch (json[i]) {
+      case '"':
+        for (++i; i < json.size() && json[i] != '"'; ++i)
+          if (json[i] == '\\') ++i;
+        break;
+      case '[':
+      case '{':
+        if (++depth > most) return true;
+        break;
+      case ']':
+      case '}':
+        if (depth > 0) --depth;
+        break;
+      default: break;
+    }
+  }
+  return false;
+}
+
+}  // namespace kvplan
