@@ -8,6 +8,7 @@
 #include "formulas/model.h"
 #include "kvplan/plan.h"
 #include "kvplan/request.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -22,6 +23,9 @@ struct RankWeights {
   double bits = 16;  // of a weight as stored, on average
 };
 
+// `weigher` is the model's, for the request's types. Not in words: lines have bytes alone.
+RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
+                         std::vector<Note>& notes);
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);
 
 }  // namespace kvplan
