@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/term_sum.h"
 #include "formulas/model.h"
 #include "plan/rank_weights.h"
 
@@ -31,6 +32,7 @@ class PlanCache {
     EngineInput input;
     std::unique_ptr<CacheLayout> layout;
     std::vector<Note> notes;
+    mutable std::optional<TermSum> whole = std::nullopt;  // what the architecture needs, where a plan asked for it
   };
   const LaidOut& laid_out(const Request& request);
 
