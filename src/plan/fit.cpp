@@ -259,8 +259,7 @@ void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
                                                                  {"-pp", std::to_string(of_a_copy / tensor)}};
         if (dealt) options.emplace_back("--enable-expert-parallel", "");
         try {
-          if (verdict_of(cache, layout).status == Verdict::kFits)
-            found.push_back(answer_of(cache, layout, "layout", std::move(options)));
+          if (layout_fits(cache, layout)) found.push_back(answer_of(cache, layout, "layout", std::move(options)));
         } catch (const Error&) {
           break;  // the engine refuses this layout
         }

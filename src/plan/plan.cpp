@@ -330,6 +330,26 @@ VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
   return std::move(plan.verdict);
 }
 
+// Whether one stage is more than a card holds: any would settle it, and the second-last mostly has the most layers.
+bool stage_exceeds(PlanCache& cache, const Request& request) {
+  const ModelSpec& model = cache.model();
+  const Engine& engine = engine_of(request);
+  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
+  const EngineInput& input = laid_out.input;
+  // Where the table is on the host, figures of one stage hang on all weights.
+  if (!input.request.gpu_memory || engine.embedding_on_host) return false;
+  if (engine.cache_budget == nullptr && usable_share(engine, request) > 1) return false;
+  Plan plan;
+  plan.request = request;
+  plan.load = load_of(model, request);
+  const std::size_t stage = request.pipeline_parallel > 1 ? request.pipeline_parallel - 2 : 0;
+  const RankWeights weights = rank_weights(model, cache.weigher(request), request, false, plan.notes, stage);
+  const std::vector<Bytes> stages = laid_out.layout->reserved_by_stage(plan.load, request.pipeline_parallel);
+  if (stage >= stages.size()) return false;
+  const std::vector<LedgerLine> cached{exact_line(Section::kKvCache, "", stages[stage], "", "")};
+  return memory_of(input, engine, stage, cached, weights, {}, plan).total > *input.request.gpu_memory;
+}
+
 Plan plan_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model();
   check_gpus(request);
@@ -485,6 +505,11 @@ Plan make_plan(PlanCache& cache, const Request& request) {
                             std::to_string(best.request.tensor_parallel) + ", pipeline parallel " +
                             std::to_string(best.request.pipeline_parallel) + " leaves most room"});
   return best;
+}
+
+bool layout_fits(PlanCache& cache, const Request& request) {
+  check_gpus(request);
+  return !stage_exceeds(cache, request) && verdict_of_layout(cache, request).status == Verdict::kFits;
 }
 
 VerdictReport verdict_of(PlanCache& cache, const Request& request) {

@@ -44,10 +44,10 @@ class PlanCache {
     std::vector<Note> notes;
   };
   const Weighed& weighed(const Request& request, bool in_words = true);
-
- private:
+  // The model's own, for the request's types.
   const Weigher& weigher(const Request& request);
 
+ private:
   const ModelSpec* model_;
   std::string attention_;
   std::vector<LayerGroup> groups_;

@@ -101,7 +101,7 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
 }
 
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
-                         std::vector<Note>& notes) {
+                         std::vector<Note>& notes, std::optional<std::size_t> only_stage) {
   RankWeights out;
   WeightRequest asked;
   asked.in_words = in_words;
@@ -127,6 +127,10 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   Bytes offloaded;
   Bytes host_experts;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    if (only_stage && stage != *only_stage) {
+      out.lines.emplace_back();
+      continue;
+    }
     const StageShare& part = stages[stage];
     const bool whole = part.layers == layers && part.has_embedding && part.has_head;
     share.first_layer = part.first_layer;
@@ -152,7 +156,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
-  if (!out.is_known) return out;
+  if (!out.is_known || only_stage) return out;
   if (offloaded > Bytes(0))
     out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
                                  request.engine + " --cpu-offload-gb"));
