@@ -104,6 +104,8 @@ class CacheLayout {
   virtual Bytes reserved(const Load& load) const = 0;
   // The same in full: one entry for each GPU, pipeline stage by stage, ranks of a stage together.
   virtual std::vector<RankCache> explain(const Load& load) const = 0;
+  // Of the fullest GPU of each pipeline stage: the numbers of explain without its words.
+  virtual std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t stages) const;
   virtual std::vector<CacheGroup> groups() const = 0;
   virtual std::optional<std::uint64_t> block_size() const { return std::nullopt; }
   // What `budget` bytes a GPU hold, as the engine's own log prints it. max_model_len and max_num_seqs are left to

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -46,6 +47,17 @@ std::vector<CacheBuffer> CacheLayout::buffers(const Load& load, std::size_t rank
   if (rank < ranks.size())
     for (const LedgerLine& line : ranks[rank].lines)
       if (line.bytes > Bytes(0)) out.push_back({line.what, "one buffer", line.bytes});
+  return out;
+}
+
+std::vector<Bytes> CacheLayout::reserved_by_stage(const Load& load, std::uint64_t stages) const {
+  const std::vector<RankCache> ranks = explain(load);
+  const std::size_t per_stage = std::max<std::size_t>(1, ranks.size() / stages);
+  std::vector<Bytes> out;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (r / per_stage == out.size()) out.emplace_back(0);
+    out.back() = std::max(out.back(), ranks[r].reserved);
+  }
   return out;
 }
 

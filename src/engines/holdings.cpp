@@ -103,6 +103,12 @@ class HoldingsLayout : public CacheLayout {
     return fullest;
   }
 
+  std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t) const override {
+    std::vector<Bytes> out;
+    for (const std::vector<Part>& stage : stages_) out.push_back(stage_bytes(stage, load));
+    return out;
+  }
+
   std::vector<RankCache> explain(const Load& load) const override {
     std::vector<RankCache> out;
     for (const std::vector<Part>& stage : stages_) {

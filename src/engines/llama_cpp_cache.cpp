@@ -357,6 +357,13 @@ Bytes LlamaCppLayout::reserved(const Load& load) const {
   return fullest;
 }
 
+std::vector<Bytes> LlamaCppLayout::reserved_by_stage(const Load& load, std::uint64_t) const {
+  const LlamaContext context = llama_context(input_, load);
+  std::vector<Bytes> out;
+  for (std::size_t i = 0; i < placement_.gpus; ++i) out.push_back(device_bytes(devices_[i], context));
+  return out;
+}
+
 // Tensor by tensor, from what the architecture needs to what is allocated, each step booked under its reason.
 RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) const {
   const LlamaContext context = llama_context(input_, load);

@@ -46,6 +46,7 @@ class LlamaCppLayout : public CacheLayout {
 
   Bytes reserved(const Load& load) const override;
   std::vector<RankCache> explain(const Load& load) const override;
+  std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t stages) const override;
   std::vector<CacheGroup> groups() const override { return groups_; }
   Capacity capacity(Bytes budget, const Load& load) const override;
   std::vector<LedgerLine> host(const Load& load) const override;

@@ -55,6 +55,12 @@ class LogicalLayout : public CacheLayout {
     return fullest;
   }
 
+  std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t) const override {
+    std::vector<Bytes> out;
+    for (std::size_t s = 0; s < stages_.size(); ++s) out.push_back(stages_[s].bytes(load) + draft_bytes(s, load));
+    return out;
+  }
+
   std::vector<RankCache> explain(const Load& load) const override {
     std::vector<RankCache> out;
     for (std::size_t s = 0; s < stages_.size(); ++s) {

@@ -90,6 +90,13 @@ class SglangLayout : public CacheLayout, private SglangPools {
 
   Bytes reserved(const Load& load) const override { return fullest(load); }
 
+  std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t) const override {
+    const SglangCounts pools = pools_for(load);
+    std::vector<Bytes> out;
+    for (const SglangStage& stage : stages_) out.push_back(bytes(stage, pools, load));
+    return out;
+  }
+
   std::vector<RankCache> explain(const Load& load) const override {
     const SglangCounts pools = pools_for(load);
     std::vector<RankCache> out;

@@ -79,6 +79,13 @@ class VllmLayout : public CacheLayout {
 
   Bytes reserved(const Load& load) const override { return widest_gate_ * blocks(load) * load.num_seqs; }
 
+  std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t) const override {
+    const std::uint64_t each = blocks(load);
+    std::vector<Bytes> out;
+    for (const Stage& stage : stages_) out.push_back(stage.pool.gate * each * load.num_seqs);
+    return out;
+  }
+
   std::vector<RankCache> explain(const Load& load) const override {
     std::vector<RankCache> out;
     for (const Stage& stage : stages_) {

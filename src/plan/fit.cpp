@@ -23,7 +23,7 @@ struct Probe {
 
 Probe probe(PlanCache& cache, const Request& request) {
   try {
-    const VerdictReport verdict = make_plan(cache, request).verdict;
+    const VerdictReport verdict = verdict_of(cache, request);
     Probe out;
     out.fits = verdict.status == Verdict::kFits;
     // A limit that is not memory says nothing about how far away the answer is.
@@ -259,8 +259,7 @@ void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
                                                                  {"-pp", std::to_string(of_a_copy / tensor)}};
         if (dealt) options.emplace_back("--enable-expert-parallel", "");
         try {
-          Answer answer = answer_of(cache, layout, "layout", std::move(options));
-          if (answer.plan.verdict.status == Verdict::kFits) found.push_back(std::move(answer));
+          if (layout_fits(cache, layout)) found.push_back(answer_of(cache, layout, "layout", std::move(options)));
         } catch (const Error&) {
           break;  // the engine refuses this layout
         }
@@ -299,8 +298,9 @@ void add_cards(PlanCache& cache, const Request& request, Answers& out) {
       on.gpu_count = count;
       on.layout_given = count == 1 || named > 1;
       try {
-        Answer answer = answer_of(cache, on, "card", {{"--gpu", *on.gpu}, {"--gpu-count", std::to_string(count)}});
-        if (answer.plan.verdict.status == Verdict::kFits) out.answers.push_back(std::move(answer));
+        if (verdict_of(cache, on).status == Verdict::kFits)
+          out.answers.push_back(
+              answer_of(cache, on, "card", {{"--gpu", *on.gpu}, {"--gpu-count", std::to_string(count)}}));
       } catch (const Error&) {
         continue;
       }

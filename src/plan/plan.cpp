@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::uint64_t kDefaultContext = 4096;
 
+// How much of a plan is asked for: whether it fits, or all that there is to tell.
+enum class Depth { kVerdict, kPlan };
+
 std::uint64_t most_heads(const ModelSpec& model) {
   std::uint64_t out = 0;
   for (const Layer& layer : model.layers)
@@ -61,34 +64,41 @@ void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& marg
   gpu.lines.push_back(std::move(line));
 }
 
-// The ledger: the cache of each rank, and what the engine takes beside it.
+// One GPU of a stage: the cache of its rank, and what the engine takes beside it.
+GpuMemory memory_of(const EngineInput& input, const Engine& engine, std::size_t stage,
+                    const std::vector<LedgerLine>& cache, const RankWeights& weights, const ExtraLines& extras,
+                    Plan& plan) {
+  const std::optional<double> margin = plan.request.margin;
+  GpuMemory gpu;
+  gpu.kv_cache = Bytes(0);
+  if (weights.is_known && stage < weights.lines.size()) {
+    gpu.weights = Bytes(0);
+    for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line, margin);
+  }
+  if (stage < extras.stages.size())
+    for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line, margin);
+  // Extras alone make no weights known.
+  if (!weights.is_known) gpu.weights.reset();
+  for (const LedgerLine& line : cache) add_line(gpu, line, margin);
+  const OverheadInput overhead{&input,      plan.load, stage, gpu.weights.value_or(Bytes(0)), input.request.gpu_memory,
+                               weights.bits};
+  std::vector<LedgerLine> beside = engine.overhead(overhead);
+  if (plan.request.attention == AttentionKernel::kNaive && !engine.has_scores)
+    if (auto scores = general_score_matrix(overhead)) beside.push_back(std::move(*scores));
+  calibrate(input, beside, plan.calibrated);
+  for (LedgerLine& line : beside) add_line(gpu, std::move(line), margin);
+  return gpu;
+}
+
+// The ledger of every GPU.
 void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
                  const RankWeights& weights, const ExtraLines& extras, Plan& plan) {
-  const std::optional<double> margin = plan.request.margin;
   const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
   for (std::uint64_t copy = 0; copy < plan.request.data_parallel; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
-      GpuMemory gpu;
-      gpu.gpu = plan.memory.size();
-      gpu.kv_cache = Bytes(0);
       const std::size_t stage = per_stage == 0 ? 0 : r / per_stage;
-      if (weights.is_known && stage < weights.lines.size()) {
-        gpu.weights = Bytes(0);
-        for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line, margin);
-      }
-      if (stage < extras.stages.size())
-        for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line, margin);
-      // Extras alone make no weights known.
-      if (!weights.is_known) gpu.weights.reset();
-      for (const LedgerLine& line : ranks[r].lines) add_line(gpu, line, margin);
-      const OverheadInput overhead{
-          &input, plan.load, stage, gpu.weights.value_or(Bytes(0)), card_memory(plan.request), weights.bits};
-      std::vector<LedgerLine> beside = engine.overhead(overhead);
-      if (plan.request.attention == AttentionKernel::kNaive && !engine.has_scores)
-        if (auto scores = general_score_matrix(overhead)) beside.push_back(std::move(*scores));
-      calibrate(input, beside, plan.calibrated);
-      for (LedgerLine& line : beside) add_line(gpu, std::move(line), margin);
-      plan.memory.push_back(std::move(gpu));
+      plan.memory.push_back(memory_of(input, engine, stage, ranks[r].lines, weights, extras, plan));
+      plan.memory.back().gpu = plan.memory.size() - 1;
     }
   }
   for (const GpuMemory& gpu : plan.memory) {
@@ -100,9 +110,8 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
   }
 }
 
-void fill_cache(const EngineInput& input, const CacheLayout& layout, const std::vector<RankCache>& ranks, Plan& plan) {
+void fill_cache(const TermSum& whole, const CacheLayout& layout, const std::vector<RankCache>& ranks, Plan& plan) {
   KvCachePlan& kv = plan.kv_cache;
-  const TermSum whole(input.caches, input.types, 1);
   kv.bytes_per_token = whole.per_token();
   kv.bytes_per_token_in_window = whole.per_token_in_window();
   kv.bytes_per_sequence = whole.per_sequence();
@@ -133,7 +142,7 @@ Bytes beside_cache(const GpuMemory& gpu) {
 // What is left for the cache on the fullest GPU, or what the user set.
 std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine, const Plan& plan) {
   if (plan.request.kv_cache_memory_bytes) return plan.request.kv_cache_memory_bytes;
-  const auto memory = card_memory(plan.request);
+  const std::optional<Bytes>& memory = input.request.gpu_memory;
   if (!memory) return std::nullopt;
   if (engine.cache_budget != nullptr) {
     const GpuMemory* fullest = &plan.memory.front();
@@ -151,6 +160,19 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
   for (const GpuMemory& gpu : plan.memory)
     beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu));
   return usable > beside ? usable - beside : Bytes(0);
+}
+
+// One GPU of each stage, numbers alone: what a search asks.
+void fill_stages(const EngineInput& input, const Engine& engine, const CacheLayout& layout, const RankWeights& weights,
+                 const ExtraLines& extras, Plan& plan) {
+  const std::vector<Bytes> stages = layout.reserved_by_stage(plan.load, plan.request.pipeline_parallel);
+  plan.memory.clear();
+  plan.kv_cache.reserved = Bytes(0);
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    const std::vector<LedgerLine> cached{exact_line(Section::kKvCache, "", stages[stage], "", "")};
+    plan.kv_cache.reserved = std::max(plan.kv_cache.reserved, stages[stage]);
+    plan.memory.push_back(memory_of(input, engine, stage, cached, weights, extras, plan));
+  }
 }
 
 // What fits one copy of the engine, as requests (each with its beams or samples) over all of them.
@@ -178,11 +200,15 @@ std::uint64_t largest_near(std::uint64_t guess, const Fits& fits) {
 
 // A budget is what the request leaves. What lies beside the cache can grow with the load (scores, compute buffers,
 // logits): a longer load is asked for with its own, and judged as a plan of it would be.
-template <class Ledger>
-void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLayout& layout, const Ledger& ledger,
-                   Plan& plan) {
+void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLayout& layout,
+                   const RankWeights& weights, const ExtraLines& extras, Depth depth, Plan& plan) {
   const auto budget = cache_budget(input, engine, plan);
   if (!budget) return;
+  // A verdict rests on the budget, and on what it holds only where a least was asked for.
+  if (depth == Depth::kVerdict && !plan.request.min_context && !plan.request.min_seqs) {
+    plan.capacity.emplace().kv_cache_memory = *budget;
+    return;
+  }
   Capacity capacity = layout.capacity(*budget, plan.load);
   capacity.kv_cache_memory = *budget;
   if (capacity.max_model_len == 0) capacity.max_model_len = longest_sequence(layout, *budget, plan.load);
@@ -196,10 +222,8 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
     const auto fits = [&](const Load& load) {
       try {
         other.load = load;
-        other.memory.clear();
         other.calibrated.clear();
-        other.total = {};
-        ledger(layout.explain(load), other);
+        fill_stages(input, engine, layout, weights, extras, other);
         for (const GpuMemory& gpu : other.memory)
           if (gpu.total > limit) return false;
         return !has_rule || layout.shortfall(cache_budget(input, engine, other).value_or(Bytes(0)), load).empty();
@@ -241,7 +265,8 @@ void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, By
     require(gpu.total + host, low + host, high + host, all, "the memory that GPU and processor share");
 }
 
-void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
+void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan) {
+  const bool in_words = depth == Depth::kPlan;
   VerdictReport& verdict = plan.verdict;
   const GpuMemory* fullest = &plan.memory.front();
   for (const GpuMemory& gpu : plan.memory)
@@ -260,7 +285,8 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     verdict.close = need_low <= limit && (verdict.close || limit < need_high);
     over = std::max(over, need_high > limit ? need_high - limit : Bytes(0));
     verdict.headroom = difference(limit, need);
-    verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
+    if (in_words)
+      verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
   };
   // The engine's own rule for its cache, where a budget is known.
   const auto require_cache = [&](Bytes budget) {
@@ -271,9 +297,10 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
     verdict.close = verdict.close && shortfall.empty();
     verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
                                          : std::min<std::int64_t>(difference(budget, need), -1);
-    verdict.reason = shortfall.empty() ? gib(need) + " fits the cache's budget of " + gib(budget) : shortfall;
+    if (in_words)
+      verdict.reason = shortfall.empty() ? gib(need) + " fits the cache's budget of " + gib(budget) : shortfall;
   };
-  if (const auto memory = card_memory(plan.request); memory && engine.cache_budget != nullptr) {
+  if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && engine.cache_budget != nullptr) {
     require(fullest->total, low, high, *memory, "the memory of a GPU");
     if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
       const Bytes budget = plan.capacity->kv_cache_memory;
@@ -316,7 +343,7 @@ void judge(const Engine& engine, const CacheLayout& layout, Plan& plan) {
   } else if (verdict.status == Verdict::kUnknown)
     verdict.reason = "no GPU, size or limit was given";
   if (verdict.status == Verdict::kUnknown) verdict.close = false;
-  if (verdict.close) {
+  if (verdict.close && in_words) {
     verdict.either_way = Bytes((high - low).count() / 2);
     verdict.advice = what_to_lower(layout, plan, *fullest, over);
   }
@@ -331,6 +358,63 @@ void check_gpus(const Request& request) {
   if (gpus > kMostGpus)
     fail("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
          "use smaller -tp, -pp or -dp");
+}
+
+std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights& weights, const ExtraLines& extras,
+                                   const Plan& plan) {
+  std::vector<LedgerLine> out = layout.host(plan.load);
+  out.insert(out.end(), weights.host.begin(), weights.host.end());
+  out.insert(out.end(), extras.host.begin(), extras.host.end());
+  for (LedgerLine& line : out) {
+    line.bytes = line.bytes * plan.request.data_parallel;
+    line.low = line.low * plan.request.data_parallel;
+    line.high = line.high * plan.request.data_parallel;
+    apply_margin(line, plan.request.margin);
+  }
+  return out;
+}
+
+// The verdict of plan_layout from numbers alone: one GPU of each stage, and nothing told.
+VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
+  const ModelSpec& model = cache.model();
+  check_gpus(request);
+  Plan plan;
+  plan.request = request;
+  const Engine& engine = engine_of(request);
+  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
+  const EngineInput& input = laid_out.input;
+  const CacheLayout& layout = *laid_out.layout;
+  plan.load = load_of(model, request);
+  check_extras(model, request);
+  const RankWeights& weights = cache.weighed(request, false).weights;
+  const ExtraLines extras = extra_lines(model, input, plan.notes);
+  fill_stages(input, engine, layout, weights, extras, plan);
+  // A card of its own has nothing to do with the host's memory.
+  if (request.gpu && !request.gpu_memory && parse_gpu(*request.gpu).unified)
+    plan.host = host_lines(layout, weights, extras, plan);
+  fill_capacity(input, engine, layout, weights, extras, Depth::kVerdict, plan);
+  judge(input, engine, layout, Depth::kVerdict, plan);
+  return std::move(plan.verdict);
+}
+
+// Whether one stage is more than a card holds: any would settle it, and the second-last mostly has the most layers.
+bool stage_exceeds(PlanCache& cache, const Request& request) {
+  const ModelSpec& model = cache.model();
+  const Engine& engine = engine_of(request);
+  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
+  const EngineInput& input = laid_out.input;
+  // Where the table is on the host, figures of one stage hang on all weights.
+  if (!input.request.gpu_memory || engine.embedding_on_host) return false;
+  if (engine.cache_budget == nullptr && usable_share(engine, request) > 1) return false;
+  Plan plan;
+  plan.request = request;
+  plan.load = load_of(model, request);
+  const std::size_t stage = request.pipeline_parallel > 1 ? request.pipeline_parallel - 2 : 0;
+  const RankWeights weights = rank_weights(model, cache.weigher(request), request, false, plan.notes, stage);
+  const std::vector<Bytes> stages = laid_out.layout->reserved_by_stage(plan.load, request.pipeline_parallel);
+  if (stage >= stages.size()) return false;
+  const std::vector<LedgerLine> cached{exact_line(Section::kKvCache, "", stages[stage], "", "")};
+  return memory_of(input, engine, stage, cached, weights, {}, plan).total > *input.request.gpu_memory;
 }
 
 Plan plan_layout(PlanCache& cache, const Request& request) {
@@ -353,27 +437,17 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   plan.groups = cache.groups();
   plan.notes.insert(plan.notes.end(), laid_out.notes.begin(), laid_out.notes.end());
   const std::vector<RankCache> ranks = layout.explain(plan.load);
-  fill_cache(input, layout, ranks, plan);
+  if (!laid_out.whole) laid_out.whole = TermSum(input.caches, input.types, 1);
+  fill_cache(*laid_out.whole, layout, ranks, plan);
   const PlanCache::Weighed& weighed = cache.weighed(request);
   const RankWeights& weights = weighed.weights;
   plan.notes.insert(plan.notes.end(), weighed.notes.begin(), weighed.notes.end());
   plan.weights_dtype = weights.type;
   const ExtraLines extras = extra_lines(model, input, plan.notes);
   fill_memory(input, engine, ranks, weights, extras, plan);
-  plan.host = layout.host(plan.load);
-  plan.host.insert(plan.host.end(), weights.host.begin(), weights.host.end());
-  plan.host.insert(plan.host.end(), extras.host.begin(), extras.host.end());
-  for (LedgerLine& line : plan.host) {
-    line.bytes = line.bytes * request.data_parallel;
-    line.low = line.low * request.data_parallel;
-    line.high = line.high * request.data_parallel;
-    apply_margin(line, request.margin);
-  }
-  const auto ledger = [&](const std::vector<RankCache>& of, Plan& into) {
-    fill_memory(input, engine, of, weights, extras, into);
-  };
-  fill_capacity(input, engine, layout, ledger, plan);
-  judge(engine, layout, plan);
+  plan.host = host_lines(layout, weights, extras, plan);
+  fill_capacity(input, engine, layout, weights, extras, Depth::kPlan, plan);
+  judge(input, engine, layout, Depth::kPlan, plan);
   plan.mix = mix_of(input, layout, plan.load);
   plan.roofline = roofline_of(model, plan, weights);
 
@@ -459,10 +533,12 @@ Plan make_plan(const ModelSpec& model, const Request& request) {
   return make_plan(cache, request);
 }
 
-Plan make_plan(PlanCache& cache, const Request& request) {
-  if (request.gpu_count <= 1 || request.layout_given) return plan_layout(cache, request);
-  // Several cards and no layout named: the one that leaves most room.
-  std::optional<Plan> best;
+namespace {
+
+// Several cards and no layout named: asks each layout, and takes the answer that leaves most room.
+template <class Answer, class Ask, class Room>
+Answer roomiest(const Request& request, const Ask& ask, const Room& room) {
+  std::optional<Answer> best;
   std::optional<Error> refusal;
   for (std::uint64_t tensor_parallel = request.gpu_count; tensor_parallel >= 1; --tensor_parallel) {
     if (request.gpu_count % tensor_parallel != 0) continue;
@@ -470,19 +546,44 @@ Plan make_plan(PlanCache& cache, const Request& request) {
     candidate.tensor_parallel = tensor_parallel;
     candidate.pipeline_parallel = request.gpu_count / tensor_parallel;
     try {
-      Plan plan = plan_layout(cache, candidate);
-      const auto room = [](const Plan& p) { return p.verdict.headroom.value_or(0); };
-      if (!best || room(plan) > room(*best)) best = std::move(plan);
+      Answer answer = ask(candidate);
+      if (!best || room(answer) > room(*best)) best = std::move(answer);
     } catch (const Error& error) {
       if (!refusal) refusal = error;
     }
   }
   if (!best) throw *refusal;
-  best->notes.push_back({NoteLevel::kInfo, "chosen_layout",
-                         std::to_string(request.gpu_count) + " GPUs: tensor parallel " +
-                             std::to_string(best->request.tensor_parallel) + ", pipeline parallel " +
-                             std::to_string(best->request.pipeline_parallel) + " leaves most room"});
   return std::move(*best);
+}
+
+bool searches_layouts(const Request& request) {
+  return request.gpu_count > 1 && !request.layout_given;
+}
+
+}  // namespace
+
+Plan make_plan(PlanCache& cache, const Request& request) {
+  if (!searches_layouts(request)) return plan_layout(cache, request);
+  Plan best = roomiest<Plan>(
+      request, [&](const Request& candidate) { return plan_layout(cache, candidate); },
+      [](const Plan& plan) { return plan.verdict.headroom.value_or(0); });
+  best.notes.push_back({NoteLevel::kInfo, "chosen_layout",
+                        std::to_string(request.gpu_count) + " GPUs: tensor parallel " +
+                            std::to_string(best.request.tensor_parallel) + ", pipeline parallel " +
+                            std::to_string(best.request.pipeline_parallel) + " leaves most room"});
+  return best;
+}
+
+bool layout_fits(PlanCache& cache, const Request& request) {
+  check_gpus(request);
+  return !stage_exceeds(cache, request) && verdict_of_layout(cache, request).status == Verdict::kFits;
+}
+
+VerdictReport verdict_of(PlanCache& cache, const Request& request) {
+  if (!searches_layouts(request)) return verdict_of_layout(cache, request);
+  return roomiest<VerdictReport>(
+      request, [&](const Request& candidate) { return verdict_of_layout(cache, candidate); },
+      [](const VerdictReport& verdict) { return verdict.headroom.value_or(0); });
 }
 
 }  // namespace kvplan

@@ -43,6 +43,10 @@ Plan make_plan(const ModelSpec& model, const Request& request);
 // The same for many plans of one model.
 class PlanCache;
 Plan make_plan(PlanCache& cache, const Request& request);
+// Whether it fits, and the room that is left or missing: the verdict of make_plan from numbers alone, without a word.
+VerdictReport verdict_of(PlanCache& cache, const Request& request);
+// The same of a layout, as yes or no: one stage that exceeds the card settles it.
+bool layout_fits(PlanCache& cache, const Request& request);
 
 // Steps of make_plan, for those who ask many questions of one model (fit, compare, sweeps).
 EngineInput engine_input(const ModelSpec& model, const Request& request);

@@ -6,8 +6,9 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::size_t kMostLaidOut = 32;
+constexpr std::size_t kMostLaidOut = 64;
 constexpr std::size_t kMostWeighed = 64;
+constexpr std::size_t kMostTypes = 32;
 
 // A request without what no layout reads: the length of a sequence, and the limits that judge the finished plan.
 Request without_length(Request request) {
@@ -52,32 +53,46 @@ PlanCache::PlanCache(const ModelSpec& model)
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);
   key.weights.reset();
-  for (LaidOut& known : laid_out_) {
-    if (known.key != key) continue;
-    const std::optional<Bytes> card = known.input.request.gpu_memory;
-    known.input.request = request;
-    known.input.request.gpu_memory = card;
-    return known;
+  key.layout_given = false;  // no layout asks whether it was chosen
+  for (auto known = laid_out_.begin(); known != laid_out_.end(); ++known) {
+    if (known->key != key) continue;
+    laid_out_.splice(laid_out_.begin(), laid_out_, known);
+    const std::optional<Bytes> card = known->input.request.gpu_memory;
+    known->input.request = request;
+    known->input.request.gpu_memory = card;
+    return *known;
   }
-  if (laid_out_.size() == kMostLaidOut) laid_out_.pop_front();
-  LaidOut& fresh = laid_out_.emplace_back(LaidOut{std::move(key), engine_input(*model_, request), nullptr, {}});
+  LaidOut& fresh = laid_out_.emplace_front(LaidOut{std::move(key), engine_input(*model_, request), nullptr, {}});
   try {
     fresh.layout = engine_of(request).layout(fresh.input, fresh.notes);
   } catch (...) {
-    laid_out_.pop_back();  // an engine that refuses leaves nothing behind
+    laid_out_.pop_front();  // an engine that refuses leaves nothing behind
     throw;
   }
+  if (laid_out_.size() > kMostLaidOut) laid_out_.pop_back();
   return fresh;
 }
 
-const PlanCache::Weighed& PlanCache::weighed(const Request& request) {
+const Weigher& PlanCache::weigher(const Request& request) {
+  for (const OfType& known : weighers_)
+    if (known.type == request.weights && known.dtype == request.dtype) return known.weigher;
+  if (weighers_.size() == kMostTypes) weighers_.pop_back();
+  // In place: a weigher stays where it is made.
+  return weighers_.emplace_front(*model_, request.weights, request.dtype).weigher;
+}
+
+const PlanCache::Weighed& PlanCache::weighed(const Request& request, bool in_words) {
   Request key = of_weights(request);
-  for (const Weighed& known : weighed_)
-    if (known.key == key) return known;
-  Weighed fresh{std::move(key), {}, {}};
-  fresh.weights = rank_weights(*model_, request, fresh.notes);
-  if (weighed_.size() == kMostWeighed) weighed_.pop_front();
-  return weighed_.emplace_back(std::move(fresh));
+  for (auto known = weighed_.begin(); known != weighed_.end(); ++known) {
+    if ((in_words && !known->in_words) || known->key != key) continue;
+    weighed_.splice(weighed_.begin(), weighed_, known);
+    return *known;
+  }
+  Weighed fresh{std::move(key), in_words, {}, {}};
+  fresh.weights = rank_weights(*model_, weigher(request), request, in_words, fresh.notes);
+  weighed_.push_front(std::move(fresh));
+  if (weighed_.size() > kMostWeighed) weighed_.pop_back();
+  return weighed_.front();
 }
 
 }  // namespace kvplan

@@ -3,12 +3,14 @@
 #ifndef KVPLAN_PLAN_PLAN_CACHE_H_
 #define KVPLAN_PLAN_PLAN_CACHE_H_
 
-#include <deque>
+#include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/term_sum.h"
 #include "formulas/model.h"
 #include "plan/rank_weights.h"
 
@@ -30,24 +32,36 @@ class PlanCache {
     EngineInput input;
     std::unique_ptr<CacheLayout> layout;
     std::vector<Note> notes;
+    mutable std::optional<TermSum> whole = std::nullopt;  // what the architecture needs, where a plan asked for it
   };
   const LaidOut& laid_out(const Request& request);
 
-  // The weights of the request, whatever the load and the card.
+  // The weights of the request, whatever the load and the card. In words: with what the ledger says of them.
   struct Weighed {
     Request key;
+    bool in_words = false;
     RankWeights weights;
     std::vector<Note> notes;
   };
-  const Weighed& weighed(const Request& request);
+  const Weighed& weighed(const Request& request, bool in_words = true);
+  // The model's own, for the request's types.
+  const Weigher& weigher(const Request& request);
 
  private:
   const ModelSpec* model_;
   std::string attention_;
   std::vector<LayerGroup> groups_;
-  // The last ones; entries do not move.
-  std::deque<LaidOut> laid_out_;
-  std::deque<Weighed> weighed_;
+  // The last ones, the latest first; entries do not move.
+  std::list<LaidOut> laid_out_;
+  std::list<Weighed> weighed_;
+  struct OfType {
+    std::optional<std::string> type;
+    std::optional<Dtype> dtype;
+    Weigher weigher;
+    OfType(const ModelSpec& model, const std::optional<std::string>& weights, std::optional<Dtype> compute)
+        : type(weights), dtype(compute), weigher(model, weights, compute) {}
+  };
+  std::list<OfType> weighers_;
 };
 
 }  // namespace kvplan

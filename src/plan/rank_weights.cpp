@@ -97,8 +97,14 @@ LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::st
 }  // namespace
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
+  return rank_weights(model, Weigher(model, request.weights, request.dtype), request, true, notes);
+}
+
+RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
+                         std::vector<Note>& notes, std::optional<std::size_t> only_stage) {
   RankWeights out;
   WeightRequest asked;
+  asked.in_words = in_words;
   asked.type = request.weights;
   asked.dtype = request.dtype;
   asked.with_mtp = request.mtp;
@@ -121,20 +127,24 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
   Bytes offloaded;
   Bytes host_experts;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    if (only_stage && stage != *only_stage) {
+      out.lines.emplace_back();
+      continue;
+    }
     const StageShare& part = stages[stage];
     const bool whole = part.layers == layers && part.has_embedding && part.has_head;
     share.first_layer = part.first_layer;
     share.layers = whole ? std::nullopt : std::optional(part.layers);
     share.first_stage = part.has_embedding;
     share.last_stage = part.has_head;
-    WeightReport report = weigh(model, asked);
+    WeightReport report = weigher.weigh(asked);
     out.type = report.type;
     out.is_known = report.is_known;
     count_reads(report.lines, head_is_embedding && part.has_embedding && part.has_head, out);
     if (request.cpu_moe_layers.value_or(0) > part.first_layer) {
       WeightRequest first = asked;
       first.share.layers = std::min(part.layers, *request.cpu_moe_layers - part.first_layer);
-      const Bytes bytes = bytes_of(weigh(model, first).lines, Component::kExperts);
+      const Bytes bytes = bytes_of(weigher.weigh(first).lines, Component::kExperts);
       for (WeightLine& line : report.lines)
         if (line.component == Component::kExperts) take(line, std::min(bytes, line.bytes), "in host memory");
       host_experts += bytes;
@@ -146,7 +156,7 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
-  if (!out.is_known) return out;
+  if (!out.is_known || only_stage) return out;
   if (offloaded > Bytes(0))
     out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
                                  request.engine + " --cpu-offload-gb"));
@@ -164,7 +174,7 @@ RankWeights rank_weights(const ModelSpec& model, const Request& request, std::ve
     for (const StageShare& part : stages) *rest.share.layers -= std::min(part.layers, *rest.share.layers);
     rest.share.first_stage = true;
     rest.share.last_stage = !stages.back().has_head;
-    const std::vector<WeightLine> lines = weigh(model, rest).lines;
+    const std::vector<WeightLine> lines = weigher.weigh(rest).lines;
     count_reads(lines, false, out);
     for (const WeightLine& line : lines)
       if (line.bytes > Bytes(0))

@@ -2,12 +2,14 @@
 #ifndef KVPLAN_PLAN_RANK_WEIGHTS_H_
 #define KVPLAN_PLAN_RANK_WEIGHTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "formulas/model.h"
 #include "kvplan/plan.h"
 #include "kvplan/request.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -22,6 +24,10 @@ struct RankWeights {
   double bits = 16;  // of a weight as stored, on average
 };
 
+// `weigher` is the model's, for the request's types. Not in words: lines have bytes alone. Of one stage, where it is
+// named: the lines of the others stay empty.
+RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
+                         std::vector<Note>& notes, std::optional<std::size_t> only_stage = std::nullopt);
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);
 
 }  // namespace kvplan

@@ -47,6 +47,15 @@ struct Held {
   bool holds(std::uint64_t layer) const {
     return !share.layers || (layer >= share.first_layer && layer - share.first_layer < *share.layers);
   }
+  // Layers of a run, without walking it.
+  std::uint64_t count(const LayerRun& run) const {
+    if (!share.layers || run.count == 0) return run.count;
+    const auto below = [&](std::uint64_t bound) {
+      return bound <= run.first ? 0 : std::min(run.count, ceil_div(bound - run.first, run.step));
+    };
+    if (run.step == 0) return holds(run.first) ? run.count : 0;
+    return below(share.first_layer + *share.layers) - below(share.first_layer);
+  }
   std::uint64_t count() const {
     if (group.place == Place::kFirst) return share.first_stage && !share.embedding_on_host ? 1 : 0;
     if (group.place == Place::kLast) {
@@ -56,7 +65,7 @@ struct Held {
     }
     if (!share.layers) return group.num_layers();
     std::uint64_t out = 0;
-    each([&](std::uint64_t) { ++out; });
+    for (const LayerRun& run : group.layers) out += count(run);
     return out;
   }
   template <class Visit>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <deque>
 #include <map>
 #include <memory>
 
@@ -35,14 +36,16 @@ WeightType plain_type(Dtype dtype) {
   return type;
 }
 
+}  // namespace
+
 // How the tensors of one plan are stored.
-class Storer {
+class Weigher::Storer {
  public:
-  Storer(const WeightModel& model, const WeightRequest& request)
-      : model_(model), plain_(plain_type(request.dtype.value_or(model.dtype))) {
+  Storer(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype)
+      : model_(model), plain_(plain_type(dtype.value_or(model.dtype))) {
     for (const TensorGroup& group : model.tensors) has_experts_ = has_experts_ || group.is_expert;
-    if (request.type) {
-      what_if(*request.type);
+    if (type) {
+      what_if(*type);
     } else if (!model.stored_weights.empty()) {
       name_ = model.stored_weights;
       as_stored_ = true;
@@ -60,6 +63,7 @@ class Storer {
     }
   }
 
+  const WeightModel& model() const { return model_; }
   const std::string& name() const { return name_; }
 
   // Bytes of the group's share, all its layers and copies.
@@ -82,35 +86,54 @@ class Storer {
           [&](std::uint64_t layer) { sum += mixture_->bytes(group, layer, piece.rows, piece.columns) * piece.copies; });
       return sum;
     }
-    const auto priced = [&](const WeightType* type) { return one(group, type, piece); };
     if (declared_ && !rules_->empty() && group.role != TensorRole::kPlain && group.role != TensorRole::kConv) {
-      // Layers in turn mostly have the same answer: it is priced once.
-      const bool names_head = group.role == TensorRole::kHead;
-      const SchemeRule* last = nullptr;
-      std::optional<Bytes> price;
-      const RuleBook::Named named = rules_->named(group.module);
-      held.each([&](std::uint64_t layer) {
-        const SchemeRule* rule = named.find(layer);
-        const bool same = rule == last || (rule != nullptr && last != nullptr && rule->scheme == last->scheme);
-        if (!price || !same) {
-          if (rule == nullptr) {
-            price = priced(usual(group));
-          } else if (!rule->scheme) {
-            price = priced(names_head && head_ ? &*head_ : nullptr);
-          } else {
-            const WeightType own = resolve(*rule->scheme);
-            price = priced(&own);
-          }
-        }
-        last = rule;
-        sum += *price;
-      });
+      for (const Ruled& part : ruled(group)) {
+        const std::uint64_t layers = group.place == Place::kLayers ? held.count(part.run) : held.count();
+        if (layers > 0) sum += one(group, part.type, piece) * layers;
+      }
       return sum;
     }
-    return priced(usual(group)) * held.count();
+    return one(group, usual(group), piece) * held.count();
   }
 
  private:
+  // Layers in turn that are stored alike; null: they stay plain.
+  struct Ruled {
+    LayerRun run;
+    const WeightType* type = nullptr;
+  };
+
+  // What the rules say of a group, looked up once.
+  const std::vector<Ruled>& ruled(const TensorGroup& group) const {
+    if (ruled_.empty()) ruled_.resize(model_.tensors.size());
+    std::vector<Ruled>& out = ruled_[static_cast<std::size_t>(&group - model_.tensors.data())];
+    if (!out.empty()) return out;
+    const RuleBook::Named named = rules_->named(group.module);
+    if (group.place != Place::kLayers) {
+      out.push_back({{0, 1, 1}, type_by(named.find(0), group)});
+      return out;
+    }
+    for (const LayerRun& run : group.layers) {
+      for (std::uint64_t i = 0; i < run.count; ++i) {
+        const std::uint64_t layer = run.first + i * run.step;
+        const WeightType* type = type_by(named.find(layer), group);
+        if (i > 0 && out.back().type == type)
+          ++out.back().run.count;
+        else
+          out.push_back({{layer, 1, run.step}, type});
+      }
+    }
+    return out;
+  }
+
+  const WeightType* type_by(const SchemeRule* rule, const TensorGroup& group) const {
+    if (rule == nullptr) return usual(group);
+    if (!rule->scheme) return group.role == TensorRole::kHead && head_ ? &*head_ : nullptr;
+    for (const auto& [known, type] : resolved_)
+      if (*known == *rule->scheme) return &type;
+    return &resolved_.emplace_back(&*rule->scheme, resolve(*rule->scheme)).second;
+  }
+
   void what_if(const std::string& asked) {
     if (is_gguf_mixture(asked)) {
       mixture_ = std::make_unique<GgufMixture>(asked, model_);
@@ -170,18 +193,22 @@ class Storer {
     return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
   }
 
-  const WeightModel& model_;
+  const WeightModel model_;
   WeightType plain_;
   std::string name_;
   std::optional<WeightType> type_, expert_type_, head_;
   std::unique_ptr<GgufMixture> mixture_;
   std::unique_ptr<RuleBook> rules_;
+  mutable std::vector<std::vector<Ruled>> ruled_;                            // by tensor group
+  mutable std::deque<std::pair<const WeightScheme*, WeightType>> resolved_;  // entries do not move
   bool declared_ = false;
   bool as_stored_ = false;
   bool tables_ = false;
   bool experts_only_ = false;
   bool has_experts_ = false;
 };
+
+namespace {
 
 std::string percent(double ratio) {
   char text[32];
@@ -298,9 +325,19 @@ std::string declared_weight_type(const WeightModel& model) {
   return declared.dialect;
 }
 
+Weigher::Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype)
+    : storer_(std::make_unique<const Storer>(model, type, dtype)) {}
+
+Weigher::~Weigher() = default;
+
 WeightReport weigh(const WeightModel& model, const WeightRequest& request) {
+  return Weigher(model, request.type, request.dtype).weigh(request);
+}
+
+WeightReport Weigher::weigh(const WeightRequest& request) const {
   WeightReport report;
-  const Storer storer(model, request);
+  const Storer& storer = *storer_;
+  const WeightModel& model = storer.model();
   report.type = storer.name();
   if (model.tensors.empty() && model.stored.empty()) {
     report.is_known = false;
@@ -347,6 +384,13 @@ WeightReport weigh(const WeightModel& model, const WeightRequest& request) {
       sum.low = Bytes(sum.elements.count() / 4);
       sum.high = std::max(sum.bytes, Bytes(sum.elements.count()) * 2);
     }
+    report.total += sum.bytes;
+    report.low += sum.low;
+    report.high += sum.high;
+    if (!request.in_words) {
+      report.lines.push_back({component, "", sum.bytes, sum.low, sum.high, "", ""});
+      continue;
+    }
     std::string formula = std::to_string(sum.elements.count()) + " elements";
     if (sum.elements > Elements(0)) {
       char bits[48];
@@ -356,9 +400,6 @@ WeightReport weigh(const WeightModel& model, const WeightRequest& request) {
     }
     report.lines.push_back(
         {component, std::string(name(component)), sum.bytes, sum.low, sum.high, formula, report.type});
-    report.total += sum.bytes;
-    report.low += sum.low;
-    report.high += sum.high;
   }
   return report;
 }

@@ -3,6 +3,7 @@
 #define KVPLAN_WEIGHTS_WEIGH_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ struct WeightRequest {
   WeightShare share;
   bool with_mtp = false;
   bool with_towers = true;  // vision and audio, their projectors
+  bool in_words = true;     // formulas with the lines; false: numbers alone
 };
 
 struct WeightLine {
@@ -57,7 +59,25 @@ struct WeightReport {
   std::vector<Note> notes;
 };
 
-// Bytes of one rank. Throws Error(kBadInput) for an unknown type (and lists the known ones).
+// A model whose weight type is settled: which tensor has which type is found out once, for however many ranks and
+// layouts. What `model` views must outlive it.
+class Weigher {
+ public:
+  // Throws Error(kBadInput) for an unknown type (and lists the known ones).
+  Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype);
+  ~Weigher();
+  Weigher(const Weigher&) = delete;
+  Weigher& operator=(const Weigher&) = delete;
+
+  // Bytes of one rank, for requests of this type.
+  WeightReport weigh(const WeightRequest& request) const;
+
+ private:
+  class Storer;
+  std::unique_ptr<const Storer> storer_;
+};
+
+// The same for one question.
 WeightReport weigh(const WeightModel& model, const WeightRequest& request);
 
 // Checks a --weights name without a model. Throws Error(kBadInput).
