@@ -62,12 +62,12 @@ struct Tally {
 const char* const kTallyHead = " figures | exact | within 1 % | within 5 % | wrong |\n";
 const char* const kTallyLine = "---:|---:|---:|---:|---:|\n";
 
-std::string off(const Figure& figure) {
+std::string off(const PrintedFigure& figure) {
   return fmt::format("{:+.2f} %", 100 * figure.off());
 }
 
 // In the unit and with the digits that the recorded figure has; both ends where the budget was rounded.
-std::string planned(const Figure& figure) {
+std::string planned(const PrintedFigure& figure) {
   const std::size_t space = figure.text.find(' '), dot = figure.text.find('.');
   const std::string unit = space == std::string::npos ? "" : figure.text.substr(space);
   const double scale = unit == " GiB" ? 1024.0 * 1024 * 1024 : unit == " MiB" ? 1024.0 * 1024 : 1;
@@ -78,7 +78,7 @@ std::string planned(const Figure& figure) {
   return (low == high ? low : low + " to " + high) + unit;
 }
 
-std::string what(const Figure& figure) {
+std::string what(const PrintedFigure& figure) {
   static const std::map<std::string, std::string> kNames{{"capacity.tokens", "tokens"},
                                                          {"capacity.num_blocks", "blocks"},
                                                          {"capacity.max_concurrency", "requests at once"},
@@ -92,22 +92,22 @@ std::string what(const Figure& figure) {
   return kNames.at(figure.path);
 }
 
-std::string link(const Figure& figure) {
+std::string link(const PrintedFigure& figure) {
   if (!figure.source.starts_with("https://")) return figure.observation;
   return "[" + figure.observation + "](" + figure.source + ")";
 }
 
-std::string engine_of(const Figure& figure) {
+std::string engine_of(const PrintedFigure& figure) {
   if (!figure.engine.empty()) return figure.engine;
   return figure.group == "weights" ? "GGUF file" : "-";
 }
 
-std::string overview(const std::vector<Figure>& figures) {
+std::string overview(const std::vector<PrintedFigure>& figures) {
   std::string out = std::string("| what | from | engine |") + kTallyHead + "|---|---|---|" + kTallyLine;
   Tally total;
   for (const Group& group : kGroups) {
     std::map<std::string, Tally> tallies;
-    for (const Figure& figure : figures) {
+    for (const PrintedFigure& figure : figures) {
       if (figure.group != group.file) continue;
       tallies[engine_of(figure)].add(figure.verdict);
       total.add(figure.verdict);
@@ -118,23 +118,23 @@ std::string overview(const std::vector<Figure>& figures) {
   return out + "| all | | |" + total.cells();
 }
 
-std::string by_architecture(const std::vector<Figure>& figures) {
+std::string by_architecture(const std::vector<PrintedFigure>& figures) {
   std::map<std::string, Tally> tallies;
-  for (const Figure& figure : figures) tallies[figure.attention].add(figure.verdict);
+  for (const PrintedFigure& figure : figures) tallies[figure.attention].add(figure.verdict);
   std::string out = std::string("| layers that hold something |") + kTallyHead + "|---|" + kTallyLine;
   for (const auto& [attention, tally] : tallies) out += "| " + attention + " |" + tally.cells();
   return out;
 }
 
 // Kinds that no recorded size of a cache speaks of; their numbers rest on the sources that their formula files name.
-std::string unrecorded(const std::vector<Figure>& figures) {
+std::string unrecorded(const std::vector<PrintedFigure>& figures) {
   std::set<std::string> kinds;
   std::istringstream table(run_program({"formulas", "--format", "markdown"}).out);
   for (std::string line; std::getline(table, line);)
     if (line.starts_with("| `")) kinds.insert(line.substr(3, line.find('`', 3) - 3));
   kinds.erase("none");
   kinds.erase("shared");
-  for (const Figure& figure : figures) {
+  for (const PrintedFigure& figure : figures) {
     if (figure.group == "parameters" || figure.group == "weights") continue;
     std::istringstream words(figure.attention);
     for (std::string word; words >> word;) kinds.erase(word);
@@ -145,9 +145,9 @@ std::string unrecorded(const std::vector<Figure>& figures) {
          ": their numbers rest on the sources that their [formula files](../formulas/README.md) name.\n";
 }
 
-std::string misses(const std::vector<Figure>& figures) {
+std::string misses(const std::vector<PrintedFigure>& figures) {
   std::string out = "| figure | recorded | planned | off | why |\n|---|---:|---:|---:|---|\n";
-  for (const Figure& figure : figures) {
+  for (const PrintedFigure& figure : figures) {
     if (figure.verdict == Verdict::kExact) continue;
     CHECK_MESSAGE(!figure.reason.empty(), figure.observation << ", " << figure.path << ": " << figure.text << " and "
                                                              << planned(figure) << ": a miss without a reason");
@@ -157,10 +157,10 @@ std::string misses(const std::vector<Figure>& figures) {
   return out;
 }
 
-std::string list(const std::vector<Figure>& figures, const Group& group) {
+std::string list(const std::vector<PrintedFigure>& figures, const Group& group) {
   std::string out = fmt::format("\n### {}: {}\n\n", group.file, group.title);
   out += "| recorded | engine | figure | recorded | planned |\n|---|---|---|---:|---:|\n";
-  for (const Figure& figure : figures) {
+  for (const PrintedFigure& figure : figures) {
     if (figure.group != group.file) continue;
     out += fmt::format("| {} | {} | {} | {} | {} |\n", link(figure), engine_of(figure), what(figure), figure.text,
                        planned(figure));
@@ -168,14 +168,14 @@ std::string list(const std::vector<Figure>& figures, const Group& group) {
   return out;
 }
 
-std::string headline(const std::vector<Figure>& figures) {
+std::string headline(const std::vector<PrintedFigure>& figures) {
   Tally tally;
-  for (const Figure& figure : figures) tally.add(figure.verdict);
+  for (const PrintedFigure& figure : figures) tally.add(figure.verdict);
   const auto& [exact, within_1, within_5, wrong] = tally.by_verdict;
   return fmt::format(kHeadline, tally.all, exact, within_1, within_5, wrong);
 }
 
-std::string page(const std::vector<Figure>& figures, const std::string& peers) {
+std::string page(const std::vector<PrintedFigure>& figures, const std::string& peers) {
   std::string out = kIntroduction + overview(figures) + "\n" + by_architecture(figures) + unrecorded(figures);
   out += "\n## Every miss\n\n" + misses(figures) + "\n" + peers + "\n" + estimates_section() + "\n## Every figure\n";
   for (const Group& group : kGroups) out += list(figures, group);
@@ -211,9 +211,9 @@ void check_readme(const std::string& name, const std::string& made) {
 }  // namespace
 
 TEST_CASE("docs/accuracy.md and the README's headline are what the recorded figures give") {
-  std::vector<Figure> figures;
+  std::vector<PrintedFigure> figures;
   for (const Group& group : kGroups) {
-    const std::vector<Figure> more = plan_figures(group.file);
+    const std::vector<PrintedFigure> more = plan_figures(group.file);
     figures.insert(figures.end(), more.begin(), more.end());
   }
   CHECK(figures.size() >= 250);

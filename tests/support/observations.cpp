@@ -144,14 +144,14 @@ Verdict judge(const Printed& printed, std::pair<double, double> planned) {
   return off <= 0.05 ? Verdict::kWithin5 : Verdict::kWrong;
 }
 
-std::vector<Figure> plan_figures(const std::string& group) {
+std::vector<PrintedFigure> plan_figures(const std::string& group) {
   const Json file = read_json(kFolder + group + ".json");
-  std::vector<Figure> out;
+  std::vector<PrintedFigure> out;
   for (const Json& observation : file.at("observations")) {
     const TemporaryFolder folder;
     const std::vector<Json> plans = plans_of(model_path(file, observation, folder), observation);
     for (const auto& [path, entry] : observation.at("figures").items()) {
-      Figure figure;
+      PrintedFigure figure;
       figure.group = group;
       figure.engine = engine_of(observation["args"]);
       figure.attention = attention_of(plans[0]);

@@ -21,7 +21,7 @@ Printed read_printed(const std::string& text, int lines = 1);
 // Exact where the interval that the input's rounding leaves of `planned` meets the printed one.
 Verdict judge(const Printed& printed, std::pair<double, double> planned);
 
-struct Figure {
+struct PrintedFigure {
   std::string group;        // the file
   std::string engine;       // without its release; empty where the figure is the checkpoint's
   std::string attention;    // the kinds of the layers that hold something
@@ -35,7 +35,7 @@ struct Figure {
 };
 
 // All figures of testdata/observations/GROUP.json, planned by the program.
-std::vector<Figure> plan_figures(const std::string& group);
+std::vector<PrintedFigure> plan_figures(const std::string& group);
 
 // The bytes that are reserved for one request of a config in testdata/observations/models.
 double reserved_bytes(const std::string& model, const std::vector<std::string>& arguments);
