@@ -13,45 +13,11 @@
 #include "plan/mix.h"
 #include "plan/plan_cache.h"
 #include "plan/roofline.h"
+#include "plan/verdict.h"
 
 namespace kvplan {
 
 namespace {
-
-constexpr std::uint64_t kDefaultContext = 4096;
-
-// How much of a plan is asked for: whether it fits, or all that there is to tell.
-enum class Depth { kVerdict, kPlan };
-
-std::uint64_t most_heads(const ModelSpec& model) {
-  std::uint64_t out = 0;
-  for (const Layer& layer : model.layers)
-    for (const Mixer& mixer : layer.mixers)
-      for (const Symbol& symbol : symbols(mixer))
-        if (symbol.symbol == "H") out = std::max(out, symbol.value);
-  return out;
-}
-
-std::int64_t difference(Bytes a, Bytes b) {
-  return static_cast<std::int64_t>(a.count()) - static_cast<std::int64_t>(b.count());
-}
-
-std::optional<Bytes> card_memory(const Request& request) {
-  if (request.gpu_memory) return request.gpu_memory;
-  if (const auto memory = calibrated_memory(request)) return memory;
-  if (request.gpu) return parse_gpu(*request.gpu).budget();
-  return std::nullopt;
-}
-
-double usable_share(const Engine& engine, const Request& request) {
-  if (request.memory_utilization) return *request.memory_utilization;
-  return engine.utilization_of != nullptr ? engine.utilization_of(request) : engine.memory_utilization;
-}
-
-Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory) {
-  return Bytes(
-      static_cast<std::uint64_t>(std::floor(static_cast<double>(memory.count()) * usable_share(engine, request))));
-}
 
 void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
   apply_margin(line, margin);
@@ -213,7 +179,7 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
   capacity.kv_cache_memory = *budget;
   if (capacity.max_model_len == 0) capacity.max_model_len = longest_sequence(layout, *budget, plan.load);
   if (capacity.max_num_seqs == 0) capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
-  if (const auto memory = card_memory(plan.request); memory && !plan.request.kv_cache_memory_bytes) {
+  if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && !plan.request.kv_cache_memory_bytes) {
     const bool has_rule = engine.cache_budget != nullptr;
     const Bytes limit = has_rule ? *memory : usable_memory(engine, plan.request, *memory);
     Plan other;
@@ -244,109 +210,6 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
   }
   capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
   plan.capacity = capacity;
-}
-
-std::string gib(Bytes bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes.count()) / 1073741824.0);
-  return text;
-}
-
-// Where processor and GPU share one memory, both shares must fit it.
-template <class Require>
-void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, Bytes high, const Require& require) {
-  if (!plan.request.gpu || plan.request.gpu_memory || plan.host.empty()) return;
-  const Gpu& card = parse_gpu(*plan.request.gpu);
-  if (!card.unified) return;
-  Bytes host;
-  for (const LedgerLine& line : plan.host) host += line.bytes;
-  const Bytes all(card.memory_mib << 20);
-  if (gpu.total + host > all)
-    require(gpu.total + host, low + host, high + host, all, "the memory that GPU and processor share");
-}
-
-void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan) {
-  const bool in_words = depth == Depth::kPlan;
-  VerdictReport& verdict = plan.verdict;
-  const GpuMemory* fullest = &plan.memory.front();
-  for (const GpuMemory& gpu : plan.memory)
-    if (gpu.total > fullest->total) fullest = &gpu;
-  Bytes low;
-  Bytes high;
-  for (const LedgerLine& line : fullest->lines) {
-    low += line.low;
-    high += line.high;
-  }
-  Bytes over;  // where it is close: what the high end of the range has too much
-  const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, const std::string& what) {
-    if (verdict.status == Verdict::kDoesNotFit) return;
-    // One limit that is close makes the verdict close, unless another is broken for certain.
-    verdict.status = need <= limit ? Verdict::kFits : Verdict::kDoesNotFit;
-    verdict.close = need_low <= limit && (verdict.close || limit < need_high);
-    over = std::max(over, need_high > limit ? need_high - limit : Bytes(0));
-    verdict.headroom = difference(limit, need);
-    if (in_words)
-      verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
-  };
-  // The engine's own rule for its cache, where a budget is known.
-  const auto require_cache = [&](Bytes budget) {
-    if (verdict.status == Verdict::kDoesNotFit) return;
-    const std::string shortfall = layout.shortfall(budget, plan.load);
-    const Bytes need = plan.kv_cache.reserved;
-    verdict.status = shortfall.empty() ? Verdict::kFits : Verdict::kDoesNotFit;
-    verdict.close = verdict.close && shortfall.empty();
-    verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
-                                         : std::min<std::int64_t>(difference(budget, need), -1);
-    if (in_words)
-      verdict.reason = shortfall.empty() ? gib(need) + " fits the cache's budget of " + gib(budget) : shortfall;
-  };
-  if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && engine.cache_budget != nullptr) {
-    require(fullest->total, low, high, *memory, "the memory of a GPU");
-    if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
-      const Bytes budget = plan.capacity->kv_cache_memory;
-      require_cache(budget);
-      // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
-      const Bytes most = plan.kv_cache.reserved + (high - fullest->total);
-      const bool may_fit = low <= *memory && plan.kv_cache.reserved <= budget + (fullest->total - low);
-      over = std::max(over, most > budget ? most - budget : Bytes(0));
-      verdict.close = may_fit && over > Bytes(0);
-    }
-  } else if (memory) {
-    const Bytes usable = usable_memory(engine, plan.request, *memory);
-    require(fullest->total, low, high, usable, "the usable memory of a GPU");
-  }
-  require_shared_memory(plan, *fullest, low, high, require);
-  if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
-  if (plan.request.max_vram) require(fullest->total, low, high, *plan.request.max_vram, "--max-vram");
-  const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view option) {
-    if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
-    if (have >= *wanted) {
-      if (verdict.status == Verdict::kUnknown) {
-        verdict.status = Verdict::kFits;
-        verdict.reason = std::to_string(have) + " is at least " + std::string(option) + " " + std::to_string(*wanted);
-      }
-      return;
-    }
-    verdict.status = Verdict::kDoesNotFit;
-    verdict.reason = std::to_string(have) + " is less than " + std::string(option) + " " + std::to_string(*wanted);
-  };
-  const std::uint64_t context = plan.capacity ? plan.capacity->max_model_len : plan.load.max_model_len.count();
-  const std::uint64_t seqs = plan.capacity ? plan.capacity->max_num_seqs : plan.request.num_seqs;
-  at_least(plan.request.min_context ? std::optional(plan.request.min_context->count()) : std::nullopt, context,
-           "--min-context");
-  at_least(plan.request.min_seqs, seqs, "--min-seqs");
-  // A part that is not known may be the largest: without it nothing is said to fit.
-  const bool whole = fullest->weights && fullest->activation && fullest->runtime;
-  if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes) {
-    verdict.status = Verdict::kUnknown;
-    verdict.reason = "the known parts fit, but the weights are not known";
-  } else if (verdict.status == Verdict::kUnknown)
-    verdict.reason = "no GPU, size or limit was given";
-  if (verdict.status == Verdict::kUnknown) verdict.close = false;
-  if (verdict.close && in_words) {
-    verdict.either_way = Bytes((high - low).count() / 2);
-    verdict.advice = what_to_lower(layout, plan, *fullest, over);
-  }
 }
 
 // Every GPU has a row of the ledger.
@@ -475,58 +338,6 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
 }
 
 }  // namespace
-
-EngineInput engine_input(const ModelSpec& model, const Request& request) {
-  EngineInput input;
-  input.request = request;
-  input.request.gpu_memory = card_memory(request);
-  ModelShape& shape = input.model;
-  shape.model_type = model.model_type;
-  shape.architecture = model.architecture;
-  shape.format = model.format;
-  shape.num_layers = model.layers.size();
-  shape.num_nextn_layers = model.num_nextn_layers;
-  shape.hidden_size = model.hidden_size;
-  shape.vocab_size = model.vocab_size;
-  shape.intermediate_size = model.intermediate_size;
-  shape.num_heads = most_heads(model);
-  shape.experts = model.experts;
-  shape.max_model_len = model.max_model_len;
-  shape.source_tokens = model.source_tokens;
-  shape.dtype = model.dtype;
-  shape.declared_kv_dtype = model.declared_kv_dtype;
-  shape.declared_state_dtype = model.declared_state_dtype;
-  for (std::uint64_t i = 0; i < model.layers.size(); ++i)
-    for (const Mixer& mixer : model.layers[i].mixers)
-      input.caches.push_back(
-          {i, kind_info(mixer).name, cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)});
-  for (const SideModel& side : model.sides)
-    if (side.what == "vision tower" && !shape.vision)
-      shape.vision = VisionShape{side.width, side.intermediate, side.patches, side.image_tokens, side.copies};
-  input.types = engine_of(request).resolve_types(shape, request);
-  input.draft_method = draft_method_of(model, request);
-  if (model.draft != nullptr && input.draft_method && !model.draft->layers.empty())
-    input.draft = std::make_shared<const EngineInput>(engine_input(*model.draft, draft_request(request)));
-  return input;
-}
-
-Load load_of(const ModelSpec& model, const Request& request) {
-  Load load;
-  load.num_seqs = ceil_div(request.sequences(), request.data_parallel);
-  const auto slot_tokens = engine_of(request).slot_tokens;
-  load.pooled = request.kv_unified && slot_tokens != nullptr;
-  if (request.max_model_len)
-    load.max_model_len = *request.max_model_len;
-  else if (request.ctx_size)
-    load.max_model_len = slot_tokens == nullptr ? *request.ctx_size : slot_tokens(*request.ctx_size, request);
-  else
-    load.max_model_len = model.max_model_len > Tokens(0) ? model.max_model_len : Tokens(kDefaultContext);
-  if (const auto context = engine_of(request).default_context;
-      context != nullptr && !request.max_model_len && !request.ctx_size)
-    load.max_model_len = std::min(load.max_model_len, context(card_memory(request)));
-  load.source_tokens = request.encoder_len.value_or(model.source_tokens);
-  return load;
-}
 
 Plan make_plan(const ModelSpec& model, const Request& request) {
   PlanCache cache(model);

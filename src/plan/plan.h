@@ -49,8 +49,11 @@ VerdictReport verdict_of(PlanCache& cache, const Request& request);
 bool layout_fits(PlanCache& cache, const Request& request);
 
 // Steps of make_plan, for those who ask many questions of one model (fit, compare, sweeps).
-EngineInput engine_input(const ModelSpec& model, const Request& request);
+// `known`: an earlier input of the same model, which has what does not depend on the request.
+EngineInput engine_input(const ModelSpec& model, const Request& request, const EngineInput* known = nullptr);
 Load load_of(const ModelSpec& model, const Request& request);
+// Tokens that are planned for where neither the config nor the request names any.
+inline constexpr std::uint64_t kDefaultContext = 4096;
 
 }  // namespace kvplan
 

@@ -62,7 +62,9 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
     known->input.request.gpu_memory = card;
     return *known;
   }
-  LaidOut& fresh = laid_out_.emplace_front(LaidOut{std::move(key), engine_input(*model_, request), nullptr, {}});
+  const EngineInput* same_model = laid_out_.empty() ? nullptr : &laid_out_.front().input;
+  LaidOut& fresh =
+      laid_out_.emplace_front(LaidOut{std::move(key), engine_input(*model_, request, same_model), nullptr, {}});
   try {
     fresh.layout = engine_of(request).layout(fresh.input, fresh.notes);
   } catch (...) {

@@ -1,0 +1,92 @@
+// What an engine is asked: the model as engines see it, the request, and the load with every default filled in.
+#include <algorithm>
+
+#include "plan/extras.h"
+#include "plan/gpus.h"
+#include "plan/plan.h"
+
+namespace kvplan {
+
+namespace {
+
+std::uint64_t most_heads(const ModelSpec& model) {
+  std::uint64_t out = 0;
+  for (const Layer& layer : model.layers)
+    for (const Mixer& mixer : layer.mixers)
+      for (const Symbol& symbol : symbols(mixer))
+        if (symbol.symbol == "H") out = std::max(out, symbol.value);
+  return out;
+}
+
+std::optional<Bytes> card_memory(const Request& request) {
+  if (request.gpu_memory) return request.gpu_memory;
+  if (const auto memory = calibrated_memory(request)) return memory;
+  if (request.gpu) return parse_gpu(*request.gpu).budget();
+  return std::nullopt;
+}
+
+// What engines see of a model whatever is asked of it.
+void fill_model(const ModelSpec& model, EngineInput& input) {
+  ModelShape& shape = input.model;
+  shape.model_type = model.model_type;
+  shape.architecture = model.architecture;
+  shape.format = model.format;
+  shape.num_layers = model.layers.size();
+  shape.num_nextn_layers = model.num_nextn_layers;
+  shape.hidden_size = model.hidden_size;
+  shape.vocab_size = model.vocab_size;
+  shape.intermediate_size = model.intermediate_size;
+  shape.num_heads = most_heads(model);
+  shape.experts = model.experts;
+  shape.max_model_len = model.max_model_len;
+  shape.source_tokens = model.source_tokens;
+  shape.dtype = model.dtype;
+  shape.declared_kv_dtype = model.declared_kv_dtype;
+  shape.declared_state_dtype = model.declared_state_dtype;
+  for (std::uint64_t i = 0; i < model.layers.size(); ++i)
+    for (const Mixer& mixer : model.layers[i].mixers)
+      input.caches.push_back(
+          {i, kind_info(mixer).name, cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)});
+  for (const SideModel& side : model.sides)
+    if (side.what == "vision tower" && !shape.vision)
+      shape.vision = VisionShape{side.width, side.intermediate, side.patches, side.image_tokens, side.copies};
+}
+
+}  // namespace
+
+EngineInput engine_input(const ModelSpec& model, const Request& request, const EngineInput* known) {
+  EngineInput input;
+  input.request = request;
+  input.request.gpu_memory = card_memory(request);
+  if (known != nullptr) {
+    input.model = known->model;
+    input.caches = known->caches;
+  } else {
+    fill_model(model, input);
+  }
+  input.types = engine_of(request).resolve_types(input.model, request);
+  input.draft_method = draft_method_of(model, request);
+  if (model.draft != nullptr && input.draft_method && !model.draft->layers.empty())
+    input.draft = std::make_shared<const EngineInput>(engine_input(*model.draft, draft_request(request)));
+  return input;
+}
+
+Load load_of(const ModelSpec& model, const Request& request) {
+  Load load;
+  load.num_seqs = ceil_div(request.sequences(), request.data_parallel);
+  const auto slot_tokens = engine_of(request).slot_tokens;
+  load.pooled = request.kv_unified && slot_tokens != nullptr;
+  if (request.max_model_len)
+    load.max_model_len = *request.max_model_len;
+  else if (request.ctx_size)
+    load.max_model_len = slot_tokens == nullptr ? *request.ctx_size : slot_tokens(*request.ctx_size, request);
+  else
+    load.max_model_len = model.max_model_len > Tokens(0) ? model.max_model_len : Tokens(kDefaultContext);
+  if (const auto context = engine_of(request).default_context;
+      context != nullptr && !request.max_model_len && !request.ctx_size)
+    load.max_model_len = std::min(load.max_model_len, context(card_memory(request)));
+  load.source_tokens = request.encoder_len.value_or(model.source_tokens);
+  return load;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,22 @@
+// Whether a plan fits: the engine's own rule, the card, and the limits that the user set.
+#ifndef KVPLAN_PLAN_VERDICT_H_
+#define KVPLAN_PLAN_VERDICT_H_
+
+#include "engines/engine.h"
+#include "plan/plan.h"
+
+namespace kvplan {
+
+// How much of a plan is asked for: whether it fits, or all that there is to tell.
+enum class Depth { kVerdict, kPlan };
+
+// The share of a card that the engine uses, and what that is of `memory`.
+double usable_share(const Engine& engine, const Request& request);
+Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory);
+
+// Fills plan.verdict from its ledger, cache and capacity.
+void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_VERDICT_H_
