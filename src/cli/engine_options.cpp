@@ -14,15 +14,15 @@ constexpr std::string_view kLlama = "llama.cpp ollama";
 constexpr std::string_view kVllm = "vllm";
 
 constexpr std::array kOptions{
-    EngineOption{"--block-size", "vllm sglang tensorrt-llm mistralrs"},
+    EngineOption{"--block-size", "vllm sglang tensorrt-llm mistralrs", true},
     EngineOption{"--enable-prefix-caching", kVllm},
     EngineOption{"--mamba-cache-mode", kVllm},
     EngineOption{"--disable-hybrid-kv-cache-manager", kVllm},
     EngineOption{"--enforce-eager", "vllm sglang"},
-    EngineOption{"--mamba-ssm-cache-dtype", "vllm sglang tensorrt-llm"},
+    EngineOption{"--mamba-ssm-cache-dtype", "vllm sglang tensorrt-llm", true},
     EngineOption{"--decode-context-parallel-size", kVllm},
     EngineOption{"--enable-dp-attention", "sglang"},
-    EngineOption{"--enable-expert-parallel", "vllm sglang tensorrt-llm"},
+    EngineOption{"--enable-expert-parallel", "vllm sglang tensorrt-llm", true},
     EngineOption{"--cpu-offload-gb", "vllm sglang"},
     EngineOption{"--kv-offloading-size", kVllm},
     EngineOption{"--swap-space", kVllm},
@@ -37,11 +37,11 @@ constexpr std::array kOptions{
     EngineOption{"--n-cpu-moe", kLlama},
     EngineOption{"--cpu-moe", kLlama},
     EngineOption{"--override-tensor", kLlama},
-    EngineOption{"--cache-type-k", kLlama},
-    EngineOption{"--cache-type-v", kLlama},
-    EngineOption{"--ctx-size-draft", "llama.cpp"},
-    EngineOption{"--cache-type-k-draft", "llama.cpp"},
-    EngineOption{"--cache-type-v-draft", "llama.cpp"},
+    EngineOption{"--cache-type-k", kLlama, true},
+    EngineOption{"--cache-type-v", kLlama, true},
+    EngineOption{"--ctx-size-draft", "llama.cpp", true},
+    EngineOption{"--cache-type-k-draft", "llama.cpp", true},
+    EngineOption{"--cache-type-v-draft", "llama.cpp", true},
     EngineOption{"--speculative-num-draft-tokens", "sglang"},
     EngineOption{"--enable-lora", "vllm sglang tensorrt-llm"},
     EngineOption{"--max-loras", "vllm sglang tensorrt-llm"},
@@ -60,16 +60,21 @@ std::span<const EngineOption> engine_options() {
   return kOptions;
 }
 
-void check_engine_option(std::string_view option, std::span<const std::string> chosen) {
+std::string check_engine_option(std::string_view option, std::span<const std::string> chosen) {
   for (const EngineOption& row : kOptions) {
     if (row.option != option) continue;
     if (std::any_of(chosen.begin(), chosen.end(),
-                    [&](const std::string& engine) { return engine == "logical" || has_word(row.engines, engine); }))
-      return;
+                    [&](const std::string& engine) { return has_word(row.engines, engine); }))
+      return {};
     std::string names;
     for (const char c : row.engines) names += c == ' ' ? std::string(", ") : std::string(1, c);
+    const bool logical = std::any_of(chosen.begin(), chosen.end(), [](const auto& name) { return name == "logical"; });
+    if (logical && (row.logical_too || chosen.size() > 1)) return {};
+    if (logical)
+      return std::string(option) + " belongs to " + names + " and changes nothing here: name the engine with --engine";
     fail(std::string(option) + ": " + chosen.front() + " has no such option", "it belongs to " + names);
   }
+  return {};
 }
 
 }  // namespace kvplan

@@ -11,12 +11,13 @@ namespace kvplan {
 struct EngineOption {
   std::string_view option;   // its first name
   std::string_view engines;  // separated by spaces
+  bool logical_too = false;  // it means something for the logical plan as well
 };
 std::span<const EngineOption> engine_options();
 
 // Error that names the engines that have `option`, where none of `chosen` has it. The logical engine, which models no
-// engine's options, lets all pass.
-void check_engine_option(std::string_view option, std::span<const std::string> chosen);
+// engine's options, lets all pass; where it is alone and the option changes nothing, that is the answer, "" otherwise.
+std::string check_engine_option(std::string_view option, std::span<const std::string> chosen);
 
 }  // namespace kvplan
 

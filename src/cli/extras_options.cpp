@@ -110,6 +110,7 @@ void apply_samples(Invocation& call, string_view value, string_view name) {
 
 ModelSpec load_with_companions(const std::string& argument, const Invocation& call) {
   ModelSpec model = load_model(argument, call.read);
+  model.notes.insert(model.notes.end(), call.notes.begin(), call.notes.end());
   if (!call.draft.empty())
     model.draft =
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.read, call.request.extras.draft_method, model));

@@ -328,7 +328,10 @@ constexpr std::array kOptions{
     Option{"--mtp", "", kExtras, "plan the model's own MTP layers too",
            [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
     Option{"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
-           [](Invocation& c, string_view v, string_view) { c.request.extras.draft_weights = std::string(v); }},
+           [](Invocation& c, string_view v, string_view) {
+             check_weight_type(v);
+             c.request.extras.draft_weights = std::string(v);
+           }},
     Option{"--lora --lora-paths --adapter-path", "FILE", kExtras,
            "a LoRA adapter: file, directory or Hub id; may be given several times", apply_lora},
     Option{"--enable-lora", "", kExtras, "slots for LoRA adapters, as many and as wide as the engine's default",

@@ -67,15 +67,18 @@ bool is_used(const Option& option, const std::vector<std::string>& arguments) {
 
 // Every option that was given must belong to an engine that was chosen.
 template <class Given>
-void check_options_of_engines(const Invocation& call, const Given& given) {
+void check_options_of_engines(Invocation& call, const Given& given) {
   std::vector<std::string> chosen;
   for (const std::string& text : call.engines) {
     Request scratch;
     chosen.emplace_back(find_engine(text, scratch).name);
   }
   if (chosen.empty()) chosen.push_back(call.request.engine);
-  for (std::size_t i = 0; i < options().size(); ++i)
-    if (given(i)) check_engine_option(words(options()[i].names).front(), chosen);
+  for (std::size_t i = 0; i < options().size(); ++i) {
+    if (!given(i)) continue;
+    std::string idle = check_engine_option(words(options()[i].names).front(), chosen);
+    if (!idle.empty()) call.notes.push_back({NoteLevel::kWarning, "option_of_an_engine", std::move(idle)});
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "input/input.h"
+#include "kvplan/note.h"
 #include "kvplan/request.h"
 #include "plan/diff.h"
 
@@ -38,6 +39,7 @@ struct Invocation {
   std::string draft, mmproj;       // --draft, --mmproj; empty: none
   std::vector<std::string> loras;  // --lora
   MeasuringOptions measuring;
+  std::vector<Note> notes;  // of the command line, for every plan
   std::string format = "table";
   std::string output;     // -o FILE; empty: standard output
   GrowthLimit fail_over;  // diff: exit 1 where the total grew by more

@@ -131,6 +131,17 @@ TEST_CASE("forms: a full disk is an error, a closed pipe is none") {
   CHECK(std::filesystem::file_size(folder.path() + "/err") == 0);
 }
 
+TEST_CASE("forms: an engine's option without its engine is told, not silently dropped") {
+  const std::string model = std::string(KVPLAN_SOURCE_DIR) + "/testdata/configs/mixtral-8x7b.json";
+  const Run idle = run_program({model, "--n-cpu-moe", "10", "--json"});
+  CHECK(idle.exit == 0);
+  CHECK(idle.out.find("\"option_of_an_engine\"") != std::string::npos);
+  CHECK(run_program({model, "--n-cpu-moe", "10", "--engine", "llama.cpp", "--json"}).out.find("option_of_an_engine") ==
+        std::string::npos);
+  CHECK(run_program({model, "--block-size", "16", "--json"}).out.find("option_of_an_engine") == std::string::npos);
+  CHECK(run_program({model, "--draft-weights", "zzz"}).exit == 2);
+}
+
 TEST_CASE("help: fits a screen, and each command has three examples") {
   const auto check_screen = [](const std::string& text) {
     CHECK(std::count(text.begin(), text.end(), '\n') <= 50);
