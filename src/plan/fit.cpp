@@ -68,13 +68,14 @@ std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64
   }
   // Engines take tokens in steps, mostly of 16 or 256: the answer tends to end one.
   constexpr std::uint64_t kStep = 256;
-  for (int turn = 0; high - low > 1; ++turn) {
+  for (int turn = 0;; ++turn) {
     const std::uint64_t width = high - low;
+    if (width <= 1) break;
     std::uint64_t at = low + width / 2;
     if (low > 0 && width <= kStep && low % 16 == 0 && turn % 2 == 0) {
       at = low + 1;
-    } else if (low_room && high_room && turn % 3 != 2) {
-      const double share = *low_room / (*low_room - *high_room);
+    } else if (low_room && high_room && *low_room > *high_room && turn % 3 != 2) {
+      const double share = std::clamp(*low_room / (*low_room - *high_room), 0.0, 1.0);
       at = low + static_cast<std::uint64_t>(static_cast<double>(width) * share);
       if (width > 2 * kStep) at = at / kStep * kStep;
       at = std::clamp(at, low + 1, high - 1);
