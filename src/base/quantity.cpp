@@ -24,6 +24,13 @@ std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view wha
   return out;
 }
 
+std::uint64_t checked_scale(std::uint64_t value, double factor, std::string_view what) {
+  constexpr double kBeyond = 18446744073709551616.0;  // 2^64
+  const double out = static_cast<double>(value) * factor;
+  if (!(out >= 0 && out < kBeyond)) overflow(what);
+  return static_cast<std::uint64_t>(out);
+}
+
 std::uint64_t checked_sub(std::uint64_t a, std::uint64_t b, std::string_view what) {
   if (b > a) fail(std::string(what) + " would be negative", "check the sizes of the config and of the request");
   return a - b;

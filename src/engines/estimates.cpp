@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kWhat = "the activations";
 
 Bytes scaled(Bytes bytes, double share) {
-  return Bytes(static_cast<std::uint64_t>(static_cast<double>(bytes.count()) * share));
+  return Bytes(checked_scale(bytes.count(), share, kWhat));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 constexpr double kUsual = 0.05;
 
 Bytes scaled(Bytes bytes, double share) {
-  return Bytes(static_cast<std::uint64_t>(static_cast<double>(bytes.count()) * share));
+  return Bytes(checked_scale(bytes.count(), share, "an estimate"));
 }
 
 // The option behind the widest range.

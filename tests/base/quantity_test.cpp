@@ -28,6 +28,8 @@ TEST_CASE("an overflow is an error that names what overflowed") {
   CHECK_THROWS_AS(Elements(std::uint64_t{1} << 32) * (std::uint64_t{1} << 32), Error);
   CHECK_THROWS_AS(Tokens(1) - Tokens(2), Error);
   CHECK_THROWS_AS(round_up(kMax, 16, "pages"), Error);
+  CHECK_THROWS_AS(checked_scale(kMax / 2, 2.5, "an estimate"), Error);
+  CHECK(checked_scale(1000, 0.5, "an estimate") == 500);
   try {
     checked_mul(kMax, 2, "the bytes of a page");
     FAIL("no error");
