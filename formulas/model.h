@@ -14,6 +14,7 @@
 #include "kvplan/note.h"
 #include "kvplan/quantity.h"
 #include "kvplan/quantization.h"
+#include "kvplan/rotary.h"
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
 #include "kvplan/weight_model.h"
@@ -57,6 +58,7 @@ struct ModelSpec {
   std::uint64_t num_nextn_layers = 0;  // MTP layers behind the decoder: no part of a plan unless asked for
 
   std::vector<Layer> layers;
+  std::vector<RotaryTable> rotary_tables;
   std::vector<SideModel> sides;
 
   std::vector<TensorGroup> tensors;             // empty where the config does not say enough

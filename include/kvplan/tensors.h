@@ -31,6 +31,10 @@ enum class Component : std::uint8_t {
   kOther,
 };
 std::string_view name(Component component);
+// Vision and audio, and what hands their tokens to the decoder.
+constexpr bool is_tower(Component component) {
+  return component == Component::kVision || component == Component::kAudio || component == Component::kProjector;
+}
 
 enum class TensorRole : std::uint8_t {
   kLinear,     // the matrix of a linear layer: what quantization packs

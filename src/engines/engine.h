@@ -18,6 +18,7 @@
 #include "kvplan/plan.h"
 #include "kvplan/quantity.h"
 #include "kvplan/request.h"
+#include "kvplan/rotary.h"
 #include "kvplan/storage.h"
 #include "kvplan/terms.h"
 
@@ -52,6 +53,7 @@ struct ModelShape {
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
   std::optional<VisionShape> vision;
+  std::vector<RotaryTable> rotary_tables;
 };
 
 struct EngineInput {
@@ -184,6 +186,10 @@ struct Engine {
   bool has_scores = false;
   // How weights are dealt to the stages; null: as vLLM splits them.
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
+  // What it keeps on every GPU beside the checkpoint's tensors, as lines of the weights.
+  std::vector<LedgerLine> (*tables)(const EngineInput& input) = nullptr;
+  // Tensor parallelism cuts the towers of images and sounds too; else each rank holds them whole.
+  bool cuts_towers = false;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
   bool data_ranks_share_experts = false;
   // Where releases differ in it; memory_utilization otherwise.

@@ -32,6 +32,7 @@
 
 #include "engines/engine.h"
 #include "engines/parallel.h"
+#include "engines/rotary.h"
 #include "engines/term_sum.h"
 #include "engines/vllm_groups.h"
 #include "engines/vllm_memory.h"
@@ -398,6 +399,12 @@ Bytes budget(const BudgetInput& in) {
   return vllm_cache_budget(*in.engine, in.gpu_memory, in.weights + in.activation + in.runtime, in.graphs);
 }
 
+// In the type of the model. Positions of a video run ahead of its tokens: MRotaryEmbedding keeps four times as many.
+std::vector<LedgerLine> tables(const EngineInput& input) {
+  return rotary_lines(input.model, plain_bytes(input.request.dtype.value_or(input.model.dtype)), 4,
+                      "vllm RotaryEmbedding.cos_sin_cache");
+}
+
 }  // namespace
 
 Engine vllm_engine() {
@@ -406,6 +413,9 @@ Engine vllm_engine() {
                 layout,          vllm_overhead};
   engine.utilization_of = utilization;
   engine.cache_budget = budget;
+  engine.tables = tables;
+  // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
+  engine.cuts_towers = true;
   engine.data_ranks_share_experts = true;
   engine.expert_parallel = true;
   // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi

@@ -10,6 +10,7 @@
 #include "input/input.h"
 #include "input/inventory/inventory.h"
 #include "input/quantization.h"
+#include "input/rotary.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -445,6 +446,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   }
   model.quantization = read_quantization(root, text, hf_quant_config);
   build_inventory(reader);
+  model.rotary_tables = read_rotary_tables(reader);
   if (options.draft) adapt_draft(root, *options.draft, model);
   model.facts = root.facts();
   return model;

@@ -116,6 +116,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   share.expert_tensor_parallel = expert_ranks;
   if (request.expert_parallel) share.expert_parallel = expert_ranks;
   share.embedding_on_host = engine.embedding_on_host;
+  share.cut_towers = engine.cuts_towers;
   const std::uint64_t layers = model.layers.size();
   std::vector<StageShare> stages{{0, layers, true, true}};
   if (engine.stages != nullptr)

@@ -19,6 +19,7 @@ struct Piece {
 
 inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
   Piece piece{group.rows, group.columns, group.copies};
+  if (is_tower(group.component) && !share.cut_towers) return piece;
   std::uint64_t ranks = share.tensor_parallel;
   if (group.is_expert && share.expert_parallel > 1) {
     piece.copies = ceil_div(group.copies, share.expert_parallel);

@@ -18,10 +18,6 @@ namespace kvplan {
 
 namespace {
 
-bool is_tower(Component component) {
-  return component == Component::kVision || component == Component::kAudio || component == Component::kProjector;
-}
-
 bool counts(const TensorGroup& group, const WeightRequest& request) {
   if (group.component == Component::kMtp) return request.with_mtp;
   return request.with_towers || !is_tower(group.component);

@@ -31,6 +31,7 @@ struct WeightShare {
   std::optional<std::uint64_t> layers;  // of the pipeline's stage; absent: all
   bool first_stage = true;              // holds the embedding
   bool last_stage = true;               // holds the head
+  bool cut_towers = false;              // tensor parallelism cuts them too
   bool embedding_on_host = false;       // the table is looked up in host memory; a tied head is a copy of it
 };
 

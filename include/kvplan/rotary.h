@@ -1,0 +1,20 @@
+// Tables of cosines and sines that engines work out once and keep beside the weights.
+#ifndef KVPLAN_ROTARY_H_
+#define KVPLAN_ROTARY_H_
+
+#include <cstdint>
+
+namespace kvplan {
+
+// Of one distinct setting of the rotation: positions x width elements (cosines and sines of width / 2 frequencies).
+struct RotaryTable {
+  std::uint64_t positions = 0;
+  std::uint64_t width = 0;     // rotated elements of a head
+  std::uint64_t setting = 0;   // tells apart settings that have the same shape
+  bool is_multimodal = false;  // positions in time, height and width (M-RoPE)
+  friend bool operator==(const RotaryTable&, const RotaryTable&) = default;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ROTARY_H_
