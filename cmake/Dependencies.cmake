@@ -1,5 +1,5 @@
-# The four libraries, from the system's packages (scripts/setup installs them). Nothing is downloaded.
-foreach(package fmt nlohmann_json CLI11 doctest)
+# The libraries, from the system's packages (scripts/setup installs them). Nothing is downloaded.
+foreach(package fmt nlohmann_json CLI11)
   find_package(${package} QUIET)
   if(NOT ${package}_FOUND)
     message(FATAL_ERROR "${package} was not found: run scripts/setup, which installs what kvplan is built with")

@@ -5,7 +5,7 @@
 namespace kvplan {
 
 std::int64_t MeasuredLine::difference() const {
-  return static_cast<std::int64_t>(measured.count()) - static_cast<std::int64_t>(planned.count());
+  return signed_difference(measured.count(), planned.count());
 }
 
 Bytes MeasuredLine::unexplained() const {

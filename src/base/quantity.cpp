@@ -18,6 +18,12 @@ std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, std::string_view wha
   return out;
 }
 
+std::int64_t signed_difference(std::uint64_t a, std::uint64_t b) {
+  std::int64_t out = 0;
+  if (__builtin_sub_overflow(a, b, &out)) overflow("a difference of bytes");
+  return out;
+}
+
 std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view what) {
   std::uint64_t out = 0;
   if (__builtin_add_overflow(a, b, &out)) overflow(what);

@@ -119,7 +119,7 @@ class HoldingsLayout : public CacheLayout {
         rank.logical += logical;
         rank.reserved += bytes;
         rank.lines.push_back(exact_line(Section::kKvCache, line_name(part), bytes, formula(part, load), source_));
-        const auto more = static_cast<std::int64_t>(bytes.count()) - static_cast<std::int64_t>(logical.count());
+        const std::int64_t more = signed_difference(bytes.count(), logical.count());
         if (more != 0) rank.gap.push_back({reason(part), more});
       }
       out.insert(out.end(), tensor_parallel_, rank);

@@ -32,7 +32,6 @@ class LogicalLayout : public CacheLayout {
       ++stage;
     }
     types_ = input.types;
-    whole_ = TermSum(input.caches, input.types, 1);
     const DraftLayers drafts = draft_layers(input);
     if (!drafts.caches.empty()) {
       draft_ = TermSum(drafts.caches, drafts.types, tensor_parallel_);
@@ -130,7 +129,7 @@ class LogicalLayout : public CacheLayout {
   CacheTypes types_;
   std::vector<TermSum> stages_;
   std::vector<std::map<std::string, std::vector<LayerCache>>> stage_kinds_;
-  TermSum whole_, draft_;
+  TermSum draft_;
   std::string draft_label_;
   std::vector<CacheGroup> groups_;
 };
@@ -143,7 +142,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return std::make_unique<LogicalLayout>(input);
 }
 
-// The floor of the brief: one prefill chunk of hidden states in 16 bit; and an allowance for what any process takes.
+// The floor: one prefill chunk of hidden states in 16 bit; and an allowance for what any process takes.
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const std::uint64_t chunk = prefill_chunk(input.request, in.load);

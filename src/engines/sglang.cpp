@@ -317,7 +317,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
 
   // From the logical share to the pools, reason by reason; the last one takes what is left.
   void fill_gap(const SglangStage& stage, const SglangCounts& pools, const Load& load, RankCache& rank) const {
-    auto rest = static_cast<std::int64_t>(rank.reserved.count()) - static_cast<std::int64_t>(rank.logical.count());
+    std::int64_t rest = signed_difference(rank.reserved.count(), rank.logical.count());
     const auto reason = [&](std::string text, Bytes amount) {
       if (amount == Bytes(0)) return;
       rest -= static_cast<std::int64_t>(amount.count());

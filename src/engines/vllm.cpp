@@ -48,7 +48,7 @@ constexpr std::string_view kBlocksOverflow = "the blocks of a request";
 constexpr double kMostTokens = 9e18;  // states do not grow: their "size in tokens" has no end
 
 std::int64_t difference(Bytes a, Bytes b) {
-  return static_cast<std::int64_t>(a.count()) - static_cast<std::int64_t>(b.count());
+  return signed_difference(a.count(), b.count());
 }
 
 class VllmLayout : public CacheLayout {

@@ -71,7 +71,6 @@ VllmGroups paged(const std::vector<VllmSpec>& specs, const VllmRules& rules) {
   out.pool = Pool::kPaged;
   for (const Members& bucket : buckets) {
     const std::size_t count = ceil_div(bucket.size(), length);
-    out.padding_layers += count * length - bucket.size();
     for (std::size_t i = 0; i < count; ++i) out.groups.push_back({strided(bucket, i, count)});
   }
   return out;

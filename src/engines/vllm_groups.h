@@ -22,7 +22,6 @@ struct VllmGroup {
 struct VllmGroups {
   Pool pool = Pool::kNone;
   std::vector<VllmGroup> groups;
-  std::uint64_t padding_layers = 0;  // slots that no layer fills
 };
 
 // Groups `specs`; page sizes and block sizes of the specs are made equal where that is vLLM's rule.

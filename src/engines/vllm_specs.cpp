@@ -325,10 +325,7 @@ class SpecMaker {
     } else {
       tokens = step * ceil_div(state.count(), checked_mul(step, token, kWhat));
     }
-    if (tokens > block_) {
-      block_ = tokens;
-      out_.aligned = true;
-    }
+    block_ = std::max(block_, tokens);
     const Bytes page = Bytes(token) * block_;
     for (VllmSpec& spec : out_.specs) {
       if (spec.is_state()) {

@@ -64,7 +64,6 @@ Bytes filled_bytes(const VllmSpec& spec, const ChargeRules& charge, const Load& 
 struct SpecList {
   std::vector<VllmSpec> specs;  // in layer order
   ChargeRules charge;
-  bool aligned = false;  // attention blocks were made as long as a state needs
   std::string draft_label = "draft layers";
 };
 

@@ -115,12 +115,18 @@ void read_gguf_tensors(const GgufReader& reader) {
   using Key = std::tuple<std::string, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t, bool>;
   std::map<Key, Alike> alike;
   std::map<std::string, Bytes> by_type;
+  std::map<std::pair<Component, std::uint32_t>, Elements> unknown;
   bool has_head = false;
   for (const GgufTensor& tensor : tensors) {
     const auto type = find_ggml_type(tensor.type);
-    if (!type) continue;  // the container's reader has refused it already
     const Name name = parse_name(tensor.name);
     const Component component = component_of(name, model.layers.size());
+    if (!type) {
+      std::uint64_t elements = 1;
+      for (const std::uint64_t dim : tensor.shape()) elements = checked_mul(elements, dim, "a tensor's elements");
+      unknown[{component, tensor.type}] += Elements(elements);
+      continue;
+    }
     const std::uint64_t copies = tensor.num_dims >= 3 && component == Component::kExperts ? tensor.dims[2] : 1;
     std::uint64_t rows = 1;
     for (std::size_t d = 1; d < tensor.num_dims; ++d) rows = checked_mul(rows, tensor.dims[d], "a tensor's rows");
@@ -148,6 +154,10 @@ void read_gguf_tensors(const GgufReader& reader) {
     else
       ++same.outside;
   }
+  // Of 16 bits at most, as anything that is packed.
+  for (const auto& [key, elements] : unknown)
+    model.unknown_tensors.push_back({key.first, "the size of ggml type " + std::to_string(key.second),
+                                     Elements(elements.count() / 16), Elements(elements.count() / 4), elements});
   const TensorGroup* embedding = nullptr;
   for (auto& [key, same] : alike) {
     std::sort(same.layers.begin(), same.layers.end());
@@ -177,7 +187,7 @@ void read_gguf_tensors(const GgufReader& reader) {
   if (const auto id = reader.file().count("general.file_type"))
     for (const FileType& row : kFileTypes)
       if (row.id == *id) model.stored_weights = row.name;
-  if (model.stored_weights.empty())
+  if (model.stored_weights.empty() && !by_type.empty())
     model.stored_weights = std::max_element(by_type.begin(), by_type.end(), [](const auto& a, const auto& b) {
                              return a.second < b.second;
                            })->first;

@@ -5,6 +5,7 @@
 
 #include "input/checkpoint.h"
 #include "input/file.h"
+#include "input/gguf_choice.h"
 #include "input/gguf_model.h"
 #include "input/hub.h"
 #include "input/hub_id.h"
@@ -61,7 +62,9 @@ ModelSpec load_directory(const std::string& directory, const ReadOptions& option
   refuse_layout(directory);
   const std::vector<std::string> ggufs = entries(directory, ".gguf");
   if (ggufs.empty()) fail("the directory holds no config.json and no *.gguf", "give a model's directory");
-  return load_gguf(ggufs.front(), options);
+  // Of one, or of projectors and drafts alone, the file itself has something to say.
+  const std::string chosen = choose_gguf(ggufs, "");
+  return load_gguf(chosen.empty() ? ggufs.front() : chosen, options);
 }
 
 // A model of another tool's store: its folder, or a GGUF whatever its name ends in.

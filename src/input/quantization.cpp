@@ -65,6 +65,8 @@ std::optional<WeightScheme> scheme_of_group(const Config& group) {
   const auto weights = group.child("weights");
   if (!weights) return std::nullopt;
   const std::uint64_t bits = weights->count_or("num_bits", 8);
+  if (bits == 0 || bits > 64)
+    fail("\"num_bits\" is " + std::to_string(bits), "correct it in the quantization config: weights have 1 to 64 bits");
   const bool real = word(*weights, "type") == "float";
   const std::string strategy = word(*weights, "strategy");
   const std::uint64_t size = first_count(*weights, {"group_size"}, 0);

@@ -328,8 +328,8 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
     return out;
   }
   for (const std::string& name : found) out.push_back(directory + "/" + name);
-  // Several files of no set: one of them is the model, and nobody says which; the largest set is not guessed at.
-  if (out.size() > 1) out.resize(1);
+  // Several files of no set: one of them is the model, and nobody says which. The config's own count serves.
+  if (out.size() > 1) out.clear();
   return out;
 }
 

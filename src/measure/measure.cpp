@@ -111,7 +111,7 @@ std::optional<Load> scaled_load(const Cache& cache, const Load& load, Bytes room
 }
 
 std::int64_t moved(Bytes before, Bytes after) {
-  return static_cast<std::int64_t>(after.count()) - static_cast<std::int64_t>(before.count());
+  return signed_difference(after.count(), before.count());
 }
 
 // Line by line: what the device's counter grew by.

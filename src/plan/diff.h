@@ -21,7 +21,7 @@ struct ValueChange {
 struct MemoryChange {
   std::string part;
   std::uint64_t before = 0, after = 0;
-  std::int64_t difference() const { return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before); }
+  std::int64_t difference() const { return signed_difference(after, before); }
 };
 
 struct PlanDiff {

@@ -18,13 +18,6 @@ std::uint64_t most_heads(const ModelSpec& model) {
   return out;
 }
 
-std::optional<Bytes> card_memory(const Request& request) {
-  if (request.gpu_memory) return request.gpu_memory;
-  if (const auto memory = calibrated_memory(request)) return memory;
-  if (request.gpu) return parse_gpu(*request.gpu).budget();
-  return std::nullopt;
-}
-
 // What engines see of a model whatever is asked of it.
 void fill_model(const ModelSpec& model, EngineInput& input) {
   ModelShape& shape = input.model;
@@ -54,6 +47,13 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
 }
 
 }  // namespace
+
+std::optional<Bytes> card_memory(const Request& request) {
+  if (request.gpu_memory) return request.gpu_memory;
+  if (const auto memory = calibrated_memory(request)) return memory;
+  if (request.gpu) return parse_gpu(*request.gpu).budget();
+  return std::nullopt;
+}
 
 EngineInput engine_input(const ModelSpec& model, const Request& request, const EngineInput* known) {
   EngineInput input;

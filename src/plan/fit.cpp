@@ -232,9 +232,7 @@ Bytes least_memory(const Plan& asked) {
 
 std::uint64_t fewest_cards(const Plan& asked) {
   const Request& request = asked.request;
-  const Bytes card = request.gpu_memory ? *request.gpu_memory
-                     : request.gpu      ? parse_gpu(*request.gpu).budget()
-                                        : Bytes(0);
+  const Bytes card = card_memory(request).value_or(Bytes(0));
   return card == Bytes(0) ? 1 : std::max<std::uint64_t>(1, ceil_div(least_memory(asked).count(), card.count()));
 }
 

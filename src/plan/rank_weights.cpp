@@ -52,24 +52,20 @@ Bytes offload(std::vector<WeightLine>& lines, Bytes budget) {
     if (in_layers(line.component)) all += line.bytes;
   const Bytes moved = std::min(all, budget);
   if (moved == Bytes(0)) return moved;
-  const double share = static_cast<double>(moved.count()) / static_cast<double>(all.count());
+  // Whole bytes, rounded down; what is left over then goes where there is room.
+  const long double share = static_cast<long double>(moved.count()) / static_cast<long double>(all.count());
+  std::vector<Bytes> parts;
   Bytes left = moved;
-  WeightLine* largest = nullptr;
-  for (WeightLine& line : lines) {
-    if (!in_layers(line.component)) continue;
-    if (largest == nullptr || line.bytes > largest->bytes) largest = &line;
-    const Bytes part(
-        std::min(left.count(), static_cast<std::uint64_t>(static_cast<double>(line.bytes.count()) * share)));
-    take(line, part, "in host memory");
-    left = left - part;
+  for (const WeightLine& line : lines) {
+    const auto part = static_cast<std::uint64_t>(static_cast<long double>(line.bytes.count()) * share);
+    parts.push_back(in_layers(line.component) ? std::min({Bytes(part), line.bytes, left}) : Bytes(0));
+    left = left - parts.back();
   }
-  // What rounding left behind, where it has room.
-  for (WeightLine& line : lines) {
-    if (!in_layers(line.component)) continue;
-    const Bytes part = std::min(left, line.bytes);
-    line.bytes = line.bytes - part;
-    line.low = std::min(line.low, line.bytes);
-    left = left - part;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!in_layers(lines[i].component)) continue;
+    const Bytes more = std::min(left, lines[i].bytes - parts[i]);
+    left = left - more;
+    take(lines[i], parts[i] + more, "in host memory");
   }
   return moved;
 }

@@ -13,7 +13,7 @@ namespace kvplan {
 namespace {
 
 std::int64_t difference(Bytes a, Bytes b) {
-  return static_cast<std::int64_t>(a.count()) - static_cast<std::int64_t>(b.count());
+  return signed_difference(a.count(), b.count());
 }
 
 std::string gib(Bytes bytes) {

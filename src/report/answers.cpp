@@ -12,7 +12,7 @@ namespace kvplan {
 namespace {
 
 // What a weight type costs in quality, as published; rough, and not kvplan's to promise.
-// Source: the brief behind kvplan (INT8 below 0.5 %, INT4 1 to 3 %); llama.cpp's quantize tables for ggml types.
+// Source: as vendors publish them (INT8 below 0.5 %, INT4 1 to 3 %); llama.cpp's quantize tables for ggml types.
 std::string_view rough_quality(std::string_view weights) {
   const auto has = [&](std::string_view part) { return weights.find(part) != std::string_view::npos; };
   if (has("float") || has("bf16") || has("fp16") || has("f16")) return "none";

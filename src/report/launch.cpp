@@ -5,6 +5,7 @@
 #include <array>
 
 #include "report/report.h"
+#include "weights/types.h"
 
 namespace kvplan {
 
@@ -115,6 +116,14 @@ void llama_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
   if (model.projector) out.add("--mmproj", model.projector->source);
 }
 
+// vLLM and SGLang quantize while they load to these alone; any other type is the checkpoint's own, and no option.
+std::string_view online_quantization(const Request& request) {
+  const WeightType* type = request.weights ? find_weight_type(*request.weights) : nullptr;
+  if (type == nullptr) return "";
+  if (type->name == "fp8" || type->name == "fp8-channel") return "fp8";
+  return type->name == "bnb-nf4" ? "bitsandbytes" : "";
+}
+
 void vllm_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
   const Request& request = plan.request;
   for (const char* word : {"vllm", "serve"}) out.add(word);
@@ -127,7 +136,7 @@ void vllm_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) {
   if (request.decode_context_parallel > 1) out.add("--decode-context-parallel-size", request.decode_context_parallel);
   if (request.expert_parallel) out.add("--enable-expert-parallel");
   if (kv_chosen(request)) out.add("--kv-cache-dtype", name(plan.types.key));
-  if (request.weights) out.add("--quantization", *request.weights);
+  if (const std::string_view type = online_quantization(request); !type.empty()) out.add("--quantization", type);
   if (request.dtype) out.add("--dtype", name(*request.dtype));
   if (request.memory_utilization) out.add_share("--gpu-memory-utilization", *request.memory_utilization);
   if (request.kv_cache_memory_bytes) out.add("--kv-cache-memory-bytes", request.kv_cache_memory_bytes->count());
@@ -152,7 +161,7 @@ void sglang_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) 
   if (request.pipeline_parallel > 1) out.add("--pp", request.pipeline_parallel);
   if (request.data_parallel > 1) out.add("--dp", request.data_parallel);
   if (kv_chosen(request)) out.add("--kv-cache-dtype", name(plan.types.key));
-  if (request.weights) out.add("--quantization", *request.weights);
+  if (const std::string_view type = online_quantization(request); !type.empty()) out.add("--quantization", type);
   if (request.memory_utilization) out.add_share("--mem-fraction-static", *request.memory_utilization);
   if (request.block_size) out.add("--page-size", *request.block_size);
   if (request.max_num_batched_tokens) out.add("--chunked-prefill-size", request.max_num_batched_tokens->count());

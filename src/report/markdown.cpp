@@ -23,6 +23,11 @@ std::string cell(std::string_view text) {
   return escaped(text, 120);
 }
 
+// Outside of tables there is room for all of it.
+std::string sentence(std::string_view text) {
+  return escaped(text, 2000);
+}
+
 std::string part(const std::optional<Bytes>& bytes) {
   return bytes ? gib(*bytes) : std::string("-");
 }
@@ -59,12 +64,13 @@ std::string plan_markdown(const ModelSpec& model, const Plan& plan, const Report
   std::string out =
       fmt::format("### {}: {} layers, {}\n\n", cell(model.architecture.empty() ? model.model_type : model.architecture),
                   model.layers.size(), plan.attention);
-  out += fmt::format("{} tokens x {} sequences, {} {}, KV {}\n\n", grouped(plan.load.max_model_len.count()),
-                     plan.request.num_seqs, plan.request.engine, plan.engine_version, name(plan.types.key));
+  out += fmt::format("{} tokens x {}, {} {}, KV {}\n\n", grouped(plan.load.max_model_len.count()),
+                     plural(plan.request.num_seqs, "sequence"), plan.request.engine, plan.engine_version,
+                     kv_type_text(plan.types));
   if (plan.verdict.status != Verdict::kUnknown)
     out += fmt::format("**{}**: {}\n\n", plan.verdict.status == Verdict::kFits ? "Fits" : "Does not fit",
-                       cell(plan.verdict.reason));
-  if (plan.verdict.close) out += cell(close_text(plan.verdict)) + "\n\n";
+                       sentence(plan.verdict.reason));
+  if (plan.verdict.close) out += sentence(close_text(plan.verdict)) + "\n\n";
   out += "| GPU | weights | KV cache | activations | runtime | total |\n|---:|---:|---:|---:|---:|---:|\n";
   for (const GpuMemory& gpu : plan.memory)
     out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", gpu.gpu, part(gpu.weights), part(gpu.kv_cache),
@@ -81,7 +87,7 @@ std::string plan_markdown(const ModelSpec& model, const Plan& plan, const Report
   if (plan.roofline)
     out += fmt::format("\nAt most {:.0f} tokens/s for one sequence and {:.0f} for all (bounds from {:.0f} GB/s).\n",
                        plan.roofline->tokens_per_s, plan.roofline->tokens_per_s_batch, plan.roofline->bandwidth_gb_s);
-  for (const Note& note : plan.notes) out += fmt::format("\n> {}\n", cell(note.message));
+  for (const Note& note : plan.notes) out += fmt::format("\n> {}\n", sentence(note.message));
   return out;
 }
 

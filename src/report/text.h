@@ -18,7 +18,7 @@ std::string tokens_text(std::uint64_t tokens);  // "32k" where it is a whole num
 
 std::string plural(std::uint64_t n, std::string_view word);  // "1 layer", "61 layers"
 
-enum class Tint { kNone, kBold, kDim, kRed, kGreen, kYellow, kBlue, kMagenta, kCyan };
+enum class Tint { kNone, kBold, kDim, kRed, kGreen, kYellow, kBlue, kMagenta };
 std::string tinted(std::string_view text, Tint tint, bool color);
 
 // Rows of cells as aligned columns, two spaces apart. Columns whose bit is set in `right` align right. Cells hold

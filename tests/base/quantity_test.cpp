@@ -30,6 +30,10 @@ TEST_CASE("an overflow is an error that names what overflowed") {
   CHECK_THROWS_AS(round_up(kMax, 16, "pages"), Error);
   CHECK_THROWS_AS(checked_scale(kMax / 2, 2.5, "an estimate"), Error);
   CHECK(checked_scale(1000, 0.5, "an estimate") == 500);
+  CHECK(signed_difference(5, 7) == -2);
+  CHECK(signed_difference(kMax, kMax) == 0);
+  CHECK_THROWS_AS(signed_difference(kMax, 0), Error);
+  CHECK_THROWS_AS(signed_difference(0, kMax), Error);
   try {
     checked_mul(kMax, 2, "the bytes of a page");
     FAIL("no error");

@@ -345,5 +345,18 @@ TEST_CASE("a GGUF whose counts cannot be is refused with the key") {
   names(GgufWriter("clip"), "clip");
 }
 
+// ggml grows types faster than kvplan learns them: the cache is known all the same, the weights are not.
+TEST_CASE("gguf: tensors of a type that is not known leave the weights open") {
+  const ModelSpec some = read(attending("llama", 1, 4096, 32, 8)
+                                  .tensor({"token_embd.weight", {4096, 32}, 0, 4096 * 32 * 4})
+                                  .tensor({"blk.0.attn_q.weight", {4096, 4096}, 9999, 0}));
+  REQUIRE(some.unknown_tensors.size() == 1);
+  CHECK(some.unknown_tensors.front().high == Elements(4096 * 4096));
+  CHECK(some.unknown_tensors.front().component == Component::kAttention);
+  const ModelSpec all = read(attending("llama", 1, 4096, 32, 8).tensor({"token_embd.weight", {4096, 32}, 9999, 0}));
+  CHECK(all.unknown_tensors.size() == 1);
+  CHECK(all.stored_weights.empty());
+}
+
 }  // namespace
 }  // namespace kvplan

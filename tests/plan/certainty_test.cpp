@@ -282,5 +282,53 @@ TEST_CASE("explain shows the floor of a prefill and the bounds") {
   CHECK(run.out.find("bounds, no forecast") != std::string::npos);
 }
 
+// What is exact stays so: a share of 3.3 GiB left lines whose high end was above their bytes.
+TEST_CASE("--cpu-offload-gb leaves exact lines exact, and moves what it says to the byte") {
+  const Json all = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k"});
+  const Json moved = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "3.3"});
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  for (const Json& line : all["memory"][0]["lines"])
+    if (line["part"] == "weights") before += line["bytes"].get<std::uint64_t>();
+  for (const Json& line : moved["memory"][0]["lines"]) {
+    if (line["part"] != "weights") continue;
+    CAPTURE(line.dump());
+    CHECK(line["low_bytes"] == line["bytes"]);
+    CHECK(line["high_bytes"] == line["bytes"]);
+    after += line["bytes"].get<std::uint64_t>();
+  }
+  CHECK(before - after == moved["host_memory"]["total_bytes"].get<std::uint64_t>());
+  CHECK(before - after == 3543348019);  // 3.3 * 2^30, rounded down
+}
+
+TEST_CASE("a plan beyond 2^63 bytes is an error, no room to spare") {
+  const Run run =
+      run_program({"testdata/configs/deepseek-v3.json", "--gpu", "h100", "--max-model-len", "132000000000000"});
+  CHECK(run.exit == 2);
+  CHECK(run.out.empty());
+  CHECK(run.err.find("does not fit 64 bits") != std::string::npos);
+}
+
+TEST_CASE("Markdown names both types of the cache, and one sequence as one") {
+  const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "llama.cpp", "-ctk", "f16", "-ctv",
+                               "q4_0", "-c", "8k", "--format", "markdown"});
+  CHECK(run.out.find("8,192 tokens x 1 sequence, ") != std::string::npos);
+  CHECK(run.out.find("KV float16/q4_0") != std::string::npos);
+}
+
+// vLLM and SGLang quantize to FP8 and NF4 while they load; to no other type by a name of kvplan's.
+TEST_CASE("--format args passes on a weight type only where the engine has it") {
+  const auto line = [](const char* engine, const char* type) {
+    return run_program({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--max-model-len", "8k", "--weights",
+                        type, "--format", "args"})
+        .out;
+  };
+  for (const char* engine : {"vllm", "sglang"}) {
+    CHECK(line(engine, "fp8").find("--quantization fp8") != std::string::npos);
+    CHECK(line(engine, "nf4").find("--quantization bitsandbytes") != std::string::npos);
+    CHECK(line(engine, "int4").find("--quantization") == std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace kvplan

@@ -18,6 +18,12 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b, "the width of an MLP");
 }
 
+// A width that follows from a factor, rounded down.
+std::uint64_t whole(double width, std::string_view key) {
+  if (!(width >= 0 && width < 9.0e18)) fail("\"" + std::string(key) + "\" is out of range", "correct the config");
+  return static_cast<std::uint64_t>(width);
+}
+
 std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple) {
   return multiple == 0 ? value : round_up(value, multiple, "the width of an MLP");
 }
@@ -50,14 +56,14 @@ std::uint64_t plain_width(const Inventory& inventory) {
     if (!text.flag("block_auto_adjust_ff_dim", inventory.is("lfm2"))) return width;
     std::uint64_t adjusted = times(2, width) / 3;
     if (const auto factor = text.find_real("block_ffn_dim_multiplier"); factor && *factor > 0 && *factor < 1000)
-      adjusted = static_cast<std::uint64_t>(*factor * static_cast<double>(adjusted));
+      adjusted = whole(*factor * static_cast<double>(adjusted), "block_ffn_dim_multiplier");
     return round_to(adjusted, text.count_or("block_multiple_of", 256));
   }
   if (width == 0 && (inventory.is(kFourTimes))) return times(4, h);
   if (inventory.is("xlstm")) {
     const double factor = text.find_real("ffn_proj_factor").value_or(2.667);
     if (!(factor > 0 && factor < 1000)) fail("\"ffn_proj_factor\" is out of range", "correct the config");
-    return round_to(static_cast<std::uint64_t>(factor * static_cast<double>(h)),
+    return round_to(whole(factor * static_cast<double>(h), "ffn_proj_factor"),
                     text.count_or("ffn_round_up_to_multiple_of", 64));
   }
   return width;
@@ -79,7 +85,7 @@ std::optional<std::vector<std::uint64_t>> widths_by_layer(const Inventory& inven
       } else {
         const double factor = ffn->find_real("ffn_mult").value_or(0);
         if (!(factor > 0 && factor < 1000)) fail("\"ffn_mult\" is out of range", "correct block_configs");
-        out.push_back(round_to(static_cast<std::uint64_t>(2 * factor * static_cast<double>(h) / 3), 256));
+        out.push_back(round_to(whole(2 * factor * static_cast<double>(h) / 3, "ffn_mult"), 256));
       }
     }
     return out;
@@ -92,9 +98,9 @@ std::optional<std::vector<std::uint64_t>> widths_by_layer(const Inventory& inven
       if (!(factor > 0 && factor < 1000) || divisor == 0)
         fail("\"ffn_multipliers\" is out of range", "correct the config");
       // Rounded to the nearest multiple, never down by more than a tenth.
-      const auto wanted = static_cast<std::uint64_t>(factor * static_cast<double>(h));
-      std::uint64_t width = std::max(divisor, (wanted + divisor / 2) / divisor * divisor);
-      if (width * 10 < wanted * 9) width += divisor;
+      const std::uint64_t wanted = whole(factor * static_cast<double>(h), "ffn_multipliers");
+      std::uint64_t width = std::max(divisor, checked_add(wanted, divisor / 2, "ffn_multipliers") / divisor * divisor);
+      if (static_cast<double>(width) < 0.9 * static_cast<double>(wanted)) width += divisor;
       out.push_back(width);
     }
     if (!out.empty()) return out;
