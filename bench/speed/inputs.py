@@ -55,8 +55,8 @@ class Inputs:
         return self.config(f"named-{count}.json", num_hidden_layers=count, quantization_config=quantization)
 
     def fleet(self, count):
-        """So many configs, each of another width and depth."""
-        return [self.config(f"fleet-{i}.json", num_hidden_layers=16 + i % 64, intermediate_size=8192 + 64 * (i % 97))
+        """So many configs, each of another width."""
+        return [self.config(f"fleet-{i}.json", intermediate_size=8192 + 64 * i)
                 for i in range(count)]
 
     def gguf(self, vocabulary, layers=32):

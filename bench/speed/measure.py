@@ -7,7 +7,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-SLOWEST = 240  # seconds that a program may take under valgrind
+SLOWEST = 300  # seconds that a program may take under valgrind
 
 
 class Failed(Exception):
