@@ -69,6 +69,8 @@ class NpmReaders:
             return None
 
     def programs(self, path, header_bytes):
+        if len(self.missing) == len(READERS):
+            return []
         script = os.path.join(self.folder, "read_gguf.mjs")
         shutil.copy(os.path.join(HERE, "read_gguf.mjs"), script)  # node looks for packages from the script's folder
         return [Program(f"npm {name}", [self.node, script, name, path, str(header_bytes)])
