@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "kvplan/version.h"
+#include "report/json_text.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -31,8 +31,8 @@ std::string where(const Observation& seen) {
   return out;
 }
 
-nlohmann::ordered_json total_json(const std::optional<LogTotal>& total) {
-  using Json = nlohmann::ordered_json;
+JsonText total_json(const std::optional<LogTotal>& total) {
+  using Json = JsonText;
   if (!total) return nullptr;
   constexpr std::string_view kParts[] = {"weights", "kv_cache", "activation", "runtime"};
   Json parts = Json::array();
@@ -87,7 +87,7 @@ std::string check_log_text(const LogCheck& check, const ReportOptions& options) 
 }
 
 std::string check_log_json(const LogCheck& check) {
-  using Json = nlohmann::ordered_json;
+  using Json = JsonText;
   Json lines = Json::array();
   for (const LogLine& line : check.lines)
     lines.push_back({{"line_number", line.seen.line_number},
@@ -110,7 +110,7 @@ std::string check_log_json(const LogCheck& check) {
                  {"total", total_json(check.total)},
                  {"disagreements", check.disagreements},
                  {"remarks", check.remarks}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.laid_out();
 }
 
 }  // namespace kvplan
