@@ -13,6 +13,10 @@ bool is_plain(char c) {
   return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
+bool is_mark(char c) {
+  return c == '{' || c == '}' || c == '[' || c == ']' || c == ',' || c == ':' || c == '"';
+}
+
 // What is not plain text is left to the library, which knows escapes, UTF-8 and the shortest spelling of a number.
 std::string spelled(const Tree& value) {
   return value.dump(-1, ' ', false, Tree::error_handler_t::replace);
@@ -73,9 +77,9 @@ JsonText JsonText::parsed(const std::string& text) {
     out.text_ = text;
     return out;
   }
-  const auto value = nlohmann::ordered_json::parse(text, nullptr, false);
+  const auto value = Tree::parse(text, nullptr, false);
   if (value.is_discarded()) return text;
-  out.text_ = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  out.text_ = spelled(value);
   return out;
 }
 
@@ -94,8 +98,8 @@ void JsonText::push_back(const JsonText& item) {
 
 void JsonText::add(std::string_view key, const JsonText& value) {
   open_for_more();
-  append_string(text_, key);
-  ((text_ += ':') += value.text_) += '}';
+  ((text_ += '"') += key) += "\":";
+  (text_ += value.text_) += '}';
 }
 
 std::string JsonText::laid_out() const {
@@ -103,38 +107,34 @@ std::string JsonText::laid_out() const {
   out.reserve(text_.size() * 2);
   std::size_t depth = 0;
   const auto new_line = [&] { out.append(1, '\n').append(2 * depth, ' '); };
-  for (std::size_t i = 0; i < text_.size(); ++i) {
-    const char c = text_[i];
-    switch (c) {
-      case '"': {
-        std::size_t end = i + 1;
-        while (text_[end] != '"') end += text_[end] == '\\' ? 2U : 1U;
-        out.append(text_, i, end + 1 - i);
-        i = end;
-        break;
-      }
-      case '{':
-      case '[':
-        out += c;
-        if (text_[i + 1] == '}' || text_[i + 1] == ']') {
-          out += text_[++i];
-        } else {
-          ++depth;
-          new_line();
-        }
-        break;
-      case '}':
-      case ']':
-        --depth;
-        new_line();
-        out += c;
-        break;
-      case ',':
-        out += c;
-        new_line();
-        break;
-      case ':': out += ": "; break;
-      default: out += c;
+  for (std::size_t i = 0; i < text_.size();) {
+    // A string, or a number or word, as it stands.
+    std::size_t end = i;
+    if (text_[i] == '"') {
+      for (++end; text_[end] != '"';) end += text_[end] == '\\' ? 2U : 1U;
+      ++end;
+    } else {
+      while (end < text_.size() && !is_mark(text_[end])) ++end;
+    }
+    out.append(text_, i, end - i);
+    if ((i = end) == text_.size()) break;
+    if (text_[i] == '"') continue;
+    const char mark = text_[i++];
+    const bool closes = mark == '}' || mark == ']';
+    const bool opens = mark == '{' || mark == '[';
+    if (closes) {
+      --depth;
+      new_line();
+    }
+    out += mark;
+    if (mark == ':') out += ' ';
+    if (opens && (text_[i] == '}' || text_[i] == ']')) {
+      out += text_[i++];
+    } else if (opens) {
+      ++depth;
+      new_line();
+    } else if (mark == ',') {
+      new_line();
     }
   }
   return out += '\n';

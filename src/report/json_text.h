@@ -32,7 +32,7 @@ class JsonText {
   static JsonText parsed(const std::string& text);
 
   void push_back(const JsonText& item);                   // of an array
-  void add(std::string_view key, const JsonText& value);  // of an object; the key must be new
+  void add(std::string_view key, const JsonText& value);  // of an object; the key is new, and plain text
   bool is_null() const { return text_ == "null"; }
   bool is_empty() const { return text_ == "[]" || text_ == "{}"; }
 
