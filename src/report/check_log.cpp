@@ -1,8 +1,7 @@
 // Observed beside predicted, line by line.
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "kvplan/rounding.h"
 #include "kvplan/version.h"
 #include "report/json_text.h"
 #include "report/report.h"
@@ -18,9 +17,7 @@ std::string figure(double value, LogUnit unit) {
     case LogUnit::kMiB: return fmt::format("{:.2f} {}", value, unit_name(unit));
     case LogUnit::kTimes: return fmt::format("{:.2f}x", value);
     case LogUnit::kShare: return fmt::format("{:.2f}", value);
-    default:
-      return fmt::format("{} {}", grouped(static_cast<std::uint64_t>(std::llround(std::max(0.0, value)))),
-                         unit_name(unit));
+    default: return fmt::format("{} {}", grouped(rounded(std::max(0.0, value))), unit_name(unit));
   }
 }
 
