@@ -1,7 +1,8 @@
 #include "kvplan/calibration.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "kvplan/rounding.h"
 
 namespace kvplan {
 
@@ -9,7 +10,7 @@ namespace {
 
 Bytes whole(double value) {
   constexpr double kMost = 9e18;
-  return Bytes(static_cast<std::uint64_t>(std::llround(std::clamp(value, 0.0, kMost))));
+  return Bytes(rounded(std::clamp(value, 0.0, kMost)));
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 // Which option belongs to which command, and what it chooses from.
 #include <algorithm>
-#include <filesystem>
 
 #include "cli/shell.h"
 #include "engines/engine.h"
-#include "kvplan/error.h"
-#include "kvplan/mistake.h"
 #include "plan/gpus.h"
 #include "report/report.h"
 #include "weights/gguf_mixture.h"
@@ -83,49 +80,6 @@ std::vector<std::string> choices(const Option& option) {
 
 bool takes_path(const Option& option) {
   return option.value == "FILE" || option.value == "MODEL";
-}
-
-void refuse_mistakes(const std::vector<std::string>& arguments) {
-  const auto refuse = [](const std::string& what, const std::string& remedy) {
-    Error error(Exit::kBadInput, what, remedy);
-    error.set_source("command line");
-    throw error;
-  };
-  if (arguments.size() > 1 && arguments[0].find_first_of("./-~@:") == std::string::npos &&
-      !std::filesystem::exists(arguments[0])) {
-    std::vector<string_view> names;
-    for (const Command& command : commands()) names.push_back(command.name);
-    if (const std::string near = did_you_mean(arguments[0], names); !near.empty())
-      refuse("there is no command and no file \"" + one_line(arguments[0], 60) + "\"", near);
-  }
-  std::vector<string_view> known{"--help", "--version", "-h", "-V"};
-  std::vector<string_view> suggested{"--help", "--version"};
-  for (const Option& option : options())
-    for (const string_view name : words(option.names)) {
-      known.push_back(name);
-      if (name.starts_with("--")) suggested.push_back(name);
-    }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--") return;
-    if (argument.size() < 2 || argument[0] != '-') continue;
-    const string_view name = string_view(argument).substr(0, argument.find('='));
-    const Option* found = nullptr;
-    bool attached = name.size() != argument.size();
-    for (const Option& option : options())
-      for (const string_view spelling : words(option.names)) {
-        const bool letter = spelling.size() == 2 && argument[1] != '-' && argument.starts_with(spelling);
-        if (spelling != name && !letter) continue;
-        found = &option;
-        attached = attached || (letter && argument.size() > 2);
-      }
-    if (found == nullptr && std::find(known.begin(), known.end(), name) == known.end()) {
-      std::string near = did_you_mean(name, suggested);
-      refuse("there is no option \"" + one_line(name, 60) + "\"",
-             near.empty() ? "see kvplan --help all" : near + " See kvplan --help all");
-    }
-    if (found != nullptr && !found->value.empty() && !attached) ++i;  // the next argument is its value
-  }
 }
 
 }  // namespace kvplan

@@ -1,12 +1,10 @@
 #include "cli/options.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdio>
+#include <filesystem>
 
+#include "cli/arguments.h"
 #include "cli/contradictions.h"
 #include "cli/engine_options.h"
 #include "cli/extras_options.h"
@@ -16,6 +14,7 @@
 #include "engines/engine.h"
 #include "input/gpu_file.h"
 #include "kvplan/error.h"
+#include "kvplan/mistake.h"
 #include "kvplan/version.h"
 #include "measure/detect.h"
 #include "plan/gpus.h"
@@ -28,130 +27,86 @@ namespace {
 
 using std::string_view;
 
-bool is_short_word(string_view name) {
-  return name.size() > 2 && name[0] == '-' && name[1] != '-';
+string_view first_name(const Option& option) {
+  return option.names.substr(0, option.names.find(' '));
 }
 
-// CLI11 2.1 refuses "-tp": spell it as the option's first name before it parses. "-tp=2" likewise.
-std::string long_spelling(string_view argument) {
-  if (!is_short_word(argument)) return std::string(argument);
-  const auto equals = argument.find('=');
-  for (const Option& option : options())
-    for (const string_view name : words(option.names))
-      if (is_short_word(name) && name == argument.substr(0, equals))
-        return std::string(words(option.names).front()) +
-               (equals == string_view::npos ? "" : std::string(argument.substr(equals)));
-  return std::string(argument);
-}
-
-std::string declared_names(const Option& option) {
-  std::string out;
-  for (const string_view name : words(option.names))
-    if (!is_short_word(name)) out += (out.empty() ? "" : ",") + std::string(name);
-  return out;
-}
-
-// Whether the option stands among the arguments. CLI11 compares every new option with all before it, which costs more
-// than a whole plan; so only those that are asked for are declared, and the rest are unknown to it.
-bool is_used(const Option& option, const std::vector<std::string>& arguments) {
-  for (const string_view name : words(option.names)) {
-    if (is_short_word(name)) continue;
-    for (const std::string& argument : arguments) {
-      const bool letter = name.size() == 2 && argument.size() >= 2 && argument[1] != '-';
-      if (letter ? argument.starts_with(name) : string_view(argument).substr(0, argument.find('=')) == name)
-        return true;
-    }
-  }
-  return false;
+bool is_given(const Arguments& given, const Option& option) {
+  return std::any_of(given.options.begin(), given.options.end(),
+                     [&](const GivenOption& each) { return each.option == &option; });
 }
 
 // Every option that was given must belong to an engine that was chosen.
-template <class Given>
-void check_options_of_engines(Invocation& call, const Given& given) {
+void check_options_of_engines(Invocation& call, const Arguments& given) {
+  if (given.options.empty()) return;
   std::vector<std::string> chosen;
   for (const std::string& text : call.engines) {
     Request scratch;
     chosen.emplace_back(find_engine(text, scratch).name);
   }
   if (chosen.empty()) chosen.push_back(call.request.engine);
-  for (std::size_t i = 0; i < options().size(); ++i) {
-    if (!given(i)) continue;
-    std::string idle = check_engine_option(words(options()[i].names).front(), chosen);
+  for (const Option& option : options()) {
+    if (!is_given(given, option)) continue;
+    std::string idle = check_engine_option(first_name(option), chosen);
     if (!idle.empty()) call.notes.push_back({NoteLevel::kWarning, "option_of_an_engine", std::move(idle)});
   }
+}
+
+// In the order of the table, whatever the order of the arguments.
+void apply(const Arguments& given, Invocation& call) {
+  for (const Option& option : options())
+    for (const GivenOption& each : given.options)
+      if (each.option == &option) option.apply(call, each.value, each.name);
+}
+
+// "kvplan exlain x.json": a word that is nearly a command, and no file.
+void refuse_nearly_a_command(const std::vector<string_view>& arguments) {
+  if (arguments.size() < 2 || arguments[0].find_first_of("./-~@:") != string_view::npos ||
+      std::filesystem::exists(arguments[0]))
+    return;
+  std::vector<string_view> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  if (const std::string near = did_you_mean(arguments[0], names); !near.empty())
+    fail("there is no command and no file \"" + one_line(arguments[0], 60) + "\"", near);
+}
+
+// Nothing where help or the version was printed.
+bool parse(std::vector<string_view> arguments, Invocation& call) {
+  const Command* command = arguments.empty() ? nullptr : find_command(arguments.front());
+  if (command != nullptr && command->name != "plan") {
+    call.command = command->name;
+    arguments.erase(arguments.begin());
+  }
+  refuse_nearly_a_command(arguments);
+  Arguments given = tell_apart(arguments);
+  call.models = std::move(given.words);
+  if (given.help) {
+    command = find_command(call.command);
+    const bool all = !call.models.empty() && call.models.back() == "all";
+    const std::string text = all ? full_help(*command) : call.command == "plan" ? main_help() : command_help(*command);
+    std::fputs(text.c_str(), stdout);
+    return false;
+  }
+  if (given.version) {
+    std::printf("kvplan %s\n", kVersion);
+    return false;
+  }
+  apply(given, call);
+  prepare_measuring(call);
+  check_options_of_engines(call, given);
+  check_contradictions(call, [&](string_view name) {
+    return std::any_of(given.options.begin(), given.options.end(),
+                       [&](const GivenOption& each) { return first_name(*each.option) == name; });
+  });
+  return true;
 }
 
 }  // namespace
 
 std::optional<Invocation> parse_command_line(int argc, const char* const* argv) {
   Invocation call;
-  std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) arguments.push_back(long_spelling(argv[i]));
-  if (!arguments.empty()) {
-    for (const Command& command : commands()) {
-      if (command.name != arguments.front() || command.name == "plan") continue;
-      call.command = arguments.front();
-      arguments.erase(arguments.begin());
-      break;
-    }
-  }
-
-  refuse_mistakes(arguments);
-
-  CLI::App app("", "kvplan");
-  app.set_help_flag();
-  bool help = false;
-  bool version = false;
-  app.add_flag("-h,--help", help);
-  app.add_flag("-V,--version", version);
-  app.add_option("MODEL", call.models);
-  std::vector<std::vector<std::string>> values(options().size());
-  std::vector<CLI::Option*> declared(options().size());
-  for (std::size_t i = 0; i < options().size(); ++i) {
-    const Option& option = options()[i];
-    if (!is_used(option, arguments)) continue;
-    declared[i] =
-        option.value.empty()
-            ? app.add_flag(declared_names(option))
-            : app.add_option(declared_names(option), values[i])->expected(1)->take_all()->allow_extra_args(false);
-  }
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
-    app.parse(reversed);
-  } catch (const CLI::ParseError& error) {
-    Error out(Exit::kBadInput, one_line(error.what()), "see kvplan --help");
-    out.set_source("command line");
-    throw out;
-  }
-  if (help) {
-    const Command& command = *find_command(call.command);
-    const bool all = !call.models.empty() && call.models.back() == "all";
-    const std::string text = all ? full_help(command) : call.command == "plan" ? main_help() : command_help(command);
-    std::fputs(text.c_str(), stdout);
-    return std::nullopt;
-  }
-  if (version) {
-    std::printf("kvplan %s\n", kVersion);
-    return std::nullopt;
-  }
-  try {
-    for (std::size_t i = 0; i < options().size(); ++i) {
-      if (declared[i] == nullptr || declared[i]->count() == 0) continue;
-      const Option& option = options()[i];
-      const string_view name = words(option.names).front();
-      if (option.value.empty())
-        option.apply(call, "", name);
-      else
-        for (const std::string& value : values[i]) option.apply(call, value, name);
-    }
-    prepare_measuring(call);
-    const auto is_given = [&](std::size_t i) { return declared[i] != nullptr && declared[i]->count() > 0; };
-    check_options_of_engines(call, is_given);
-    check_contradictions(call, [&](string_view name) {
-      for (std::size_t i = 0; i < options().size(); ++i)
-        if (words(options()[i].names).front() == name) return is_given(i);
-      return false;
-    });
+    if (!parse({argv + std::min(argc, 1), argv + argc}, call)) return std::nullopt;
   } catch (Error& error) {
     error.set_source("command line");
     throw;

@@ -30,9 +30,6 @@ std::string full_help(const Command& command);     // every option that it takes
 std::string completions(std::string_view shell);
 std::string man_page();
 
-// Throws Error with what was probably meant where an argument is no option, or the first one is nearly a command.
-void refuse_mistakes(const std::vector<std::string>& arguments);
-
 }  // namespace kvplan
 
 #endif  // KVPLAN_CLI_SHELL_H_

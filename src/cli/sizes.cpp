@@ -3,10 +3,10 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <string>
 
 #include "kvplan/error.h"
+#include "kvplan/real.h"
 
 namespace kvplan {
 
@@ -68,12 +68,12 @@ Bytes parse_size(std::string_view text, std::string_view option) {
   constexpr std::string_view kWanted = "a size (24GiB, 80GB, 512MiB, or bytes)";
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const auto [after, error] = read_real(text.data(), end, value, std::chars_format::fixed);
   if (error != std::errc() || !(value > 0)) wrong(option, text, kWanted);
   const std::string unit = lower(std::string_view(after, static_cast<std::size_t>(end - after)));
   for (const Unit& row : kUnits) {
     if (row.name != unit) continue;
-    const double bytes = std::floor(value * row.bytes);
+    const double bytes = value * row.bytes;
     if (!(bytes >= 1 && bytes < 9.0e18)) wrong(option, text, kWanted);
     // Whole bytes are exact beyond 2^53 too.
     std::uint64_t whole = 0;
@@ -87,7 +87,7 @@ Bytes parse_size(std::string_view text, std::string_view option) {
 double parse_percent(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = std::from_chars(text.data(), end, value);
+  const auto [after, error] = read_real(text.data(), end, value);
   if (error != std::errc() || after + 1 != end || *after != '%' || !(value >= 0 && value <= 1e6))
     wrong(option, text, "a percentage such as 5%");
   return value;
@@ -96,7 +96,7 @@ double parse_percent(std::string_view text, std::string_view option) {
 double parse_rate(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = std::from_chars(text.data(), end, value);
+  const auto [after, error] = read_real(text.data(), end, value);
   if (error != std::errc() || after != end || !(value > 0 && value <= 1e9)) wrong(option, text, "a positive number");
   return value;
 }
@@ -104,7 +104,7 @@ double parse_rate(std::string_view text, std::string_view option) {
 Bytes parse_gib(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = std::from_chars(text.data(), end, value);
+  const auto [after, error] = read_real(text.data(), end, value);
   if (error != std::errc() || after != end) return parse_size(text, option);
   if (!(value >= 0 && value <= 1e6)) wrong(option, text, "a number of GiB");
   return Bytes(static_cast<std::uint64_t>(value * 1073741824.0));
@@ -113,7 +113,7 @@ Bytes parse_gib(std::string_view text, std::string_view option) {
 double parse_share(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = std::from_chars(text.data(), end, value);
+  const auto [after, error] = read_real(text.data(), end, value);
   if (error != std::errc() || after != end || !(value > 0 && value <= 1)) wrong(option, text, "a share in (0, 1]");
   return value;
 }

@@ -20,16 +20,11 @@ namespace {
 class LogicalLayout : public CacheLayout {
  public:
   explicit LogicalLayout(const EngineInput& input) : tensor_parallel_(input.request.tensor_parallel) {
-    std::uint64_t stage = 0;
-    for (const std::vector<LayerCache>& caches : split_stages(input, StageSplit::kSpareLast)) {
+    for (std::vector<LayerCache>& caches : split_stages(input, StageSplit::kSpareLast)) {
       stages_.emplace_back(caches, input.types, tensor_parallel_);
-      stage_kinds_.emplace_back();
-      for (const LayerCache& cache : caches) {
-        if (cache.compact.empty()) continue;
-        std::vector<LayerCache>& same = stage_kinds_[stage][std::string(cache.kind)];
-        same.push_back(cache);
-      }
-      ++stage;
+      Kinds& kinds = stage_kinds_.emplace_back();
+      for (LayerCache& cache : caches)
+        if (!cache.compact.empty()) kinds[cache.kind].push_back(std::move(cache));
     }
     types_ = input.types;
     const DraftLayers drafts = draft_layers(input);
@@ -37,10 +32,10 @@ class LogicalLayout : public CacheLayout {
       draft_ = TermSum(drafts.caches, drafts.types, tensor_parallel_);
       draft_label_ = drafts.line();
     }
-    std::map<std::string, CacheGroup> groups;
+    std::map<std::string_view, CacheGroup> groups;
     for (const LayerCache& cache : input.caches) {
       if (cache.compact.empty()) continue;
-      CacheGroup& group = groups[std::string(cache.kind)];
+      CacheGroup& group = groups[cache.kind];
       group.kind = cache.kind;
       ++group.layers;
     }
@@ -65,7 +60,8 @@ class LogicalLayout : public CacheLayout {
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       RankCache rank;
       rank.logical = rank.reserved = stages_[s].bytes(load);
-      for (const auto& [kind, caches] : stage_kinds_[s]) {
+      for (const auto& [name, caches] : stage_kinds_[s]) {
+        const std::string kind(name);
         const Bytes bytes = TermSum(caches, types_, tensor_parallel_).bytes(load);
         rank.lines.push_back(exact_line(Section::kKvCache, kind + ", " + std::to_string(caches.size()) + " layers",
                                         bytes,
@@ -93,7 +89,7 @@ class LogicalLayout : public CacheLayout {
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     std::vector<CacheBuffer> out;
     for (const auto& [kind, caches] : stage_kinds_[rank / tensor_parallel_]) {
-      const std::string line = kind + ", " + std::to_string(caches.size()) + " layers";
+      const std::string line = std::string(kind) + ", " + std::to_string(caches.size()) + " layers";
       for (const LayerCache& cache : caches)
         for (const Term& term : cache.compact) {
           LayerCache alone = cache;
@@ -120,6 +116,8 @@ class LogicalLayout : public CacheLayout {
   }
 
  private:
+  using Kinds = std::map<std::string_view, std::vector<LayerCache>>;
+
   // Drafts stand on the last stage.
   Bytes draft_bytes(std::size_t stage, const Load& load) const {
     return stage + 1 == stages_.size() ? draft_.bytes(load) : Bytes(0);
@@ -128,7 +126,7 @@ class LogicalLayout : public CacheLayout {
   std::uint64_t tensor_parallel_;
   CacheTypes types_;
   std::vector<TermSum> stages_;
-  std::vector<std::map<std::string, std::vector<LayerCache>>> stage_kinds_;
+  std::vector<Kinds> stage_kinds_;
   TermSum draft_;
   std::string draft_label_;
   std::vector<CacheGroup> groups_;

@@ -29,10 +29,10 @@
 #include "engines/vllm_memory.h"
 
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
 
 #include "engines/vllm_rules.h"
+#include "kvplan/rounding.h"
 
 namespace kvplan {
 
@@ -247,7 +247,7 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
 Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside, Bytes captured) {
   const VllmRules rules = vllm_rules(input.request);
   const double share = input.request.memory_utilization.value_or(rules.utilization);
-  const Bytes requested(static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_memory.count()) * share)));
+  const Bytes requested(rounded_up(static_cast<double>(gpu_memory.count()) * share));
   if (!rules.graphs_in_budget) beside = beside > captured ? beside - captured : Bytes(0);
   return requested > beside ? requested - beside : Bytes(0);
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -27,19 +28,21 @@ class Descriptor {
   int fd_;
 };
 
+// `hint`: the size, where it is known.
 std::string drain(int fd, std::size_t hint, std::size_t limit) {
   std::string out;
-  out.reserve(hint);
-  char buffer[65536];
+  std::size_t size = 0;
   for (;;) {
-    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (size == out.size()) out.resize(size == 0 && hint > 0 ? hint + 1 : size + std::max<std::size_t>(size, 65536));
+    const ssize_t got = read(fd, out.data() + size, out.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(std::string("cannot be read (") + std::strerror(errno) + ")", "check the file");
-    if (got == 0) return out;
-    if (out.size() + static_cast<std::size_t>(got) > limit)
-      fail("larger than " + std::to_string(limit >> 20) + " MiB", "check that it is the file you mean");
-    out.append(buffer, static_cast<std::size_t>(got));
+    size += static_cast<std::size_t>(got);
+    if (size > limit) fail("larger than " + std::to_string(limit >> 20) + " MiB", "check that it is the file you mean");
+    if (got == 0) break;
   }
+  out.resize(size);
+  return out;
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <charconv>
 #include <set>
 
+#include "kvplan/real.h"
+
 namespace kvplan {
 
 namespace {
@@ -181,7 +183,7 @@ std::optional<Number> leading_number(std::string_view text) {
   }
   if (digits.empty()) return std::nullopt;
   Number out;
-  const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out.value);
+  const auto [after, error] = read_real(digits.data(), digits.data() + digits.size(), out.value);
   if (error != std::errc()) return std::nullopt;
   out.rest = text.substr(used);
   return out;

@@ -37,10 +37,23 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.rotary_tables = model.rotary_tables;
   shape.declared_kv_dtype = model.declared_kv_dtype;
   shape.declared_state_dtype = model.declared_state_dtype;
-  for (std::uint64_t i = 0; i < model.layers.size(); ++i)
-    for (const Mixer& mixer : model.layers[i].mixers)
+  input.caches.reserve(model.layers.size());
+  std::vector<std::pair<const Mixer*, std::size_t>> seen;  // most layers repeat another
+  for (std::uint64_t i = 0; i < model.layers.size(); ++i) {
+    for (const Mixer& mixer : model.layers[i].mixers) {
+      const auto same =
+          std::find_if(seen.begin(), seen.end(), [&](const auto& known) { return *known.first == mixer; });
+      if (same != seen.end()) {
+        LayerCache copy = input.caches[same->second];
+        copy.layer = i;
+        input.caches.push_back(std::move(copy));
+        continue;
+      }
+      seen.emplace_back(&mixer, input.caches.size());
       input.caches.push_back(
           {i, kind_info(mixer).name, cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)});
+    }
+  }
   for (const SideModel& side : model.sides)
     if (side.what == "vision tower" && !shape.vision)
       shape.vision = VisionShape{side.width, side.intermediate, side.patches, side.image_tokens, side.copies};

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "kvplan/rounding.h"
 #include "plan/gpus.h"
 
 namespace kvplan {
@@ -119,15 +119,13 @@ class Step {
     if (shape.count > 0 && shape.used <= shape.count)
       missed_ = 1 - static_cast<double>(shape.used) / static_cast<double>(shape.count);
   }
-  double weights(double sequences) const { return always_ + experts_ * (1 - std::pow(missed_, sequences)); }
-  double bytes(double sequences) const { return weights(sequences) + sequences * cache_; }
+  double weights(std::uint64_t sequences) const { return always_ + experts_ * (1 - power(missed_, sequences)); }
+  double bytes(std::uint64_t sequences) const { return weights(sequences) + static_cast<double>(sequences) * cache_; }
 
   // The fewest sequences whose caches are as much to read as the weights: the difference is convex and starts below 0.
   std::optional<std::uint64_t> crossing() const {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
-    const auto outweighs = [&](std::uint64_t n) {
-      return static_cast<double>(n) * cache_ >= weights(static_cast<double>(n));
-    };
+    const auto outweighs = [&](std::uint64_t n) { return static_cast<double>(n) * cache_ >= weights(n); };
     if (cache_ <= 0 || !outweighs(kMost)) return std::nullopt;
     std::uint64_t low = 0;
     std::uint64_t high = kMost;
@@ -179,10 +177,10 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, co
   out.cache_read = cache_read(model, plan);
   const Step step(model, weights, out.cache_read);
   out.weights_read = Bytes(static_cast<std::uint64_t>(step.weights(1)));
-  out.weights_read_batch = Bytes(static_cast<std::uint64_t>(step.weights(batch)));
+  out.weights_read_batch = Bytes(static_cast<std::uint64_t>(step.weights(plan.load.num_seqs)));
   out.tokens_per_s_empty = bandwidth / step.weights(1);
   out.tokens_per_s = bandwidth / step.bytes(1);
-  out.tokens_per_s_batch = copies * batch * bandwidth * std::min(stages, batch) / step.bytes(batch);
+  out.tokens_per_s_batch = copies * batch * bandwidth * std::min(stages, batch) / step.bytes(plan.load.num_seqs);
   out.cache_outweighs_at = step.crossing();
   out.prefill_flops = prefill_flops(model, plan);
   out.tflops = peak_of(plan.request);

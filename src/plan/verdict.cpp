@@ -1,10 +1,10 @@
 #include "plan/verdict.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 #include "kvplan/error.h"
+#include "kvplan/rounding.h"
 #include "plan/certainty.h"
 #include "plan/gpus.h"
 
@@ -43,8 +43,7 @@ double usable_share(const Engine& engine, const Request& request) {
 }
 
 Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory) {
-  return Bytes(
-      static_cast<std::uint64_t>(std::floor(static_cast<double>(memory.count()) * usable_share(engine, request))));
+  return Bytes(rounded_down(static_cast<double>(memory.count()) * usable_share(engine, request)));
 }
 
 void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan) {

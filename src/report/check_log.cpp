@@ -1,10 +1,9 @@
 // Observed beside predicted, line by line.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
+#include "kvplan/rounding.h"
 #include "kvplan/version.h"
+#include "report/json_text.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -18,9 +17,7 @@ std::string figure(double value, LogUnit unit) {
     case LogUnit::kMiB: return fmt::format("{:.2f} {}", value, unit_name(unit));
     case LogUnit::kTimes: return fmt::format("{:.2f}x", value);
     case LogUnit::kShare: return fmt::format("{:.2f}", value);
-    default:
-      return fmt::format("{} {}", grouped(static_cast<std::uint64_t>(std::llround(std::max(0.0, value)))),
-                         unit_name(unit));
+    default: return fmt::format("{} {}", grouped(rounded(std::max(0.0, value))), unit_name(unit));
   }
 }
 
@@ -31,8 +28,8 @@ std::string where(const Observation& seen) {
   return out;
 }
 
-nlohmann::ordered_json total_json(const std::optional<LogTotal>& total) {
-  using Json = nlohmann::ordered_json;
+JsonText total_json(const std::optional<LogTotal>& total) {
+  using Json = JsonText;
   if (!total) return nullptr;
   constexpr std::string_view kParts[] = {"weights", "kv_cache", "activation", "runtime"};
   Json parts = Json::array();
@@ -87,7 +84,7 @@ std::string check_log_text(const LogCheck& check, const ReportOptions& options) 
 }
 
 std::string check_log_json(const LogCheck& check) {
-  using Json = nlohmann::ordered_json;
+  using Json = JsonText;
   Json lines = Json::array();
   for (const LogLine& line : check.lines)
     lines.push_back({{"line_number", line.seen.line_number},
@@ -110,7 +107,7 @@ std::string check_log_json(const LogCheck& check) {
                  {"total", total_json(check.total)},
                  {"disagreements", check.disagreements},
                  {"remarks", check.remarks}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.laid_out();
 }
 
 }  // namespace kvplan

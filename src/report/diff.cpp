@@ -1,9 +1,8 @@
 // What changed between two plans, biggest first.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "kvplan/version.h"
+#include "report/json_text.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -61,7 +60,7 @@ std::string diff_text(const PlanDiff& diff, const ReportOptions& options) {
 }
 
 std::string diff_json(const PlanDiff& diff) {
-  using Json = nlohmann::ordered_json;
+  using Json = JsonText;
   Json memory = Json::array();
   for (const MemoryChange& change : diff.memory)
     memory.push_back({{"part", change.part},
@@ -83,7 +82,7 @@ std::string diff_json(const PlanDiff& diff) {
                    {"change_bytes", diff.total.difference()}}},
                  {"memory", std::move(memory)},
                  {"changes", std::move(values)}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.laid_out();
 }
 
 std::string diff_markdown(const PlanDiff& diff) {

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "kvplan/version.h"
+#include "report/json_text.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -52,7 +52,7 @@ std::string gpus_text(std::span<const Gpu> cards) {
 }
 
 std::string gpus_json(std::span<const Gpu> cards) {
-  using Json = nlohmann::ordered_json;
+  using Json = JsonText;
   Json rows = Json::array();
   for (const Gpu& gpu : cards) {
     Json aliases = Json::array();
@@ -68,7 +68,7 @@ std::string gpus_json(std::span<const Gpu> cards) {
                     {"source", gpu.source}});
   }
   const Json out{{"schema_version", 1}, {"kvplan_version", kVersion}, {"gpus", std::move(rows)}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.laid_out();
 }
 
 }  // namespace kvplan

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "kvplan/rounding.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/part_names.h"
@@ -131,7 +131,8 @@ std::string kv_curves(const ModelSpec& model, const Plan& plan) {
   chart.y_title = fmt::format("KV GiB{}, {}", plan.memory.size() > 1 ? " of the fullest GPU" : "",
                               plural(plan.load.num_seqs, "sequence"));
   chart.x_is_tokens = true;
-  for (std::size_t i = 0; i <= kPoints; ++i) chart.x.push_back(std::floor(most * static_cast<double>(i) / kPoints));
+  for (std::size_t i = 0; i <= kPoints; ++i)
+    chart.x.push_back(static_cast<double>(rounded_down(most * static_cast<double>(i) / kPoints)));
 
   std::vector<CacheTypes> seen;
   const auto add = [&](const Request& request) {

@@ -1,7 +1,6 @@
 // The JSON of the contract, schema_version 1. Bytes are integers; a part that is not known is null.
-#include <nlohmann/json.hpp>
-
 #include "kvplan/version.h"
+#include "report/json_text.h"
 #include "report/measurement.h"
 #include "report/report.h"
 #include "weights/weigh.h"
@@ -10,7 +9,7 @@ namespace kvplan {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonText;
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -70,12 +69,6 @@ Json attention_name(AttentionKernel attention) {
   return nullptr;
 }
 
-// The value of a fact as JSON where it is whole; long ones were cut and stay text.
-Json fact_value(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_discarded() ? Json(text) : value;
-}
-
 Json layer_row(const LayerGroup& group, const CacheTypes& types) {
   const Mixer& mixer = *group.mixer;
   std::uint64_t per_token = 0;
@@ -115,7 +108,7 @@ Json parameters_json(const ModelSpec& model) {
 Json model_json(const ModelSpec& model, const Plan& plan) {
   Json config = Json::array();
   for (const ConfigFact& fact : model.facts)
-    config.push_back({{"key", fact.key}, {"value", fact_value(fact.value)}, {"origin", name(fact.origin)}});
+    config.push_back({{"key", fact.key}, {"value", Json::parsed(fact.value)}, {"origin", name(fact.origin)}});
   Json layers = Json::array();
   for (const LayerGroup& group : plan.groups) layers.push_back(layer_row(group, plan.types));
   Json sides = Json::array();
@@ -326,7 +319,7 @@ Json answers_object(const ModelSpec& model, const Answers& answers) {
   Json list = Json::array();
   for (const Answer& answer : answers.answers) {
     Json changes = Json::object();
-    for (const auto& [option, value] : answer.changes) changes[option] = value;
+    for (const auto& [option, value] : answer.changes) changes.add(option, value);
     list.push_back({{"name", answer.name},
                     {"changes", std::move(changes)},
                     {"weights_dtype", text_or_null(answer.plan.weights_dtype)},
@@ -347,15 +340,10 @@ Json answers_object(const ModelSpec& model, const Answers& answers) {
           {"notes", notes_json(notes)}};
 }
 
-// Text from outside may hold broken UTF-8 (file names): replaced, never thrown.
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 std::string plan_json(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
-  return dump(plan_object(model, plan));
+  return plan_object(model, plan).laid_out();
 }
 
 std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions&) {
@@ -366,7 +354,7 @@ std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptio
     else
       plans.push_back({{"source", entry.source}, {"error", entry.error}, {"exit", static_cast<int>(entry.exit)}});
   }
-  return dump({{"schema_version", 1}, {"kvplan_version", kVersion}, {"plans", std::move(plans)}});
+  return Json{{"schema_version", 1}, {"kvplan_version", kVersion}, {"plans", std::move(plans)}}.laid_out();
 }
 
 std::string grid_json(const Grid& grid, const ReportOptions&) {
@@ -403,12 +391,13 @@ std::string grid_json(const Grid& grid, const ReportOptions&) {
                     {"num_seqs", grid.num_seqs},
                     {"cells", std::move(cells)}});
   }
-  return dump(
-      {{"schema_version", 1}, {"kvplan_version", kVersion}, {"cards", std::move(cards)}, {"rows", std::move(rows)}});
+  return Json{
+      {"schema_version", 1}, {"kvplan_version", kVersion}, {"cards", std::move(cards)}, {"rows", std::move(rows)}}
+      .laid_out();
 }
 
 std::string answers_json(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
-  return dump(answers_object(model, answers));
+  return answers_object(model, answers).laid_out();
 }
 
 std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions&) {
@@ -419,7 +408,7 @@ std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions&
     else
       fits.push_back({{"source", entry.source}, {"error", entry.error}, {"exit", static_cast<int>(entry.exit)}});
   }
-  return dump({{"schema_version", 1}, {"kvplan_version", kVersion}, {"fits", std::move(fits)}});
+  return Json{{"schema_version", 1}, {"kvplan_version", kVersion}, {"fits", std::move(fits)}}.laid_out();
 }
 
 }  // namespace kvplan

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "kvplan/version.h"
 #include "report/text.h"
@@ -13,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonText;
 
 std::size_t width_of(const ReportOptions& options) {
   return static_cast<std::size_t>(std::clamp(options.width, 40, 120));
@@ -219,7 +218,7 @@ std::string calibration_json(const Calibration& calibration) {
                        {"figures", std::move(figures)}});
   }
   const Json out{{"schema_version", 1}, {"kvplan_version", kVersion}, {"calibration", std::move(records)}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.laid_out();
 }
 
 }  // namespace kvplan

@@ -2,11 +2,11 @@
 #ifndef KVPLAN_REPORT_MEASUREMENT_H_
 #define KVPLAN_REPORT_MEASUREMENT_H_
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 #include "plan/plan.h"
+#include "report/json_text.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -16,8 +16,8 @@ std::string measurement_lines(const Plan& plan, const ReportOptions& options);
 std::string calibration_lines(const Plan& plan, const ReportOptions& options);
 
 // Objects of the plan; null where it has none.
-nlohmann::ordered_json measurement_object(const Plan& plan);
-nlohmann::ordered_json calibration_object(const Plan& plan);
+JsonText measurement_object(const Plan& plan);
+JsonText calibration_object(const Plan& plan);
 
 // Their definitions in the schema, each followed by a comma.
 std::string_view measurement_schema();

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "engines/term_sum.h"
+#include "kvplan/rounding.h"
 #include "report/extras_text.h"
 #include "report/measurement.h"
 #include "report/report.h"
@@ -77,7 +77,7 @@ std::string verdict_line(const Plan& plan, const ReportOptions& options) {
 std::string bar(Bytes part, Bytes whole, std::size_t width) {
   if (whole == Bytes(0)) return "";
   const double share = static_cast<double>(part.count()) / static_cast<double>(whole.count());
-  const auto filled = static_cast<std::size_t>(std::llround(share * static_cast<double>(width)));
+  const auto filled = rounded(share * static_cast<double>(width));
   std::string out;
   for (std::size_t i = 0; i < std::min(filled, width); ++i) out += "█";
   return out;
