@@ -5,6 +5,7 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
+#include "kvplan/spoken.h"
 #include "kvplan/words.h"
 
 namespace kvplan {
@@ -64,8 +65,8 @@ std::vector<Bytes> CacheLayout::reserved_by_stage(const Load& load, std::uint64_
 std::string CacheLayout::shortfall(Bytes budget, const Load& load) const {
   const Bytes need = reserved(load);
   if (need <= budget) return {};
-  return "the cache needs " + std::to_string(need.count()) + " bytes a GPU and " + std::to_string(budget.count()) +
-         " are there";
+  return "the cache needs " + spoken(need) + " a GPU, " + spoken(need - budget) + " more than the " + spoken(budget) +
+         " that are there";
 }
 
 LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source) {
