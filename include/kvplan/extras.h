@@ -36,6 +36,7 @@ struct SpeculativeConfig {
   std::uint64_t num_tokens = 0;
   std::optional<std::string> weights;
 };
+  std::vector<std::string> unread;  // keys that change nothing here, though they may in the engine
 
 // A LoRA adapter, as its file says.
 struct AdapterFile {

@@ -5,6 +5,7 @@
 #include "cli/sizes.h"
 #include "input/companions.h"
 #include "kvplan/error.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -51,7 +52,13 @@ void apply_speculative_config(Invocation& call, string_view value, string_view n
     if (config.method) use_method(call, *config.method);
     if (!config.model.empty()) call.draft = config.model;
     if (config.num_tokens > 0) call.request.num_speculative_tokens = config.num_tokens;
-    if (config.weights) call.request.extras.draft_weights = config.weights;
+    if (config.weights) {
+      check_weight_type(*config.weights, "\"quantization\"");
+      call.request.extras.draft_weights = config.weights;
+    }
+    for (const std::string& key : config.unread)
+      call.notes.push_back({NoteLevel::kWarning, "speculative_config",
+                            std::string(name) + ": \"" + one_line(key, 40) + "\" is not read, and changes nothing"});
   } catch (Error& error) {
     error.set_source(name);
     throw;

@@ -17,6 +17,32 @@ namespace {
 
 constexpr std::uint64_t kMostRank = 1 << 20;
 
+constexpr std::uint64_t kMostGuesses = 1 << 20;
+constexpr std::string_view kSpeculativeExample =
+    "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}";
+// Keys of vLLM's config/speculative.py that move no memory on the GPU, or whose share is small.
+constexpr std::string_view kSpeculativeIdle[] = {"enforce_eager",
+                                                 "moe_backend",
+                                                 "attention_backend",
+                                                 "revision",
+                                                 "code_revision",
+                                                 "index_share_for_mtp_iteration",
+                                                 "disable_padded_drafter_batch",
+                                                 "disable_eagle_block_drop",
+                                                 "disable_by_batch_size",
+                                                 "disable_log_stats",
+                                                 "disable_mqa_scorer",
+                                                 "disable_logprobs",
+                                                 "use_local_argmax_reduction",
+                                                 "use_heterogeneous_vocab",
+                                                 "prompt_lookup_max",
+                                                 "prompt_lookup_min",
+                                                 "rejection_sample_method",
+                                                 "posterior_threshold",
+                                                 "posterior_alpha",
+                                                 "synthetic_acceptance_rates",
+                                                 "synthetic_acceptance_length"};
+
 // "q_proj" of "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" where the name is of no such pair.
 std::string module_of(std::string_view tensor) {
   const auto at = tensor.find(".lora_");
@@ -197,17 +223,19 @@ SpeculativeConfig parse_speculative_config(std::string_view text) {
       return Config::parse(text);
     } catch (const Error& error) {
       const std::string both = error.what();
-      fail(both.substr(0, both.rfind("; ")),
-           "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}");
+      fail(both.substr(0, both.rfind("; ")), std::string(kSpeculativeExample));
     }
   }();
   SpeculativeConfig out;
-  out.model = config.find_string("model").value_or("");
-  out.num_tokens = config.count_or("num_speculative_tokens", 0);
-  if (const auto word = config.find_string("quantization"); word && !word->empty()) out.weights = *word;
-  if (const auto word = config.find_string("method")) {
-    out.method = find_draft_method(*word);
-    if (!out.method) fail("\"method\" is \"" + one_line(*word, 40) + "\"", "use one of " + known_draft_methods());
+  out.model = words("model");
+  out.num_tokens = number("num_speculative_tokens");
+  if (out.num_tokens > kMostGuesses)
+    fail("\"num_speculative_tokens\" is " + std::to_string(out.num_tokens),
+         "use at most " + std::to_string(kMostGuesses));
+  if (const std::string word = words("quantization"); !word.empty()) out.weights = word;
+  if (const std::string word = words("method"); !word.empty()) {
+    out.method = find_draft_method(word);
+    if (!out.method) fail("\"method\" is \"" + one_line(word, 40) + "\"", "use one of " + known_draft_methods());
   }
   // vLLM takes "ngram" and "mtp" for a model's name, too.
   if (!out.method && (out.model == "ngram" || out.model == "[ngram]")) out.method = DraftMethod::kNgram;
@@ -216,3 +244,17 @@ SpeculativeConfig parse_speculative_config(std::string_view text) {
 }
 
 }  // namespace kvplan
+  const auto words = [&](std::string_view key) -> std::string {
+    if (config.has(key) && !config.is_string(key))
+      fail("\"" + std::string(key) + "\" is no text in quotes", std::string(kSpeculativeExample));
+    return config.find_string(key).value_or("");
+  };
+  const auto number = [&](std::string_view key) -> std::uint64_t {
+    if (!config.has(key)) return 0;
+    const auto value = config.is_number(key) ? config.find_count(key) : std::nullopt;
+    if (!value || *value == 0)
+      fail("\"" + std::string(key) + "\" is no positive whole number", std::string(kSpeculativeExample));
+    return *value;
+  };
+  for (const std::string_view key : kSpeculativeIdle) config.touch(key);
+  out.unread = config.unread();
