@@ -121,7 +121,11 @@ ModelSpec load_with_companions(const std::string& argument, const Invocation& ca
   if (!call.draft.empty())
     model.draft =
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.read, call.request.extras.draft_method, model));
-  for (const std::string& path : call.loras) model.adapters.push_back(load_adapter(path, call.read));
+  for (const std::string& path : call.loras) {
+    model.adapters.push_back(load_adapter(path, call.read));
+    const std::vector<Note>& notes = model.adapters.back().notes;
+    model.notes.insert(model.notes.end(), notes.begin(), notes.end());
+  }
   if (!call.mmproj.empty()) model.projector = load_projector(call.mmproj, call.read);
   return model;
 }

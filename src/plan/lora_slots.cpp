@@ -162,7 +162,10 @@ void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, Ex
     if (report.bytes > Bytes(0)) out.stages[stage].push_back(std::move(line));
   }
   if (matched == 0)
-    fail("--lora-targets: the model has no such module", "name modules of it, for example q_proj,v_proj");
+    fail(request.extras.lora_targets.empty() ? "--lora: the model has none of the adapter's modules"
+                                             : "--lora-targets: the model has no such module",
+         request.extras.lora_targets.empty() ? "give an adapter of this model"
+                                             : "name modules of it, for example q_proj,v_proj");
   // Adapters wait whole in host memory.
   LoraRequest whole = lora;
   whole.share = {};
@@ -197,6 +200,23 @@ void add_files(const ModelSpec& model, LoraHolding holding, ExtraLines& out) {
 }  // namespace
 
 void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
+// vLLM and llama.cpp refuse an adapter with one module too many, PEFT one without any that fits.
+void note_strangers(const ModelSpec& model, std::vector<Note>& notes) {
+  if (model.tensors.empty()) return;
+  for (const AdapterFile& adapter : model.adapters) {
+    std::string strangers;
+    for (const std::string& target : adapter.targets) {
+      const std::vector<std::string> one{target};
+      const bool found = std::any_of(model.tensors.begin(), model.tensors.end(),
+                                     [&](const TensorGroup& group) { return lora_targets(one, group.module); });
+      if (!found) strangers += (strangers.empty() ? "" : ", ") + target;
+    }
+    if (!strangers.empty())
+      notes.push_back({NoteLevel::kWarning, "lora_modules",
+                       "the adapter names modules that the model's config does not imply: " + one_line(strangers, 80)});
+  }
+}
+
   const Request& request = input.request;
   const Engine& engine = engine_of(request);
   const bool wanted = request.extras.wants_lora();
@@ -204,6 +224,7 @@ void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out,
   const bool files = engine.lora == LoraHolding::kFiles || engine.lora == LoraHolding::kFloat32Files ||
                      (engine.name == "logical" && !wanted);
   if (files) return add_files(model, engine.lora, out);
+  note_strangers(model, notes);
   if (engine.lora != LoraHolding::kSlots) return;
   if (engine.name == "vllm") return add_slots(model, input, vllm_slots(model, request, notes), out, notes);
   if (engine.name == "sglang") return add_slots(model, input, sglang_slots_of(model, request), out, notes);
