@@ -15,9 +15,12 @@ namespace kvplan {
 namespace {
 
 constexpr std::array<std::uint64_t, 9> kVllmRanks{1, 8, 16, 32, 64, 128, 256, 320, 512};
-// Classes with embedding_modules: the embedding and the head are wrapped, too.
+// Classes with embedding_modules in vLLM's model_executor/models: the embedding and the head are wrapped, too. Phi-3
+// and Mistral are Llama's class there. Qwen, Gemma and most others have none.
 constexpr std::string_view kVllmEmbeds =
-    "llama mistral phi3 granite exaone nemotron solar minicpm falcon_h1 jamba bamba mixtral";
+    "llama mistral phi3 phimoe granite granitemoe granitemoehybrid exaone exaone4 nemotron solar minicpm falcon_h1 "
+    "jamba "
+    "bamba mixtral";
 constexpr std::uint64_t kVllmNoExtraVocab = 12;  // releases before kept 256 more words; experts are wrapped since
 constexpr std::uint64_t kVllmExtraVocab = 256;
 constexpr std::uint64_t kVllmMostVocab = 258048;
@@ -197,9 +200,6 @@ void add_files(const ModelSpec& model, LoraHolding holding, ExtraLines& out) {
   }
 }
 
-}  // namespace
-
-void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
 // vLLM and llama.cpp refuse an adapter with one module too many, PEFT one without any that fits.
 void note_strangers(const ModelSpec& model, std::vector<Note>& notes) {
   if (model.tensors.empty()) return;
@@ -217,14 +217,17 @@ void note_strangers(const ModelSpec& model, std::vector<Note>& notes) {
   }
 }
 
+}  // namespace
+
+void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
   const Request& request = input.request;
   const Engine& engine = engine_of(request);
   const bool wanted = request.extras.wants_lora();
   if (!wanted && model.adapters.empty()) return;
+  note_strangers(model, notes);
   const bool files = engine.lora == LoraHolding::kFiles || engine.lora == LoraHolding::kFloat32Files ||
                      (engine.name == "logical" && !wanted);
   if (files) return add_files(model, engine.lora, out);
-  note_strangers(model, notes);
   if (engine.lora != LoraHolding::kSlots) return;
   if (engine.name == "vllm") return add_slots(model, input, vllm_slots(model, request, notes), out, notes);
   if (engine.name == "sglang") return add_slots(model, input, sglang_slots_of(model, request), out, notes);
