@@ -102,7 +102,7 @@ double attention_macs(const Plan& plan) {
     if (const auto* shared = std::get_if<Shared>(&mixer))
       entries = entries_sum(tokens, static_cast<double>(shared->window.count()), 1);
     for (const Term& term : cache_terms(mixer)) {
-      if (term.role != Role::kKey) continue;
+      if (term.role != Role::kKey || term.growth == Growth::kSequence) continue;
       entries =
           term.growth == Growth::kSourceToken
               ? tokens * static_cast<double>(plan.load.source_tokens.count())
