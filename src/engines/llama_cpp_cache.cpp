@@ -451,11 +451,10 @@ std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
 }
 
 Capacity LlamaCppLayout::capacity(Bytes budget, const Load& load) const {
-  constexpr std::uint64_t kMaxSequences = 256;
   Capacity out;
   out.kv_cache_memory = budget;
   out.max_model_len = longest_sequence(*this, budget, load);
-  out.max_num_seqs = std::min(kMaxSequences, most_sequences(*this, budget, load));
+  out.max_num_seqs = most_sequences(*this, budget, load);
   const LlamaContext context = llama_context(input_, load);
   if (out.max_model_len > 0 && out.max_model_len < kMostCells) {
     out.tokens = checked_mul(out.max_model_len, context.streams, kWhat);

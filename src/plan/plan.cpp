@@ -208,11 +208,20 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
       return fits(load);
     });
   }
+  if (const std::uint64_t most = engine.most_sequences; most > 0 && capacity.max_num_seqs > most) {
+    plan.notes.push_back({NoteLevel::kInfo, "most_sequences",
+                          "the memory would hold more sequences; " + std::string(engine.name) + " takes " +
+                              std::to_string(most) + " at most"});
+    capacity.max_num_seqs = most;
+    if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));
+  }
   capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
   plan.capacity = capacity;
 }
 
-// Every GPU has a row of the ledger.
+constexpr std::uint64_t kMostGpus = 2048;
+
+// Every GPU has a row of the ledger: so many are 5 MB of JSON, and compare has fifteen such plans.
 void check_gpus(const Request& request) {
   constexpr std::uint64_t kMostGpus = 65536;
   constexpr std::string_view kWhat = "the number of GPUs";
