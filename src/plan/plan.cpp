@@ -245,6 +245,16 @@ std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights&
   }
   return out;
 }
+// A plan adds up all its GPUs and refuses what 64 bits do not hold; so does a verdict, which looks at one of each
+// stage.
+void check_total(const Plan& plan) {
+  const std::uint64_t copies =
+      checked_mul(plan.request.tensor_parallel, plan.request.data_parallel, "the number of GPUs");
+  Bytes all;
+  for (const GpuMemory& gpu : plan.memory)
+    for (const LedgerLine& line : gpu.lines) all += line.high * copies;
+}
+
 
 // The verdict of plan_layout from numbers alone: one GPU of each stage, and nothing told.
 VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
@@ -263,6 +273,7 @@ VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
   fill_stages(input, engine, layout, weights, extras, plan);
   // A card of its own has nothing to do with the host's memory.
   if (request.gpu && !request.gpu_memory && parse_gpu(*request.gpu).unified)
+  check_total(plan);
     plan.host = host_lines(layout, weights, extras, plan);
   fill_capacity(input, engine, layout, weights, extras, Depth::kVerdict, plan);
   judge(input, engine, layout, Depth::kVerdict, plan);
