@@ -284,7 +284,7 @@ constexpr std::array kOptions{
              else if (v == "auto")
                c.request.flash_attention = FlashAttention::kAuto;
              else
-               fail(std::string(n) + ": \"" + std::string(v) + "\" is not on, off or auto", "see kvplan --help");
+               fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not on, off or auto", "see kvplan --help");
            }},
     Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU",
            [](Invocation& c, string_view v,
@@ -366,7 +366,7 @@ constexpr std::array kOptions{
              else if (v == "never")
                c.color = Color::kNever;
              else
-               fail(std::string(n) + ": \"" + std::string(v) + "\" is not auto, always or never", "see kvplan --help");
+               fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not auto, always or never", "see kvplan --help");
            }},
     Option{"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
            [](Invocation& c, string_view, string_view) { c.read.assume = true; }},

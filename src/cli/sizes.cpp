@@ -45,7 +45,7 @@ std::string lower(std::string_view text) {
 }
 
 [[noreturn]] void wrong(std::string_view option, std::string_view text, std::string_view wanted) {
-  fail(std::string(option) + ": \"" + std::string(text) + "\" is not " + std::string(wanted), "see kvplan --help");
+  fail(std::string(option) + ": \"" + one_line(text, 40) + "\" is not " + std::string(wanted), "see kvplan --help");
 }
 
 }  // namespace

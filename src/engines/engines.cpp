@@ -85,13 +85,13 @@ const Engine& find_engine(std::string_view text, Request& request) {
     request.engine = engine.name;
     request.engine_version = at == std::string_view::npos ? "" : std::string(text.substr(at + 1));
     if (at != std::string_view::npos && !version_number(request.engine_version))
-      fail("--engine: \"" + std::string(text) + "\" names no version",
+      fail("--engine: \"" + one_line(text, 40) + "\" names no version",
            "write for example " + std::string(engine.name) + "@" + std::string(engine.versions.back().version));
     return engine;
   }
   std::vector<std::string_view> known;
   for (const Engine& engine : engines()) known.push_back(engine.name);
-  fail("--engine: there is no engine \"" + std::string(text) + "\"", nearest_remedy(wanted, known));
+  fail("--engine: there is no engine \"" + one_line(text, 40) + "\"", nearest_remedy(wanted, known));
 }
 
 const Engine& engine_of(const Request& request) {
