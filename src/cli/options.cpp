@@ -65,6 +65,21 @@ bool is_used(const Option& option, const std::vector<std::string>& arguments) {
   return false;
 }
 
+// The name under which the option was asked for: errors tell what was typed.
+string_view typed_name(const Option& option, int argc, const char* const* argv) {
+  const std::vector<string_view> names = words(option.names);
+  for (int i = 1; i < argc; ++i) {
+    const string_view argument(argv[i]);
+    for (const string_view name : names) {
+      const bool letter = name.size() == 2 && argument.size() > 2 && argument[1] != '-';
+      if (letter ? argument.starts_with(name) && long_spelling(argument) == argument
+                 : argument.substr(0, argument.find('=')) == name)
+        return name;
+    }
+  }
+  return names.front();
+}
+
 // Every option that was given must belong to an engine that was chosen.
 template <class Given>
 void check_options_of_engines(Invocation& call, const Given& given) {
@@ -138,7 +153,7 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
     for (std::size_t i = 0; i < options().size(); ++i) {
       if (declared[i] == nullptr || declared[i]->count() == 0) continue;
       const Option& option = options()[i];
-      const string_view name = words(option.names).front();
+      const string_view name = typed_name(option, argc, argv);
       if (option.value.empty())
         option.apply(call, "", name);
       else
