@@ -149,6 +149,12 @@ std::optional<Invocation> parse_command_line(int argc, const char* const* argv) 
     std::printf("kvplan %s\n", kVersion);
     return std::nullopt;
   }
+  if (find_command(call.command)->arguments.empty() && !call.models.empty()) {
+    Error error(Exit::kBadInput, call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"",
+                "leave it out");
+    error.set_source("command line");
+    throw error;
+  }
   try {
     for (std::size_t i = 0; i < options().size(); ++i) {
       if (declared[i] == nullptr || declared[i]->count() == 0) continue;
