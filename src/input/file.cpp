@@ -1,11 +1,13 @@
 #include "input/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "kvplan/error.h"
 
@@ -27,9 +29,7 @@ class Descriptor {
   int fd_;
 };
 
-std::string drain(int fd, std::size_t hint, std::size_t limit) {
-  std::string out;
-  out.reserve(hint);
+std::string drain(int fd, std::string out, std::size_t limit) {
   char buffer[65536];
   for (;;) {
     const ssize_t got = read(fd, buffer, sizeof buffer);
@@ -42,22 +42,42 @@ std::string drain(int fd, std::size_t hint, std::size_t limit) {
   }
 }
 
+// The first bytes of a pipe with a name, which was opened without waiting: one that nobody writes to would be waited
+// for without end. One that has a writer may take its time, as standard input may: `kvplan <(curl ...)`.
+std::string first_of_pipe(int fd) {
+  constexpr int kTries = 20;
+  constexpr int kEach = 50;  // milliseconds
+  std::string out(4096, '\0');
+  for (int i = 0; i < kTries; ++i) {
+    const ssize_t got = read(fd, out.data(), out.size());
+    if (got != 0) {
+      out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+      return out;
+    }
+    poll(nullptr, 0, kEach);
+  }
+  fail("a pipe that nobody writes to", "name a file, or write to the pipe");
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path, std::size_t limit) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail(std::string("cannot be opened (") + std::strerror(errno) + ")", "check the path");
   struct stat status {};
-  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+  const bool known = fstat(file.get(), &status) == 0;
+  std::string head = known && S_ISFIFO(status.st_mode) ? first_of_pipe(file.get()) : "";
+  fcntl(file.get(), F_SETFL, 0);
+  if (known && S_ISREG(status.st_mode)) {
     if (static_cast<std::size_t>(status.st_size) > limit)
       fail("larger than " + std::to_string(limit >> 20) + " MiB", "check that it is the file you mean");
-    return drain(file.get(), static_cast<std::size_t>(status.st_size), limit);
+    head.reserve(static_cast<std::size_t>(status.st_size));
   }
-  return drain(file.get(), 0, limit);
+  return drain(file.get(), std::move(head), limit);
 }
 
 std::string read_stdin(std::size_t limit) {
-  return drain(STDIN_FILENO, 0, limit);
+  return drain(STDIN_FILENO, "", limit);
 }
 
 bool is_directory(const std::string& path) {
