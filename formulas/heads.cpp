@@ -9,7 +9,16 @@ CacheTerms key_value_terms(const Heads& heads, const Limit& limit, Growth growth
   value.name = "value";
   value.role = Role::kValue;
   value.shape.width = heads.v_head_dim;
-  return {key, value};
+  if (heads.meta_tokens == 0 || growth != Growth::kToken) return {key, value};
+  CacheTerms out{key, value};
+  for (Term meta : {key, value}) {
+    meta.name = meta.role == Role::kKey ? "meta key" : "meta value";
+    meta.growth = Growth::kSequence;
+    meta.limit = {};
+    meta.shape.vectors = heads.meta_tokens;
+    out.push_back(meta);
+  }
+  return out;
 }
 
 std::vector<Symbol> head_symbols(const Heads& heads) {
@@ -17,6 +26,7 @@ std::vector<Symbol> head_symbols(const Heads& heads) {
                           {"H_kv", heads.num_kv_heads, "num_key_value_heads"},
                           {"d", heads.head_dim, "head_dim"}};
   if (heads.v_head_dim != heads.head_dim) out.push_back({"d_v", heads.v_head_dim, "v_head_dim"});
+  if (heads.meta_tokens > 0) out.push_back({"M", heads.meta_tokens, "num_memory_tokens"});
   return out;
 }
 

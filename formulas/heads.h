@@ -15,10 +15,11 @@ struct Heads {
   std::uint64_t num_kv_heads = 0;  // H_kv
   std::uint64_t head_dim = 0;      // d, of queries and keys
   std::uint64_t v_head_dim = 0;    // d_v, of values; d in most models
+  std::uint64_t meta_tokens = 0;   // M, learned tokens before every sequence, whose K and V stay whatever the window
   friend bool operator==(const Heads&, const Heads&) = default;
 };
 
-// K: H_kv x d and V: H_kv x d_v elements for each token that is kept.
+// K: H_kv x d and V: H_kv x d_v elements for each token that is kept, and for each of the M meta tokens of a sequence.
 CacheTerms key_value_terms(const Heads& heads, const Limit& limit = {}, Growth growth = Growth::kToken);
 std::vector<Symbol> head_symbols(const Heads& heads);
 // Scores and weighted values of one cached token: H * (d + d_v).

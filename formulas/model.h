@@ -70,6 +70,8 @@ struct ModelSpec {
   // What is loaded beside it (--draft, --lora, --mmproj).
   std::shared_ptr<const ModelSpec> draft;
   std::optional<DraftMethod> drafts_as;  // of a draft: heads that are no model of their own
+  std::uint64_t target_hidden_size = 0;  // of such heads: the width and the words of the model that they are for
+  std::uint64_t target_vocab_size = 0;
   std::vector<AdapterFile> adapters;
   std::optional<ProjectorFile> projector;
 

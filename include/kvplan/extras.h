@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kvplan/note.h"
 #include "kvplan/quantity.h"
 #include "kvplan/storage.h"
 
@@ -35,6 +36,7 @@ struct SpeculativeConfig {
   std::string model;
   std::uint64_t num_tokens = 0;
   std::optional<std::string> weights;
+  std::vector<std::string> unread;  // keys that change nothing here, though they may in the engine
 };
 
 // A LoRA adapter, as its file says.
@@ -45,6 +47,7 @@ struct AdapterFile {
   std::uint64_t tensors = 0;
   Elements elements;
   Bytes bytes;  // as stored
+  std::vector<Note> notes;
 };
 
 // An image projector of llama.cpp (mmproj): encoder and projector in one file.

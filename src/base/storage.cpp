@@ -116,7 +116,7 @@ Dtype parse_dtype(std::string_view text, std::string_view option) {
   if (const auto type = find_dtype(text)) return *type;
   std::vector<std::string_view> known;
   for (const DtypeInfo& row : kTypes) known.push_back(row.name);
-  fail(std::string(option) + ": there is no type \"" + std::string(text) + "\"", nearest_remedy(text, known));
+  fail(std::string(option) + ": there is no type \"" + one_line(text, 40) + "\"", nearest_remedy(text, known));
 }
 
 std::uint64_t plain_bytes(Dtype type) {

@@ -4,6 +4,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/spoken.h"
 #include "plan/gpus.h"
 
 namespace kvplan {
@@ -59,13 +60,11 @@ void check_budget(const Invocation& call) {
   if (!request.kv_cache_memory_bytes) return;
   const Bytes budget = *request.kv_cache_memory_bytes;
   if (request.max_vram && budget > *request.max_vram)
-    fail("--kv-cache-memory-bytes " + text(budget.count()) + " is more than --max-vram " +
-             text(request.max_vram->count()),
+    fail("--kv-cache-memory-bytes of " + spoken(budget) + " is more than --max-vram of " + spoken(*request.max_vram),
          "lower the budget, or raise the limit");
   const auto check_card = [&](Bytes card, const std::string& what) {
     if (budget > card)
-      fail("--kv-cache-memory-bytes " + text(budget.count()) + " is more than the " + text(card.count()) +
-               " bytes of " + what,
+      fail("--kv-cache-memory-bytes of " + spoken(budget) + " is more than the " + spoken(card) + " of " + what,
            "lower the budget");
   };
   if (request.gpu_memory)

@@ -5,6 +5,7 @@
 #include "cli/sizes.h"
 #include "input/companions.h"
 #include "kvplan/error.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -51,7 +52,13 @@ void apply_speculative_config(Invocation& call, string_view value, string_view n
     if (config.method) use_method(call, *config.method);
     if (!config.model.empty()) call.draft = config.model;
     if (config.num_tokens > 0) call.request.num_speculative_tokens = config.num_tokens;
-    if (config.weights) call.request.extras.draft_weights = config.weights;
+    if (config.weights) {
+      check_weight_type(*config.weights, "\"quantization\"");
+      call.request.extras.draft_weights = config.weights;
+    }
+    for (const std::string& key : config.unread)
+      call.notes.push_back({NoteLevel::kWarning, "speculative_config",
+                            std::string(name) + ": \"" + one_line(key, 40) + "\" is not read, and changes nothing"});
   } catch (Error& error) {
     error.set_source(name);
     throw;
@@ -114,7 +121,11 @@ ModelSpec load_with_companions(const std::string& argument, const Invocation& ca
   if (!call.draft.empty())
     model.draft =
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.read, call.request.extras.draft_method, model));
-  for (const std::string& path : call.loras) model.adapters.push_back(load_adapter(path, call.read));
+  for (const std::string& path : call.loras) {
+    model.adapters.push_back(load_adapter(path, call.read));
+    const std::vector<Note>& notes = model.adapters.back().notes;
+    model.notes.insert(model.notes.end(), notes.begin(), notes.end());
+  }
   if (!call.mmproj.empty()) model.projector = load_projector(call.mmproj, call.read);
   return model;
 }

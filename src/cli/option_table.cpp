@@ -106,15 +106,16 @@ void set_gpus(Invocation& call, string_view list) {
   }
 }
 
-void set_weights(Invocation& call, string_view list) {
+void set_weights(Invocation& call, string_view list, string_view option) {
   call.weights.clear();
   call.request.weights.reset();
   if (list.find(',') == string_view::npos) {
+    check_weight_type(list, option);
     call.request.weights = std::string(list);
     return;
   }
   for (const string_view name : split(list, ',')) {
-    check_weight_type(name);
+    check_weight_type(name, option);
     call.weights.emplace_back(name);
   }
 }
@@ -150,7 +151,7 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.shared_prefix = Tokens(parse_count(v, n)); }},
 
     Option{"--weights --quantization -q", "W[,W...]", kTypes, "weight type (default: as the checkpoint declares)",
-           [](Invocation& c, string_view v, string_view) { set_weights(c, v); }},
+           [](Invocation& c, string_view v, string_view n) { set_weights(c, v, n); }},
     Option{"--dtype", "T", kTypes, "compute type",
            [](Invocation& c, string_view v, string_view n) { c.request.dtype = type_or_auto(v, n); }},
     Option{"--kv-cache-dtype --kv", "T", kTypes, "KV type (default auto); see kvplan dtypes",
@@ -284,7 +285,7 @@ constexpr std::array kOptions{
              else if (v == "auto")
                c.request.flash_attention = FlashAttention::kAuto;
              else
-               fail(std::string(n) + ": \"" + std::string(v) + "\" is not on, off or auto", "see kvplan --help");
+               fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not on, off or auto", "see kvplan --help");
            }},
     Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU",
            [](Invocation& c, string_view v,
@@ -328,8 +329,8 @@ constexpr std::array kOptions{
     Option{"--mtp", "", kExtras, "plan the model's own MTP layers too",
            [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
     Option{"--draft-weights", "W", kExtras, "weight type of the draft (default: as its checkpoint declares)",
-           [](Invocation& c, string_view v, string_view) {
-             check_weight_type(v);
+           [](Invocation& c, string_view v, string_view n) {
+             check_weight_type(v, n);
              c.request.extras.draft_weights = std::string(v);
            }},
     Option{"--lora --lora-paths --adapter-path", "FILE", kExtras,
@@ -366,7 +367,7 @@ constexpr std::array kOptions{
              else if (v == "never")
                c.color = Color::kNever;
              else
-               fail(std::string(n) + ": \"" + std::string(v) + "\" is not auto, always or never", "see kvplan --help");
+               fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not auto, always or never", "see kvplan --help");
            }},
     Option{"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
            [](Invocation& c, string_view, string_view) { c.read.assume = true; }},

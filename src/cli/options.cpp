@@ -91,6 +91,8 @@ bool parse(std::vector<string_view> arguments, Invocation& call) {
     std::printf("kvplan %s\n", kVersion);
     return false;
   }
+  if (find_command(call.command)->arguments.empty() && !call.models.empty())
+    fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
   apply(given, call);
   prepare_measuring(call);
   check_options_of_engines(call, given);

@@ -1,10 +1,13 @@
 #include "cli/output.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "kvplan/error.h"
 
@@ -28,6 +31,27 @@ void write_all(int fd, std::string_view text, const std::string& where) {
   }
 }
 
+// A device or a pipe stays what it is.
+void write_in_place(const std::string& path, std::string_view text) {
+  // Without waiting for a pipe's reader: without one this fails.
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) cannot_write(path);
+  fcntl(fd, F_SETFL, 0);
+  try {
+    write_all(fd, text, path);
+  } catch (const Error&) {
+    close(fd);
+    throw;
+  }
+  if (close(fd) != 0) cannot_write(path);
+}
+
+// Where a link leads to, so that the link stays one.
+std::string behind_links(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
+  return real ? std::string(real.get()) : path;
+}
+
 }  // namespace
 
 std::string folder_of(const std::string& path) {
@@ -38,12 +62,17 @@ std::string folder_of(const std::string& path) {
 // A file is written beside its place and then renamed: nothing half-written stays.
 void write_output(const std::string& path, std::string_view text) {
   if (path.empty() || path == "-") return write_all(STDOUT_FILENO, text, "standard output");
-  const std::string part = path + ".part" + std::to_string(getpid());
+  struct stat status {};
+  const bool there = stat(path.c_str(), &status) == 0;
+  if (there && !S_ISREG(status.st_mode)) return write_in_place(path, text);
+  const std::string place = there ? behind_links(path) : path;
+  const std::string part = place + ".part" + std::to_string(getpid());
   const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) cannot_write(path);
   try {
+    if (there) fchmod(fd, status.st_mode & 0777U);
     write_all(fd, text, path);
-    if (close(fd) != 0 || rename(part.c_str(), path.c_str()) != 0) cannot_write(path);
+    if (close(fd) != 0 || rename(part.c_str(), place.c_str()) != 0) cannot_write(path);
   } catch (const Error&) {
     unlink(part.c_str());
     throw;

@@ -34,6 +34,10 @@ constexpr std::array kUnits{
     Unit{"tb", 1e12},
 };
 
+// No budget is so small: a bare number below is a forgotten unit, GiB as cards are sold or MiB as drivers tell them.
+constexpr double kLeastBare = kKi * kKi;
+constexpr double kMostGib = 2048;
+
 std::string lower(std::string_view text) {
   std::string out;
   for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -41,7 +45,7 @@ std::string lower(std::string_view text) {
 }
 
 [[noreturn]] void wrong(std::string_view option, std::string_view text, std::string_view wanted) {
-  fail(std::string(option) + ": \"" + std::string(text) + "\" is not " + std::string(wanted), "see kvplan --help");
+  fail(std::string(option) + ": \"" + one_line(text, 40) + "\" is not " + std::string(wanted), "see kvplan --help");
 }
 
 }  // namespace
@@ -75,6 +79,11 @@ Bytes parse_size(std::string_view text, std::string_view option) {
     if (row.name != unit) continue;
     const double bytes = value * row.bytes;
     if (!(bytes >= 1 && bytes < 9.0e18)) wrong(option, text, kWanted);
+    if (unit.empty() && bytes < kLeastBare) {
+      const std::string number(text);
+      fail(std::string(option) + ": " + number + " without a unit is " + number + " bytes",
+           "did you mean " + number + (value <= kMostGib ? "GiB" : "MiB") + "? Bytes are written " + number + "B");
+    }
     // Whole bytes are exact beyond 2^53 too.
     std::uint64_t whole = 0;
     const auto [rest, error2] = std::from_chars(text.data(), end, whole);
@@ -94,10 +103,14 @@ double parse_percent(std::string_view text, std::string_view option) {
 }
 
 double parse_rate(std::string_view text, std::string_view option) {
+  // Below and beyond any machine bounds of speed are 0 and nonsense.
+  constexpr double kLeast = 0.01;
+  constexpr double kMost = 1e6;
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [after, error] = read_real(text.data(), end, value);
-  if (error != std::errc() || after != end || !(value > 0 && value <= 1e9)) wrong(option, text, "a positive number");
+  if (error != std::errc() || after != end || !(value >= kLeast && value <= kMost))
+    wrong(option, text, "a number from 0.01 to 1000000");
   return value;
 }
 

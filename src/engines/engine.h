@@ -214,6 +214,8 @@ struct Engine {
   bool has_projector_files = false;
   // The draft is dealt to the GPUs as the model is; else it stands on the last stage of a pipeline.
   bool deals_draft = false;
+  // Sequences that one copy of the engine can hold, whatever the memory; 0: as many as fit.
+  std::uint64_t most_sequences = 0;
 };
 
 // The table of engines: help, look-up and dispatch read it.

@@ -5,6 +5,7 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
+#include "kvplan/spoken.h"
 #include "kvplan/words.h"
 
 namespace kvplan {
@@ -64,8 +65,8 @@ std::vector<Bytes> CacheLayout::reserved_by_stage(const Load& load, std::uint64_
 std::string CacheLayout::shortfall(Bytes budget, const Load& load) const {
   const Bytes need = reserved(load);
   if (need <= budget) return {};
-  return "the cache needs " + std::to_string(need.count()) + " bytes a GPU and " + std::to_string(budget.count()) +
-         " are there";
+  return "the cache needs " + spoken(need) + " a GPU, " + spoken(need - budget) + " more than the " + spoken(budget) +
+         " that are there";
 }
 
 LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source) {
@@ -84,13 +85,13 @@ const Engine& find_engine(std::string_view text, Request& request) {
     request.engine = engine.name;
     request.engine_version = at == std::string_view::npos ? "" : std::string(text.substr(at + 1));
     if (at != std::string_view::npos && !version_number(request.engine_version))
-      fail("--engine: \"" + std::string(text) + "\" names no version",
+      fail("--engine: \"" + one_line(text, 40) + "\" names no version",
            "write for example " + std::string(engine.name) + "@" + std::string(engine.versions.back().version));
     return engine;
   }
   std::vector<std::string_view> known;
   for (const Engine& engine : engines()) known.push_back(engine.name);
-  fail("--engine: there is no engine \"" + std::string(text) + "\"", nearest_remedy(wanted, known));
+  fail("--engine: there is no engine \"" + one_line(text, 40) + "\"", nearest_remedy(wanted, known));
 }
 
 const Engine& engine_of(const Request& request) {

@@ -50,7 +50,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kTypeNames = "float32, float16, bfloat16, q8_0, q5_1, q5_0, q4_1, q4_0 or iq4_nl";
-constexpr std::uint64_t kMaxSequences = 256;
+constexpr std::uint64_t kMaxSequences = 256;  // LLAMA_MAX_SEQ in llama-cparams.h; 64 before September 2025
 
 bool stores(Dtype type) {
   switch (type) {
@@ -208,6 +208,7 @@ Engine llama_cpp_engine() {
   engine.lora = LoraHolding::kFiles;
   engine.has_projector_files = true;
   engine.deals_draft = true;
+  engine.most_sequences = kMaxSequences;
   return engine;
 }
 

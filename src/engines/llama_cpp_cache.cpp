@@ -183,7 +183,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
   for (const LayerCache& cache : input_.caches) {
     for (const Term& term : cache.compact) {
       if (term.growth == Growth::kToken && term.stride > 1) compressed_ = true;
-      if (term.role == Role::kValue && !flash_attention_)
+      if (term.role == Role::kValue && term.growth == Growth::kToken && !flash_attention_)
         widest_value_ = std::max(widest_value_, term.elements().count());
     }
   }
@@ -233,6 +233,10 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       tensor.rollback = rollback_rows_;
       tensor.stored_reason = kStates;
       kept.storage = Storage::kFloat32;
+    } else if (term.growth == Growth::kSequence) {
+      tensor.cells = Cells::kSequence;  // keys and values of meta tokens: once for each sequence
+      tensor.rows = 1;
+      kept.storage = Storage::kKv;
     } else {
       if (term.role == Role::kIndex) {
         tensor.stored_reason = kIndexType;
@@ -251,7 +255,7 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
     tensor.cell = entry_bytes(kept, input_.types);
     const std::uint64_t elements = kept.elements().count();
     const Dtype type = term_dtype(kept, input_.types);
-    if (kept.role == Role::kValue && widest_value_ > elements) {
+    if (kept.role == Role::kValue && term.growth == Growth::kToken && widest_value_ > elements) {
       Term widest = kept;
       widest.shape = {.units = 1, .vectors = 1, .width = widest_value_, .columns = 0};
       tensor.widest = entry_bytes(widest, input_.types) - tensor.cell;
@@ -451,11 +455,10 @@ std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
 }
 
 Capacity LlamaCppLayout::capacity(Bytes budget, const Load& load) const {
-  constexpr std::uint64_t kMaxSequences = 256;
   Capacity out;
   out.kv_cache_memory = budget;
   out.max_model_len = longest_sequence(*this, budget, load);
-  out.max_num_seqs = std::min(kMaxSequences, most_sequences(*this, budget, load));
+  out.max_num_seqs = most_sequences(*this, budget, load);
   const LlamaContext context = llama_context(input_, load);
   if (out.max_model_len > 0 && out.max_model_len < kMostCells) {
     out.tokens = checked_mul(out.max_model_len, context.streams, kWhat);

@@ -72,6 +72,7 @@ Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
              overhead};
   out.makers = "NVIDIA Apple";  // CUDA and Metal
+  // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
   out.draft_methods = "draft_model";
   out.lora = LoraHolding::kFiles;
   return out;

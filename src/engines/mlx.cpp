@@ -105,7 +105,7 @@ Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
   out.makers = "Apple";
-  out.draft_methods = "draft_model";
+  out.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way
   out.lora = LoraHolding::kFiles;
   return out;
 }

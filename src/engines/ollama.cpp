@@ -72,6 +72,7 @@ Engine ollama_engine() {
   out.unsupported_cards = llama_cpp_engine().unsupported_cards;
   out.lora = LoraHolding::kFiles;
   out.has_projector_files = true;
+  out.most_sequences = llama_cpp_engine().most_sequences;
   return out;
 }
 

@@ -27,6 +27,7 @@
 #include "engines/sglang_pools.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
+#include "kvplan/spoken.h"
 
 namespace kvplan {
 
@@ -220,10 +221,10 @@ class SglangLayout : public CacheLayout, private SglangPools {
     const SglangCounts need = pools_for(load);
     const SglangCounts have = pools_of(budget, load);
     if (holds(have, need)) return {};
-    const std::string remedy = "; give the cache " + number(least_budget(load).count()) + " bytes a GPU";
+    const std::string remedy = "; give the cache " + spoken_up(least_budget(load)) + " a GPU";
     if (need.slots > 0 && have.slots == 0)
-      return "no state slot fits: the state pool gets 0.9 / 1.9 of " + number(budget.count()) +
-             " bytes, a slot and its padding take " + number(2 * fullest_slot().count()) + remedy;
+      return "no state slot fits: the state pool gets 0.9 / 1.9 of " + spoken(budget) +
+             ", a slot and its padding take " + spoken(fullest_slot() * 2) + remedy;
     if (has_windows() && have.windows < least_windows())
       return "a window pool of " + number(have.windows) + " tokens does not hold one window and a page (" +
              number(least_windows()) + ")" + remedy;

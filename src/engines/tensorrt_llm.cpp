@@ -92,6 +92,8 @@ Engine tensorrt_llm_engine() {
   // Its support matrix: CUDA alone, from Ampere on.
   out.makers = "NVIDIA";
   out.unsupported_cards = "gtx- rtx-20 titan- quadro- p40- p100- v100- t4";
+  // llmapi/llm_args.py of 1.0: MTP, Medusa, Eagle (eagle3 by an option), NGram, DraftTarget; its Lookahead is not
+  // planned.
   out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.lora = LoraHolding::kSlots;
   out.has_beams = true;

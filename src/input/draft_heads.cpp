@@ -72,7 +72,8 @@ ModelSpec read_medusa(const Config& root, std::string_view source, const DraftRo
   model.architecture = "MedusaModel";
   model.drafts_as = DraftMethod::kMedusa;
   model.hidden_size = root.count_or("hidden_size", role.hidden_size);
-  model.vocab_size = root.count_or("truncated_vocab_size", root.count_or("vocab_size", role.vocab_size));
+  model.target_vocab_size = root.count_or("vocab_size", role.vocab_size);
+  model.vocab_size = root.count_or("truncated_vocab_size", model.target_vocab_size);
   const std::uint64_t heads = root.count_or("medusa_num_heads", root.count_or("num_heads", 5));
   const std::uint64_t blocks = root.count_or(
       "medusa_num_layers", root.contains("num_hidden_layers") ? root.count_or("num_hidden_layers", 1) : 1);
@@ -117,6 +118,8 @@ void adapt_draft(const Config& root, const DraftRole& role, ModelSpec& model) {
       group.copies = group.used = 1;
   }
   const std::uint64_t from = root.count_or("target_hidden_size", hidden);
+  model.target_hidden_size = from;
+  model.target_vocab_size = root.count_or("target_vocab_size", model.vocab_size);
   const std::uint64_t inputs =
       third ? checked_mul(from, kHiddenStates, "the width of a draft") : checked_mul(hidden, 2, "the width of a draft");
   model.tensors.push_back(outside(Component::kProjector, "fc", hidden, inputs));

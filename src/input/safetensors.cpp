@@ -52,6 +52,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       has_dtype_ = has_shape_ = false;
       offsets_seen_ = 0;
       elements_ = 1;
+      rows_.reset();
       return true;
     }
     if (depth_ > 2 && !metadata_) fail("the safetensors header nests too deep in " + shown(name_), kAgain);
@@ -97,6 +98,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     if (metadata_) return true;
     if (depth_ != 2 || !in_list_) return depth_ == 2;
     if (key_ == "shape") {
+      if (!rows_) rows_ = value;
       elements_ = checked_mul(elements_, value, "the elements of a tensor");
     } else if (key_ == "data_offsets") {
       if (offsets_seen_ < 2) offsets_[offsets_seen_] = value;
@@ -142,7 +144,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
                std::to_string(offsets_[1] - offsets_[0]),
            kAgain);
     if (bytes > 0) spans_.emplace_back(offsets_[0], offsets_[1]);
-    visit_({name_, dtype_, elements_, bytes});
+    visit_({name_, dtype_, elements_, bytes, rows_.value_or(1)});
   }
 
   std::uint64_t data_bytes_;
@@ -155,6 +157,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   std::size_t offsets_seen_ = 0;
   std::array<std::uint64_t, 2> offsets_{};
   std::uint64_t elements_ = 1;
+  std::optional<std::uint64_t> rows_;  // the first of the shape
   std::vector<std::pair<std::uint64_t, std::uint64_t>> spans_;
 };
 

@@ -24,6 +24,7 @@ struct SafeTensor {
   std::string_view dtype;  // "BF16", "F8_E4M3"
   std::uint64_t elements = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t rows = 1;  // the first of its shape
 };
 using TensorVisitor = std::function<void(const SafeTensor&)>;
 

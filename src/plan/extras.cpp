@@ -57,11 +57,19 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
     notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
                      "the draft's vocabulary of " + number(draft.vocab_size) + " words is not the model's of " +
                          number(model.vocab_size) + ": engines refuse such a pair"});
-  const bool reads_hidden = *input.draft_method == DraftMethod::kEagle || *input.draft_method == DraftMethod::kMedusa;
-  if (reads_hidden && model.hidden_size > 0 && draft.hidden_size != model.hidden_size)
+  const DraftMethod method = *input.draft_method;
+  if (method != DraftMethod::kEagle && method != DraftMethod::kEagle3 && method != DraftMethod::kMedusa) return;
+  const std::uint64_t width = draft.target_hidden_size > 0 ? draft.target_hidden_size : draft.hidden_size;
+  if (model.hidden_size > 0 && width > 0 && width != model.hidden_size)
     notes.push_back({NoteLevel::kWarning, "draft_width",
-                     "the head reads hidden states of " + number(draft.hidden_size) + " and the model has " +
+                     "the head reads hidden states of " + number(width) + " and the model has " +
                          number(model.hidden_size) + ": it belongs to another model"});
+  // A head may guess among fewer words than the model has, but numbers them as the model does.
+  const std::uint64_t words = draft.target_vocab_size > 0 ? draft.target_vocab_size : draft.vocab_size;
+  if (model.vocab_size > 0 && words > 0 && words != model.vocab_size)
+    notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
+                     "the head is for a vocabulary of " + number(words) + " words and the model has " +
+                         number(model.vocab_size) + ": it belongs to another model"});
 }
 
 void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {

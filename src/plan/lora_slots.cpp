@@ -15,9 +15,12 @@ namespace kvplan {
 namespace {
 
 constexpr std::array<std::uint64_t, 9> kVllmRanks{1, 8, 16, 32, 64, 128, 256, 320, 512};
-// Classes with embedding_modules: the embedding and the head are wrapped, too.
+// Classes with embedding_modules in vLLM's model_executor/models: the embedding and the head are wrapped, too. Phi-3
+// and Mistral are Llama's class there. Qwen, Gemma and most others have none.
 constexpr std::string_view kVllmEmbeds =
-    "llama mistral phi3 granite exaone nemotron solar minicpm falcon_h1 jamba bamba mixtral";
+    "llama mistral phi3 phimoe granite granitemoe granitemoehybrid exaone exaone4 nemotron solar minicpm falcon_h1 "
+    "jamba "
+    "bamba mixtral";
 constexpr std::uint64_t kVllmNoExtraVocab = 12;  // releases before kept 256 more words; experts are wrapped since
 constexpr std::uint64_t kVllmExtraVocab = 256;
 constexpr std::uint64_t kVllmMostVocab = 258048;
@@ -162,7 +165,10 @@ void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, Ex
     if (report.bytes > Bytes(0)) out.stages[stage].push_back(std::move(line));
   }
   if (matched == 0)
-    fail("--lora-targets: the model has no such module", "name modules of it, for example q_proj,v_proj");
+    fail(request.extras.lora_targets.empty() ? "--lora: the model has none of the adapter's modules"
+                                             : "--lora-targets: the model has no such module",
+         request.extras.lora_targets.empty() ? "give an adapter of this model"
+                                             : "name modules of it, for example q_proj,v_proj");
   // Adapters wait whole in host memory.
   LoraRequest whole = lora;
   whole.share = {};
@@ -194,6 +200,23 @@ void add_files(const ModelSpec& model, LoraHolding holding, ExtraLines& out) {
   }
 }
 
+// vLLM and llama.cpp refuse an adapter with one module too many, PEFT one without any that fits.
+void note_strangers(const ModelSpec& model, std::vector<Note>& notes) {
+  if (model.tensors.empty()) return;
+  for (const AdapterFile& adapter : model.adapters) {
+    std::string strangers;
+    for (const std::string& target : adapter.targets) {
+      const std::vector<std::string> one{target};
+      const bool found = std::any_of(model.tensors.begin(), model.tensors.end(),
+                                     [&](const TensorGroup& group) { return lora_targets(one, group.module); });
+      if (!found) strangers += (strangers.empty() ? "" : ", ") + target;
+    }
+    if (!strangers.empty())
+      notes.push_back({NoteLevel::kWarning, "lora_modules",
+                       "the adapter names modules that the model's config does not imply: " + one_line(strangers, 80)});
+  }
+}
+
 }  // namespace
 
 void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
@@ -201,6 +224,7 @@ void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out,
   const Engine& engine = engine_of(request);
   const bool wanted = request.extras.wants_lora();
   if (!wanted && model.adapters.empty()) return;
+  note_strangers(model, notes);
   const bool files = engine.lora == LoraHolding::kFiles || engine.lora == LoraHolding::kFloat32Files ||
                      (engine.name == "logical" && !wanted);
   if (files) return add_files(model, engine.lora, out);

@@ -210,13 +210,21 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
       return fits(load);
     });
   }
+  if (const std::uint64_t most = engine.most_sequences; most > 0 && capacity.max_num_seqs > most) {
+    plan.notes.push_back({NoteLevel::kInfo, "most_sequences",
+                          "the memory would hold more sequences; " + std::string(engine.name) + " takes " +
+                              std::to_string(most) + " at most"});
+    capacity.max_num_seqs = most;
+    if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));
+  }
   capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
   plan.capacity = capacity;
 }
 
-// Every GPU has a row of the ledger.
+constexpr std::uint64_t kMostGpus = 2048;
+
+// Every GPU has a row of the ledger: so many are 5 MB of JSON, and compare has fifteen such plans.
 void check_gpus(const Request& request) {
-  constexpr std::uint64_t kMostGpus = 65536;
   constexpr std::string_view kWhat = "the number of GPUs";
   const std::uint64_t gpus =
       checked_mul(checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat), request.data_parallel, kWhat);
@@ -239,6 +247,16 @@ std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights&
   return out;
 }
 
+// A plan adds up all its GPUs and refuses what 64 bits do not hold; so does a verdict, which looks at one of each
+// stage.
+void check_total(const Plan& plan) {
+  const std::uint64_t copies =
+      checked_mul(plan.request.tensor_parallel, plan.request.data_parallel, "the number of GPUs");
+  Bytes all;
+  for (const GpuMemory& gpu : plan.memory)
+    for (const LedgerLine& line : gpu.lines) all += line.high * copies;
+}
+
 // The verdict of plan_layout from numbers alone: one GPU of each stage, and nothing told.
 VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model();
@@ -257,6 +275,7 @@ VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
   // A card of its own has nothing to do with the host's memory.
   if (request.gpu && !request.gpu_memory && parse_gpu(*request.gpu).unified)
     plan.host = host_lines(layout, weights, extras, plan);
+  check_total(plan);
   fill_capacity(input, engine, layout, weights, extras, Depth::kVerdict, plan);
   judge(input, engine, layout, Depth::kVerdict, plan);
   return std::move(plan.verdict);
@@ -351,6 +370,9 @@ namespace {
 // Several cards and no layout named: asks each layout, and takes the answer that leaves most room.
 template <class Answer, class Ask, class Room>
 Answer roomiest(const Request& request, const Ask& ask, const Room& room) {
+  if (request.gpu_count > kMostGpus)
+    fail("--gpu-count " + std::to_string(request.gpu_count) + " is more than a plan holds",
+         "use at most " + std::to_string(kMostGpus));
   std::optional<Answer> best;
   std::optional<Error> refusal;
   for (std::uint64_t tensor_parallel = request.gpu_count; tensor_parallel >= 1; --tensor_parallel) {

@@ -15,8 +15,10 @@ struct Peak {
   std::string_view name;
   double tflops;
 };
-// Sources: NVIDIA's data sheets of A10, A100, H100, H200, L4, L40S and B200 (half of the figures with sparsity), the
-// white papers of Ampere GA102, Ada and RTX Blackwell; AMD's data sheets of MI250X (one of two dies) and MI300X.
+// Sources: NVIDIA's data sheets of A10, A100, H100, H200, L4, L40S and HGX B200 (half of the figures with sparsity:
+// 1,979 of an H100, 4,500 of a B200), the white papers of Ampere GA102, Ada and RTX Blackwell (with 32 bit sums: half
+// of what GeForce cards do with 16 bit sums); AMD's data sheets of MI250X (one of two dies: half of 383) and MI300X
+// (1,307.4).
 constexpr std::array kPeaks{
     Peak{"a100", 312},     Peak{"a10", 125},      Peak{"h100-pcie", 756}, Peak{"h100-nvl", 835}, Peak{"h100", 989},
     Peak{"h200", 989},     Peak{"b200", 2250},    Peak{"l40s", 362},      Peak{"l4", 121},       Peak{"rtx-3090", 71},
@@ -100,7 +102,7 @@ double attention_macs(const Plan& plan) {
     if (const auto* shared = std::get_if<Shared>(&mixer))
       entries = entries_sum(tokens, static_cast<double>(shared->window.count()), 1);
     for (const Term& term : cache_terms(mixer)) {
-      if (term.role != Role::kKey) continue;
+      if (term.role != Role::kKey || term.growth == Growth::kSequence) continue;
       entries =
           term.growth == Growth::kSourceToken
               ? tokens * static_cast<double>(plan.load.source_tokens.count())

@@ -1,10 +1,9 @@
 #include "plan/verdict.h"
 
 #include <algorithm>
-#include <cstdio>
-
 #include "kvplan/error.h"
 #include "kvplan/rounding.h"
+#include "kvplan/spoken.h"
 #include "plan/certainty.h"
 #include "plan/gpus.h"
 
@@ -14,12 +13,6 @@ namespace {
 
 std::int64_t difference(Bytes a, Bytes b) {
   return signed_difference(a.count(), b.count());
-}
-
-std::string gib(Bytes bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes.count()) / 1073741824.0);
-  return text;
 }
 
 // Where processor and GPU share one memory, both shares must fit it.
@@ -66,8 +59,11 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.close = need_low <= limit && (verdict.close || limit < need_high);
     over = std::max(over, need_high > limit ? need_high - limit : Bytes(0));
     verdict.headroom = difference(limit, need);
-    if (in_words)
-      verdict.reason = gib(need) + (need <= limit ? " fits " : " is more than ") + what + " of " + gib(limit);
+    if (!in_words) return;
+    const std::string needed = spoken_gib(need);
+    const std::string there = spoken_gib(limit);
+    verdict.reason = needed + (need <= limit ? " fits " : " is more than ") + what + " of " + there;
+    if (need > limit && needed == there) verdict.reason += " by " + spoken(need - limit);
   };
   // The engine's own rule for its cache, where a budget is known.
   const auto require_cache = [&](Bytes budget) {
@@ -79,7 +75,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
                                          : std::min<std::int64_t>(difference(budget, need), -1);
     if (in_words)
-      verdict.reason = shortfall.empty() ? gib(need) + " fits the cache's budget of " + gib(budget) : shortfall;
+      verdict.reason =
+          shortfall.empty() ? spoken_gib(need) + " fits the cache's budget of " + spoken_gib(budget) : shortfall;
   };
   if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && engine.cache_budget != nullptr) {
     require(fullest->total, low, high, *memory, "the memory of a GPU");
@@ -99,23 +96,23 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   require_shared_memory(plan, *fullest, low, high, require);
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
   if (plan.request.max_vram) require(fullest->total, low, high, *plan.request.max_vram, "--max-vram");
-  const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view option) {
+  const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view what,
+                            std::string_view option) {
     if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
-    if (have >= *wanted) {
-      if (verdict.status == Verdict::kUnknown) {
-        verdict.status = Verdict::kFits;
-        verdict.reason = std::to_string(have) + " is at least " + std::string(option) + " " + std::to_string(*wanted);
-      }
-      return;
-    }
-    verdict.status = Verdict::kDoesNotFit;
-    verdict.reason = std::to_string(have) + " is less than " + std::string(option) + " " + std::to_string(*wanted);
+    const bool enough = have >= *wanted;
+    if (enough && verdict.status != Verdict::kUnknown) return;
+    verdict.status = enough ? Verdict::kFits : Verdict::kDoesNotFit;
+    if (!in_words) return;
+    const bool one = have == 1;
+    const std::string_view verb = plan.capacity ? (one ? " fits" : " fit") : one ? " is asked for" : " are asked for";
+    verdict.reason = counted(have, what) + std::string(verb) + (enough ? ", at least " : ", fewer than ") +
+                     std::string(option) + " " + std::to_string(*wanted);
   };
   const std::uint64_t context = plan.capacity ? plan.capacity->max_model_len : plan.load.max_model_len.count();
   const std::uint64_t seqs = plan.capacity ? plan.capacity->max_num_seqs : plan.request.num_seqs;
-  at_least(plan.request.min_context ? std::optional(plan.request.min_context->count()) : std::nullopt, context,
+  at_least(plan.request.min_context ? std::optional(plan.request.min_context->count()) : std::nullopt, context, "token",
            "--min-context");
-  at_least(plan.request.min_seqs, seqs, "--min-seqs");
+  at_least(plan.request.min_seqs, seqs, "sequence", "--min-seqs");
   // A part that is not known may be the largest: without it nothing is said to fit.
   const bool whole = fullest->weights && fullest->activation && fullest->runtime;
   if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes) {

@@ -124,7 +124,7 @@ Rows fit_rows(const Answers& answers) {
 
 std::string compare_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
   const bool rooms = answers.asked.capacity.has_value();
-  std::string out = tinted(title_of(model, answers), Tint::kBold, options.color) + "\n\n";
+  std::string out = tinted(wrapped(title_of(model, answers), 80), Tint::kBold, options.color) + "\n\n";
   const auto width = static_cast<std::size_t>(options.width);
   const std::vector<std::size_t> drop = rooms ? std::vector<std::size_t>{8, 2} : std::vector<std::size_t>{5};
   std::string body = columns_within(compare_rows(answers), rooms ? 0b11011100U : 0b00011100U, "", width, drop);
@@ -151,7 +151,7 @@ std::string compare_markdown(const ModelSpec& model, const Answers& answers, con
 }
 
 std::string fit_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
-  std::string out = tinted(title_of(model, answers), Tint::kBold, options.color) + "\n";
+  std::string out = tinted(wrapped(title_of(model, answers), 80), Tint::kBold, options.color) + "\n";
   const VerdictReport& verdict = answers.asked.verdict;
   const auto width = static_cast<std::size_t>(options.width);
   if (verdict.status != Verdict::kUnknown) {

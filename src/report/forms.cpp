@@ -28,7 +28,7 @@ const ReportForm& find_format(std::string_view name) {
     if (form.name == name) return form;
   std::vector<std::string_view> known;
   for (const ReportForm& form : kForms) known.push_back(form.name);
-  fail("--format: there is no form \"" + std::string(name) + "\"", nearest_remedy(name, known));
+  fail("--format: there is no form \"" + one_line(name, 40) + "\"", nearest_remedy(name, known));
 }
 
 }  // namespace kvplan

@@ -24,8 +24,8 @@ std::string mix_lines(const Plan& plan) {
   rows.push_back({"slabs", gib(mix.slab), unused(mix.slab, mix.needed),
                   fmt::format("{} tokens for every sequence", grouped(plan.load.max_model_len.count()))});
   rows.push_back({"pages", gib(mix.pages), unused(mix.pages, mix.needed),
-                  fmt::format("of {} tokens{}; tables {} B", mix.block_size,
-                              mix.engine_pages ? "" : " (the engine has none)", grouped(mix.page_table.count()))});
+                  fmt::format("of {} tokens{}", mix.block_size, mix.engine_pages ? "" : " (the engine has none)")});
+  rows.push_back({"page tables", human_bytes(mix.page_table), "", ""});
   if (mix.shared_prefix > Tokens(0))
     rows.push_back(
         {"pages, shared", gib(mix.pages - mix.shared_saving), "",

@@ -13,8 +13,15 @@ namespace {
 
 // 0.034, 0.49, 1.4, 23, 1,480: two digits that a bound deserves.
 std::string number(double value) {
+  constexpr double kCounted = 1e15;
+  if (value >= kCounted) return fmt::format("{:.2g}", value);
   if (value >= 100) return grouped(static_cast<std::uint64_t>(value));
   return value >= 10 ? fmt::format("{:.0f}", value) : fmt::format("{:.2g}", value);
+}
+
+// A figure of the card or of the user, whole where it is no small one.
+std::string given(double value) {
+  return value >= 10 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
 std::string rate(double tokens) {
@@ -58,7 +65,7 @@ std::string speed_lines(const Plan& plan) {
   const bool on_host = std::any_of(plan.host.begin(), plan.host.end(), [](const LedgerLine& line) {
     return line.part == Section::kWeights && line.what != "embedding";
   });
-  return fmt::format("Speed at most, by {:.0f} GB/s (bounds, no forecast{})\n", bounds.bandwidth_gb_s,
+  return fmt::format("Speed at most, by {} GB/s (bounds, no forecast{})\n", given(bounds.bandwidth_gb_s),
                      on_host ? "; host memory taken as fast" : "") +
          columns(rows, 0);
 }
@@ -75,7 +82,7 @@ std::string speed_section(const Plan& plan) {
     out += fmt::format("  experts            {} of weights for a batch of {}: E * (1 - (1 - k/E)^B) experts are met\n",
                        human_bytes(bounds.weights_read_batch), plan.load.num_seqs);
   out += fmt::format("  prefill            {:.3g} FLOPs{}\n", bounds.prefill_flops,
-                     bounds.tflops ? fmt::format(" at {:.0f} TFLOPS a GPU (dense, 16 bit)", *bounds.tflops) : "");
+                     bounds.tflops ? fmt::format(" at {} TFLOPS a GPU (dense, 16 bit)", given(*bounds.tflops)) : "");
   return out;
 }
 

@@ -138,26 +138,24 @@ std::string host_lines(const Plan& plan) {
 std::string cache_lines(const Plan& plan) {
   const KvCachePlan& kv = plan.kv_cache;
   std::vector<std::vector<std::string>> rows;
-  rows.push_back({"one more token", human_bytes(kv.bytes_per_token),
-                  kv.bytes_per_token_in_window == kv.bytes_per_token
-                      ? ""
-                      : human_bytes(kv.bytes_per_token_in_window) + " while every window grows"});
+  rows.push_back({"one more token", human_bytes(kv.bytes_per_token)});
+  if (kv.bytes_per_token_in_window != kv.bytes_per_token)
+    rows.push_back({"  while every window grows", human_bytes(kv.bytes_per_token_in_window)});
   if (kv.bytes_per_sequence > Bytes(0))
-    rows.push_back({"fixed state of a sequence", human_bytes(kv.bytes_per_sequence), ""});
-  rows.push_back({"the request needs", human_bytes(kv.logical), ""});
+    rows.push_back({"fixed state of a sequence", human_bytes(kv.bytes_per_sequence)});
+  rows.push_back({"the request needs", human_bytes(kv.logical)});
   if (kv.reserved != kv.logical) {
-    rows.push_back(
-        {plan.memory.size() > 1 ? "the fullest GPU's share" : "the same", human_bytes(kv.logical_per_gpu), ""});
+    rows.push_back({plan.memory.size() > 1 ? "the fullest GPU's share" : "the same", human_bytes(kv.logical_per_gpu)});
     for (const GapLine& line : kv.gap) {
       if (line.bytes == 0) continue;
       const bool more = line.bytes > 0;
       const Bytes size(static_cast<std::uint64_t>(more ? line.bytes : -line.bytes));
-      rows.push_back({(more ? "  + " : "  - ") + line.reason, human_bytes(size), ""});
+      rows.push_back({(more ? "  + " : "  - ") + line.reason, human_bytes(size)});
     }
-    rows.push_back(
-        {plan.request.engine + " reserves", human_bytes(kv.reserved), plan.memory.size() > 1 ? "on a GPU" : ""});
+    rows.push_back({plan.request.engine + (plan.memory.size() > 1 ? " reserves on a GPU" : " reserves"),
+                    human_bytes(kv.reserved)});
   }
-  return "KV cache\n" + columns(rows, 0b010);
+  return "KV cache\n" + columns(rows, 0b10);
 }
 
 std::string capacity_lines(const Plan& plan) {

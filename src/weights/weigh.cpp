@@ -303,13 +303,13 @@ Parameters count_parameters(const WeightModel& model) {
   return out;
 }
 
-void check_weight_type(std::string_view name) {
+void check_weight_type(std::string_view name, std::string_view option) {
   if (find_weight_type(name) != nullptr || fractional_type(name) || is_gguf_mixture(name)) return;
   std::vector<std::string_view> known;
   for (const WeightType& type : weight_types()) known.push_back(type.name);
   for (const std::string_view mixture : gguf_mixture_names()) known.push_back(mixture);
   const std::string near = did_you_mean(name, known);
-  fail("--weights: \"" + one_line(name, 40) + "\" is no weight type",
+  fail(std::string(option) + ": \"" + one_line(name, 40) + "\" is no weight type",
        near.empty() ? "known: " + known_weight_types() : near);
 }
 

@@ -81,8 +81,8 @@ class Weigher {
 // The same for one question.
 WeightReport weigh(const WeightModel& model, const WeightRequest& request);
 
-// Checks a --weights name without a model. Throws Error(kBadInput).
-void check_weight_type(std::string_view name);
+// Checks the name of a type without a model. Throws Error(kBadInput) that names the option.
+void check_weight_type(std::string_view name, std::string_view option = "--weights");
 // The type that a checkpoint declares, as reports name it.
 std::string declared_weight_type(const WeightModel& model);
 

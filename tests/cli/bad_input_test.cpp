@@ -1,6 +1,7 @@
 // Every bad input through the real program: the contract's exit code, one line that names the source, nothing on
 // standard output, and no time or memory to speak of.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -43,7 +44,7 @@ TEST_CASE("bad input: every file of testdata/bad, as a table and as JSON") {
     check_refused(run_program({path, "--json"}), exit, path);
     ++files;
   }
-  CHECK(files >= 40);
+  CHECK(files >= 44);
 }
 
 TEST_CASE("bad input: what is too large to keep in a file") {
@@ -75,6 +76,39 @@ TEST_CASE("bad input: what is no file") {
   check_refused(run_program({"-"}, "/dev/null"), Exit::kBadInput, "standard input");
 }
 
+TEST_CASE("bad input: a pipe that nobody writes to is not waited for") {
+  const TemporaryFolder folder;
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  const std::string pipe = folder.path() + "/pipe.json";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  check_refused(run_program({pipe}), Exit::kBadInput, pipe);
+  check_refused(run_program({model, "--gpu-file", pipe}), Exit::kBadInput, "");
+  check_refused(run_program({model, "--calibration", pipe}), Exit::kBadInput, "");
+  check_refused(run_program({"check-log", model, pipe}), Exit::kBadInput, pipe);
+  check_refused(run_program({"diff", pipe, pipe}), Exit::kBadInput, pipe);
+  // Nor one that nobody reads from; it stays a pipe.
+  check_refused(run_program({model, "--max-model-len", "8k", "-o", pipe}), Exit::kBadInput, pipe);
+  CHECK(std::filesystem::is_fifo(pipe));
+}
+
+TEST_CASE("bad input: -o leaves what is no file as it is") {
+  const TemporaryFolder folder;
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  check_refused(run_program({model, "--max-model-len", "8k", "-o", folder.path()}), Exit::kBadInput, folder.path());
+  CHECK(run_program({model, "--max-model-len", "8k", "-o", "/dev/null"}).exit == 0);
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  // A link stays one; what it leads to is written, with the mode that it has.
+  const std::string there = folder.write("there.txt", "old");
+  const std::string link = folder.path() + "/link.txt";
+  std::filesystem::create_symlink("there.txt", link);
+  std::filesystem::permissions(there, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  CHECK(run_program({model, "--max-model-len", "8k", "-o", link}).exit == 0);
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(std::filesystem::file_size(there) > 100);
+  CHECK(std::filesystem::status(there).permissions() ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+}
+
 TEST_CASE("bad input: a quantization file beside the config is named") {
   const TemporaryFolder folder;
   folder.write("config.json",
@@ -103,10 +137,25 @@ TEST_CASE("bad usage") {
       {model, "--gpu-memory", "24GiB", "--gpu-memory-utilization", "-0.5"},
       {model, "--format", "yaml"},
       {model, "--num-seqs", "18446744073709551615"},
+      {model, "--gpu-count", "1152921504606846976"},
+      {model, "-dp", "65536"},
+      {"engines", "vllm"},
+      {"man", "kvplan"},
   };
   for (const auto& arguments : rows) {
     CAPTURE(arguments.empty() ? std::string() : arguments.back());
     check_refused(run_program(arguments), Exit::kBadInput, "");
+  }
+}
+
+TEST_CASE("bad usage: whatever a message quotes, it says what to do") {
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  for (const char* option : {"--engine", "--max-model-len", "--weights", "--dtype", "--gpu", "--gpu-memory", "--format",
+                             "--flash-attn", "--color", "--margin", "--speculative-method", "--seq-lens"}) {
+    CAPTURE(option);
+    const Run run = run_program({model, option, std::string(100000, 'a') + "\xc3\xa9"});
+    check_refused(run, Exit::kBadInput, "");
+    CHECK(run.err.size() < 1000);
   }
 }
 

@@ -138,7 +138,7 @@ TEST_CASE("options that contradict each other") {
   check_refused({kLlama, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");
   check_refused({kLlama, "--num-seqs", "2", "--min-seqs", "4"}, "--num-seqs 2");
   check_refused({kLlama, "--gpu", "l4,a10", "--gpu-memory", "24GiB"}, "several cards");
-  check_refused({kLlama, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "bytes of l4");
+  check_refused({kLlama, "--gpu", "l4", "--kv-cache-memory-bytes", "30GiB"}, "of 30.00 GiB is more than the 22.");
   check_refused({kLlama, "--max-vram", "24GiB", "--kv-cache-memory-bytes", "30GiB"}, "--max-vram");
   check_refused({kLlama, "-tp", "4", "--gpu-count", "2"}, "needs 4 GPUs");
   check_refused({kLlama, "--mtp", "--speculative-method", "ngram"}, "two ways to guess tokens");

@@ -100,6 +100,36 @@ TEST_CASE("Medusa: heads over the model's own widths") {
   CHECK(bytes_of_line(plan, "Medusa heads: weights") == Bytes(elements * 2));
 }
 
+TEST_CASE("a draft that belongs to another model is told") {
+  const auto codes = [](std::string_view draft, std::optional<DraftMethod> method) {
+    Request request = request_for("vllm", 4096);
+    request.num_speculative_tokens = 2;
+    request.extras.draft_method = method;
+    std::string out;
+    for (const Note& note : make_plan(with_draft(test_model("llama-3.1-8b"), read_draft(draft, method)), request).notes)
+      if (note.code.starts_with("draft_")) out += note.code + " ";
+    return out;
+  };
+  CHECK(codes(kEagle3, {}).empty());
+  CHECK(codes(kEagle, DraftMethod::kEagle).empty());
+  const auto swap = [](std::string_view config, const std::string& from, const std::string& to) {
+    std::string out(config);
+    for (auto at = out.find(from); at != std::string::npos; at = out.find(from, at + to.size()))
+      out.replace(at, from.size(), to);
+    return out;
+  };
+  const std::string of_70b = swap(kEagle3, "\"hidden_size\": 4096", "\"hidden_size\": 8192");
+  CHECK(codes(of_70b, {}) == "draft_width ");
+  // A head may be narrower than the states that it reads.
+  CHECK(
+      codes(swap(kEagle3, "\"hidden_size\": 4096", "\"hidden_size\": 2048, \"target_hidden_size\": 4096"), {}).empty());
+  CHECK(codes(swap(kEagle3, "128256", "151936"), {}) == "draft_vocabulary ");
+  CHECK(codes(swap(kEagle, "128256", "32000"), DraftMethod::kEagle) == "draft_vocabulary ");
+  CHECK(codes(R"({"medusa_num_heads": 2, "medusa_num_layers": 1, "hidden_size": 5120, "vocab_size": 128256})", {}) ==
+        "draft_width ");
+  CHECK(codes(swap(kEagle, "128256", "32000"), DraftMethod::kModel) == "draft_vocabulary ");
+}
+
 TEST_CASE("vLLM: a log of Llama-3.1-8B with an EAGLE head") {
   // "Available KV cache memory: 51.63 GiB", "GPU KV cache size: 410,128 tokens", "Maximum concurrency for 131,072
   // tokens per request: 3.13x": 33 layers.

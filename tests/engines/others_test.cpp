@@ -97,5 +97,28 @@ TEST_CASE("Every engine's gap adds up, and its lines are what it reserves") {
   }
 }
 
+TEST_CASE("meta tokens are kept once for each sequence, and multiply nothing") {
+  // Hymba: 128 tokens in each of 17 layers with a cache, 5 heads of 64 + 128 in 16 bit.
+  const auto hymba = [](const std::string& more) {
+    return read_config(
+        R"({"model_type": "hymba", "hidden_size": 1600, "num_hidden_layers": 32, "num_attention_heads": 25,
+      "num_key_value_heads": 5, "v_head_dim": 128, "sliding_window": 1024, "global_attn_idx": [0, 15, 31],
+      "kv_reuse_group": [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10], [11, 12], [13, 14], [16, 17, 18], [19, 20], [21, 22],
+      [23, 24], [25, 26], [27, 28], [29, 30]], "mamba_d_state": 16, "mamba_d_conv": 4, "mamba_expand": 2,
+      "max_position_embeddings": 8192, "dtype": "bfloat16")" +
+            more + "}",
+        "", "hymba", {});
+  };
+  const ModelSpec with = hymba(", \"num_memory_tokens\": 128");
+  const ModelSpec without = hymba("");
+  for (const char* engine : {"logical", "transformers", "llama.cpp", "mlx", "mistralrs", "tensorrt-llm"}) {
+    CAPTURE(engine);
+    Request request = request_for(engine, 4096);
+    request.num_seqs = 2;
+    CHECK(make_plan(with, request).kv_cache.reserved - make_plan(without, request).kv_cache.reserved ==
+          Bytes(2 * 17 * 128 * 5 * (64 + 128) * 2));
+  }
+}
+
 }  // namespace
 }  // namespace kvplan

@@ -54,9 +54,11 @@ TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the pla
   CHECK(small.verdict.reason.find("window") != std::string::npos);
   const auto at = small.verdict.reason.find("give the cache ");
   REQUIRE(at != std::string::npos);
-  const std::uint64_t remedy = std::stoull(small.verdict.reason.substr(at + 15));
+  REQUIRE(small.verdict.reason.find(" MiB a GPU", at) != std::string::npos);
+  const auto remedy = static_cast<std::uint64_t>(std::stod(small.verdict.reason.substr(at + 15)) * (1 << 20));
   CHECK(make_plan(model, request_for("sglang", 1024, remedy)).verdict.status == Verdict::kFits);
-  CHECK(make_plan(model, request_for("sglang", 1024, remedy - 1)).verdict.status == Verdict::kDoesNotFit);
+  // It is rounded up to a tenth of a MiB.
+  CHECK(make_plan(model, request_for("sglang", 1024, remedy - (1 << 18))).verdict.status == Verdict::kDoesNotFit);
 }
 
 TEST_CASE("SGLang: 0.9 / 1.9 of the budget is state slots, one of them padding") {

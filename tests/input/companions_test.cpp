@@ -75,6 +75,66 @@ TEST_CASE("what is no adapter is an error of one line") {
   CHECK_THROWS_AS(load_adapter(folder.path.string(), {}), Error);
 }
 
+std::string refusal(const std::string& path) {
+  try {
+    load_adapter(path, {});
+  } catch (const Error& error) {
+    return error.line();
+  }
+  return "";
+}
+
+TEST_CASE("an adapter's rank: what PEFT refuses is refused, what it assumes is assumed") {
+  const Folder folder;
+  const auto with = [&](const std::string& keys) {
+    folder.write("adapter_config.json", R"({"peft_type": "LORA", "target_modules": ["q_proj"])" + keys + "}");
+    return folder.path.string();
+  };
+  CHECK(load_adapter(with(""), {}).rank == 8);  // LoraConfig's default
+  CHECK(refusal(with(R"(, "r": 0)")).find("\"r\" is 0") != std::string::npos);
+  CHECK(refusal(with(R"(, "r": -8)")).find("\"r\" is -8") != std::string::npos);
+  CHECK(refusal(with(R"(, "r": "8")")).find("\"r\" is \"8\"") != std::string::npos);
+  CHECK(refusal(with(R"(, "r": 8.5)")).find("\"r\" is 8.5") != std::string::npos);
+  CHECK(refusal(with(R"(, "r": 8, "rank_pattern": {"k_proj": 0})")).find("rank_pattern.k_proj") != std::string::npos);
+  CHECK_FALSE(refusal(with(R"(, "r": 8, "rank_pattern": {"k_proj": "x"})")).empty());
+  // A file without a config: A is rank x inputs.
+  const Folder bare;
+  CHECK(load_adapter(bare.write("mine.safetensors", kPair), {}).rank == 8);
+}
+
+TEST_CASE("an adapter's target_modules, as PEFT takes them") {
+  const Folder folder;
+  const auto with = [&](const std::string& targets) {
+    folder.write("adapter_config.json", R"({"peft_type": "LORA", "r": 8)" + targets + "}");
+    return folder.path.string();
+  };
+  CHECK(load_adapter(with(R"(, "target_modules": "all-linear")"), {}).targets ==
+        std::vector<std::string>{"all-linear"});
+  const AdapterFile pattern = load_adapter(with(R"(, "target_modules": ".*\\.(q|v)_proj")"), {});
+  CHECK(pattern.targets.empty());
+  REQUIRE(pattern.notes.size() == 1);
+  CHECK(pattern.notes[0].message.find("pattern") != std::string::npos);
+  for (const char* absent : {"", R"(, "target_modules": null)"}) {
+    const AdapterFile adapter = load_adapter(with(absent), {});
+    CHECK(adapter.targets.empty());
+    CHECK(adapter.notes.size() == 1);
+  }
+  CHECK(load_adapter(with(R"(, "target_modules": ["model.layers.0.self_attn.q_proj", "v_proj", "v_proj"])"), {})
+            .targets == std::vector<std::string>{"q_proj", "v_proj"});
+  // A string is matched against whole paths: a name alone finds nothing, and neither does an empty list.
+  for (const char* bad : {R"("q_proj")", R"("")", "[]", R"([""])", "[3]", "7", "{}", "true"}) {
+    CAPTURE(bad);
+    CHECK(refusal(with(R"(, "target_modules": )" + std::string(bad))).find("target_modules") != std::string::npos);
+  }
+  // The tensors themselves come first.
+  folder.write("adapter_model.safetensors", kPair);
+  for (const char* any : {R"(, "target_modules": "q_proj")", R"(, "target_modules": [])", ""}) {
+    const AdapterFile adapter = load_adapter(with(any), {});
+    CHECK(adapter.targets == std::vector<std::string>{"q_proj"});
+    CHECK(adapter.notes.empty());
+  }
+}
+
 TEST_CASE("GGUF adapters and projectors") {
   GgufWriter adapter("llama");
   adapter.text("general.type", "adapter").text("adapter.type", "lora");

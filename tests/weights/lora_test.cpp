@@ -112,7 +112,7 @@ TEST_CASE("SGLang: eight slots, of the modules that are named") {
 
 TEST_CASE("an adapter that is wider than its slots") {
   ModelSpec model = test_model("llama-3.1-8b");
-  model.adapters.push_back({"adapter", 40, {"q_proj"}, 64, Elements(1000), Bytes(2000)});
+  model.adapters.push_back({"adapter", 40, {"q_proj"}, 64, Elements(1000), Bytes(2000), {}});
   ExtrasRequest extras;
   CHECK(slots_of(model, "vllm", extras) == slots_of(test_model("llama-3.1-8b"), "vllm", [] {
           ExtrasRequest wide;

@@ -162,11 +162,15 @@ void read_falcon_h1(Reader& reader) {
 }
 
 // Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share their keys and values.
+// Meta tokens go before the first forward pass (its modeling_hymba.py, HymbaModel.forward, where the cache is empty),
+// so their keys and values are cached as any token's, and every window sees them (the prefix mask of its flex
+// attention).
 void read_hymba(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Config& text = reader.text;
   const Ssm ssm = read_mamba1(text);
-  const Heads heads = read_heads(text);
+  Heads heads = read_heads(text);
+  heads.meta_tokens = text.count_or("num_memory_tokens", 0);
   const Tokens window = read_window(text);
   for (const std::string_view key : {"kv_reuse_every_i_layer", "kv_weight_reuse"}) text.touch(key);
   std::vector<bool> global(layers, window == Tokens(0));

@@ -1,0 +1,152 @@
+// What a verdict says, and that the short way to it (numbers alone, one GPU of a stage) agrees with the whole plan.
+#include "plan/verdict.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+
+#include "engines/requests.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "plan/plan_cache.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+
+// "fits", "does_not_fit", "unknown", or "refused" where there is no plan at all.
+template <class Ask>
+std::string outcome(const Ask& ask, std::string& why) {
+  try {
+    const VerdictReport verdict = ask();
+    const char* status = verdict.status == Verdict::kFits         ? "fits"
+                         : verdict.status == Verdict::kDoesNotFit ? "does_not_fit"
+                                                                  : "unknown";
+    return std::string(status) + (verdict.close ? ", close" : "") +
+           (verdict.headroom ? " " + std::to_string(*verdict.headroom) : "");
+  } catch (const Error& error) {
+    why = error.what();
+    return "refused";
+  }
+}
+
+// Sizes from one token to beyond what 64 bits hold of any model.
+Request any_request(std::mt19937& random, const std::string& engine) {
+  const auto pick = [&](std::initializer_list<std::uint64_t> from) {
+    return *(from.begin() + static_cast<std::ptrdiff_t>(random() % from.size()));
+  };
+  const auto one_in = [&](unsigned n) { return random() % n == 0; };
+  Request out = request_for(engine, pick({1, 17, 4096, 32768, 131072, 1ULL << 30, 1ULL << 44, 1ULL << 60}));
+  out.num_seqs = pick({1, 1, 1, 3, 64, 256, 100000, 1ULL << 30, 1ULL << 60});
+  if (one_in(3)) out.tensor_parallel = pick({2, 3, 8, 64});
+  if (one_in(3)) out.pipeline_parallel = pick({2, 3, 16});
+  if (one_in(4)) out.data_parallel = pick({2, 7, 1000});
+  out.layout_given = true;
+  if (one_in(4)) out.max_num_seqs = pick({1, 128, 1ULL << 50});
+  if (one_in(4)) out.max_num_batched_tokens = Tokens(pick({1, 8192, 1ULL << 58}));
+  if (one_in(3)) out.attention = AttentionKernel::kNaive;
+  if (one_in(4)) out.min_context = Tokens(pick({1, 65536, 1ULL << 60}));
+  if (one_in(4)) out.min_seqs = pick({1, 300, 1ULL << 60});
+  if (one_in(4)) out.max_vram = Bytes(pick({1, 40 * kGib, 1ULL << 62}));
+  if (one_in(4)) out.margin = 0.5;
+  if (one_in(8)) out.cpu_offload = Bytes(pick({kGib, 1ULL << 61}));
+  switch (random() % 4) {
+    case 0: out.gpu = "h100-80gb"; break;
+    case 1: out.gpu_memory = Bytes(pick({kGib, 24 * kGib, 1ULL << 50, 1ULL << 62})); break;
+    case 2: out.kv_cache_memory_bytes = Bytes(pick({kGib, 1ULL << 40, 1ULL << 62})); break;
+    default: break;
+  }
+  return out;
+}
+
+TEST_CASE("the short way to a verdict agrees with the plan, whatever the sizes") {
+  std::mt19937 random(20);  // the same run every time
+  std::size_t fits = 0;
+  std::size_t refused = 0;
+  std::size_t asked = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(KVPLAN_SOURCE_DIR) + "/testdata/configs")) {
+    if (entry.path().extension() != ".json") continue;
+    const ModelSpec model = test_model(entry.path().stem().string());
+    PlanCache cache(model);
+    for (const Engine& engine : engines()) {
+      for (int i = 0; i < 8; ++i) {
+        const Request request = any_request(random, std::string(engine.name));
+        std::string why;
+        const std::string whole = outcome([&] { return make_plan(model, request).verdict; }, why);
+        std::string quick_why;
+        const std::string quick = outcome([&] { return verdict_of(cache, request); }, quick_why);
+        CAPTURE(why);
+        ++asked;
+        if (whole.starts_with("fits")) ++fits;
+        if (whole == "refused") ++refused;
+        CAPTURE(model.source);
+        CAPTURE(engine.name);
+        CAPTURE(i);
+        // What only the whole plan counts (every GPU, every copy, the logical bytes) may be beyond 64 bits; then the
+        // request fits nothing, and the short way must not say that it does.
+        if (whole == "refused")
+          CHECK_FALSE(quick.starts_with("fits"));
+        else
+          CHECK(quick == whole);
+      }
+    }
+  }
+  MESSAGE(asked << " requests, " << fits << " fit, " << refused << " refused");
+  CHECK(fits > 50);
+  CHECK(refused > 50);
+}
+
+std::string reason(const Request& request) {
+  return make_plan(test_model("llama-3.1-8b"), request).verdict.reason;
+}
+
+TEST_CASE("a broken limit says what fits, with its unit") {
+  Request request = request_for("vllm", 8192);
+  request.gpu_memory = Bytes(24 * kGib);
+  request.min_seqs = 800;
+  CHECK(reason(request).find(" sequences fit, fewer than --min-seqs 800") != std::string::npos);
+  request.min_seqs.reset();
+  request.min_context = Tokens(1 << 20);
+  CHECK(reason(request).find(" tokens fit, fewer than --min-context 1048576") != std::string::npos);
+  // Nothing but the request to go by.
+  Request alone = request_for("vllm", 8192);
+  alone.min_seqs = 8;
+  CHECK(reason(alone) == "1 sequence is asked for, fewer than --min-seqs 8");
+  alone.num_seqs = 9;
+  CHECK(reason(alone) == "9 sequences are asked for, at least --min-seqs 8");
+}
+
+TEST_CASE("a shortfall is told in GiB") {
+  // 8,192 tokens of 131,072 B are 1 GiB; a page short of it, less than that is missing.
+  const std::string text = reason(request_for("vllm", 8192, kGib - (2 << 20)));
+  CHECK(text == "the cache needs 1.00 GiB a GPU, 2.0 MiB more than the 1022.0 MiB that are there");
+  const std::string pool = reason(request_for("sglang", 8192, kGib / 2));
+  CHECK(pool.find("iB a GPU") != std::string::npos);
+  CHECK(pool.find("bytes") == std::string::npos);
+}
+
+TEST_CASE("llama.cpp and ollama hold 256 sequences, whatever the memory") {
+  // llama-cparams.h: LLAMA_MAX_SEQ.
+  for (const char* engine : {"llama.cpp", "llama.cpp@b6900", "ollama"}) {
+    CAPTURE(engine);
+    Request request = request_for(engine, 256);
+    request.gpu_memory = Bytes(80 * kGib);
+    const Plan plan = make_plan(test_model("llama-3.1-8b"), request);
+    REQUIRE(plan.capacity);
+    CHECK(plan.capacity->max_num_seqs == 256);
+    CHECK(std::any_of(plan.notes.begin(), plan.notes.end(), [](const Note& n) { return n.code == "most_sequences"; }));
+    request.min_seqs = 257;
+    CHECK(make_plan(test_model("llama-3.1-8b"), request).verdict.status == Verdict::kDoesNotFit);
+  }
+  Request request = request_for("llama.cpp", 65536, 16 * kGib);
+  const Plan plan = make_plan(test_model("llama-3.1-8b"), request);
+  CHECK(plan.capacity->max_num_seqs == 2);
+  CHECK(std::none_of(plan.notes.begin(), plan.notes.end(), [](const Note& n) { return n.code == "most_sequences"; }));
+}
+
+}  // namespace
+}  // namespace kvplan
