@@ -9,6 +9,7 @@ ModelSpec::operator WeightModel() const {
                   .family = family,
                   .dtype = dtype,
                   .num_layers = layers.size(),
+                  .rotary_elements = rotary_elements,
                   .stored_weights = stored_weights,
                   .tensors = tensors,
                   .unknown_tensors = unknown_tensors,

@@ -55,6 +55,7 @@ struct ModelSpec {
   Tokens max_model_len;                // 0 where the config names none
   Tokens source_tokens;                // encoder or image tokens of one sequence; 0 without cross attention
   std::uint64_t num_nextn_layers = 0;  // MTP layers behind the decoder: no part of a plan unless asked for
+  std::uint64_t rotary_elements = 0;   // of the tables of rotary angles that engines work out when they load it
 
   std::vector<Layer> layers;
   std::vector<SideModel> sides;

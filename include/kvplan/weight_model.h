@@ -19,6 +19,7 @@ struct WeightModel {
   std::uint64_t num_layers = 0;
   std::uint64_t group = 1;                  // query heads of one KV head, the most of any layer
   std::uint64_t nope = 0, value_width = 0;  // of latent attention
+  std::uint64_t rotary_elements = 0;        // of the tables of angles
   std::string_view stored_weights;          // the mixture that a file names; empty where it names none
   const std::vector<TensorGroup>& tensors;
   const std::vector<UnknownTensors>& unknown_tensors;

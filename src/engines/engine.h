@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kvplan/experts.h"
@@ -150,6 +151,13 @@ enum class LoraHolding : std::uint8_t {
   kFloat32Files  // the same, in float32
 };
 
+// What an engine's log calls the weights, where PyTorch allocates them: the tensors alone are less.
+enum class Loading : std::uint8_t {
+  kTensors,
+  kAllocated,  // torch.cuda.memory_allocated
+  kReserved,   // what the card has less
+};
+
 // A release that an engine file mimics.
 struct EngineVersion {
   std::string_view version;  // "0.30"
@@ -182,6 +190,12 @@ struct Engine {
   bool embedding_on_host = false;
   // Its overhead counts the matrix of scores where attention is naive; else the plan adds a general one.
   bool has_scores = false;
+  // Tables of rotary angles and the allocator's pieces count as weights.
+  Loading loading = Loading::kTensors;
+  // Tensor parallelism shares out vision towers and their projectors.
+  bool cuts_towers = false;
+  // What its kernels round an MXFP4 expert's inner and outer width up to; null: nothing.
+  std::pair<std::uint64_t, std::uint64_t> (*mxfp4_padding)(const Request& request) = nullptr;
   // How weights are dealt to the stages; null: as vLLM splits them.
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).

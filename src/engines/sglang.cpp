@@ -360,6 +360,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
+  out.loading = Loading::kReserved;  // "mem usage" of its log: a difference of free memory
   out.stages = [](std::uint64_t num_layers, const Request& request) {
     return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);
   };

@@ -185,7 +185,9 @@ class VllmLayout : public CacheLayout {
   }
 
   std::uint64_t blocks_of(const VllmGroup& group, const Load& load) const {
-    return charged_blocks(specs_[group.members.front()], charge_, load);
+    const std::uint64_t out = charged_blocks(specs_[group.members.front()], charge_, load);
+    if (!groups_.crossed) return out;
+    return checked_add(out, charged_blocks(specs_[*groups_.crossed], charge_, load), kBlocksOverflow);
   }
 
   // Blocks of one sequence, over all groups.
@@ -275,7 +277,10 @@ class VllmLayout : public CacheLayout {
     line("more states of a sequence", states);
     line("state page alignment", alignment);
     line("page size unification", unification);
-    line(groups_.pool == Pool::kPacked ? "slots that a group leaves empty" : "padding layers", padding);
+    line(groups_.crossed                 ? "one block table for the tokens and their source"
+         : groups_.pool == Pool::kPacked ? "slots that a group leaves empty"
+                                         : "padding layers",
+         padding);
     return out;
   }
 
@@ -407,6 +412,9 @@ Engine vllm_engine() {
   engine.utilization_of = utilization;
   engine.cache_budget = budget;
   engine.data_ranks_share_experts = true;
+  engine.loading = Loading::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
+  engine.cuts_towers = true;
+  engine.mxfp4_padding = vllm_mxfp4_padding;
   engine.expert_parallel = true;
   // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi
   // by a plugin.

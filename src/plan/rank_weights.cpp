@@ -1,8 +1,10 @@
 #include "plan/rank_weights.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "engines/parallel.h"
+#include "weights/loaded.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
@@ -90,6 +92,27 @@ void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, R
   }
 }
 
+// What loading takes beside the tensors. A checkpoint's headers size its tensors, and leave the pieces as they are.
+std::optional<LedgerLine> loading_line(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
+                                       const Engine& engine) {
+  if (engine.loading == Loading::kTensors || model.format == "gguf") return std::nullopt;
+  const LoadedWeights loaded = loaded_weights(model, weigher, asked, engine.loading == Loading::kReserved);
+  const Bytes taken = engine.loading == Loading::kReserved ? loaded.reserved : loaded.allocated;
+  if (taken <= loaded.tensors) return std::nullopt;
+  const Bytes more = taken - loaded.tensors;
+  return LedgerLine{
+      Section::kWeights,
+      "loading: rotary tables, the allocator's pieces",
+      more,
+      std::min(more, loaded.rotary + loaded.absorbed),
+      more * 2,
+      std::to_string(loaded.rotary.count()) + " B of angles" +
+          (loaded.absorbed > Bytes(0) ? ", " + std::to_string(loaded.absorbed.count()) + " B of kv_b_proj cut in two"
+                                      : "") +
+          ", and what PyTorch's pieces leave over",
+      "PyTorch CUDACachingAllocator.cpp"};
+}
+
 LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::string source) {
   return exact_line(Section::kWeights, std::move(what), bytes, std::move(formula), std::move(source));
 }
@@ -116,6 +139,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   share.expert_tensor_parallel = expert_ranks;
   if (request.expert_parallel) share.expert_parallel = expert_ranks;
   share.embedding_on_host = engine.embedding_on_host;
+  share.cuts_towers = engine.cuts_towers;
+  if (engine.mxfp4_padding != nullptr) std::tie(share.mxfp4_width, share.mxfp4_hidden) = engine.mxfp4_padding(request);
   const std::uint64_t layers = model.layers.size();
   std::vector<StageShare> stages{{0, layers, true, true}};
   if (engine.stages != nullptr)
@@ -153,6 +178,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     std::vector<LedgerLine> lines;
     for (const WeightLine& line : report.lines)
       lines.push_back({Section::kWeights, line.what, line.bytes, line.low, line.high, line.formula, line.source});
+    if (out.is_known)
+      if (auto line = loading_line(model, weigher, asked, engine)) lines.push_back(std::move(*line));
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }

@@ -205,6 +205,7 @@ void build_inventory(Reader& reader) {
   widen_unchecked(inventory);
   write_mtp(inventory, ffns);
   write_towers(inventory);
+  size_rotary_tables(inventory);
 }
 
 }  // namespace kvplan

@@ -106,6 +106,7 @@ void write_extras(Inventory& inventory);
 // Encoder and decoder of a known family; false where it is none.
 bool write_encoder_decoder(Inventory& inventory);
 void write_towers(Inventory& inventory);
+void size_rotary_tables(Inventory& inventory);
 void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns);
 
 // Fills model.tensors. Where the config says too little, a note, and nothing pretended.

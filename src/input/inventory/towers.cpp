@@ -36,11 +36,20 @@ struct Tower {
   Inventory& inventory;
   Component component;
 
-  void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias,
-              std::uint64_t copies = 1) const {
-    TensorGroup& group = inventory.out.linear(component, name, rows, columns);
+  bool cuts = true;  // tensor parallelism shares out its blocks; vLLM loads the others with transformers, whole
+
+  void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies = 1,
+              Split split = Split::kNone) const {
+    TensorGroup& group = inventory.out.linear(component, name, rows, columns, cuts ? split : Split::kNone);
     group.copies = group.used = copies;
     if (bias) plain(std::string(name) + ".bias", rows, copies);
+  }
+  // A pair of layers between the tower and the decoder.
+  void up(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
+    linear(name, rows, columns, true, copies, Split::kRows);
+  }
+  void down(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
+    linear(name, rows, columns, true, copies, Split::kColumns);
   }
   void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1) const {
     if (elements == 0) return;
@@ -49,11 +58,11 @@ struct Tower {
   }
   void blocks(const std::string& at, const Blocks& b) const {
     if (b.layers == 0 || b.width == 0) return;
-    linear(at + "qkv", times(3, b.width), b.width, false, b.layers);
+    linear(at + "qkv", times(3, b.width), b.width, false, b.layers, Split::kRows);
     plain(at + "qkv.bias", times(b.qkv_bias, b.width), b.layers);
-    linear(at + "proj", b.width, b.width, b.out_bias, b.layers);
-    linear(at + "fc1", times(b.gated ? 2 : 1, b.inner), b.width, b.mlp_bias, b.layers);
-    linear(at + "fc2", b.width, b.inner, b.mlp_bias, b.layers);
+    linear(at + "proj", b.width, b.width, b.out_bias, b.layers, Split::kColumns);
+    linear(at + "fc1", times(b.gated ? 2 : 1, b.inner), b.width, b.mlp_bias, b.layers, Split::kRows);
+    linear(at + "fc2", b.width, b.inner, b.mlp_bias, b.layers, Split::kColumns);
     plain(at + "norm", times(b.layer_norm ? 2 : 1, times(b.norms, b.width)), b.layers);
     plain(at + "extra", b.extra, b.layers);
   }
@@ -82,8 +91,8 @@ void write_qwen3_vision(const Tower& t, const Tower& p, const Config& v, std::ui
   const std::uint64_t levels = v.list_size("deepstack_visual_indexes").value_or(usual);
   const std::uint64_t wide = times(merge, h);
   p.plain("visual.merger.norm", times(2, h));
-  p.linear("visual.merger.linear_fc1", wide, wide, true, 1 + levels);
-  p.linear("visual.merger.linear_fc2", out, wide, true, 1 + levels);
+  p.up("visual.merger.linear_fc1", wide, wide, 1 + levels);
+  p.down("visual.merger.linear_fc2", out, wide, 1 + levels);
   if (levels > 0) p.plain("visual.deepstack_merger_list.norm", times(2, wide), levels);
 }
 
@@ -94,8 +103,8 @@ void write_qwen2_vision(const Tower& t, const Tower& p, const Config& v, std::ui
            times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
   t.blocks("visual.blocks.", {e, times(count_of(v, {"mlp_ratio"}, 4), e), count_of(v, {"depth"}, 32)});
   p.plain("visual.merger.ln_q", times(2, e));
-  p.linear("visual.merger.mlp.0", times(merge, e), times(merge, e), true);
-  p.linear("visual.merger.mlp.2", count_of(v, {"hidden_size"}, out_width), times(merge, e), true);
+  p.up("visual.merger.mlp.0", times(merge, e), times(merge, e));
+  p.down("visual.merger.mlp.2", count_of(v, {"hidden_size"}, out_width), times(merge, e));
 }
 
 void write_qwen2_5_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
@@ -108,8 +117,8 @@ void write_qwen2_5_vision(const Tower& t, const Tower& p, const Config& v, std::
   blocks.layer_norm = false;
   t.blocks("visual.blocks.", blocks);
   p.plain("visual.merger.ln_q", h);
-  p.linear("visual.merger.mlp.0", times(merge, h), times(merge, h), true);
-  p.linear("visual.merger.mlp.2", count_of(v, {"out_hidden_size"}, out_width), times(merge, h), true);
+  p.up("visual.merger.mlp.0", times(merge, h), times(merge, h));
+  p.down("visual.merger.mlp.2", count_of(v, {"out_hidden_size"}, out_width), times(merge, h));
 }
 
 // SigLIP, and CLIP with its class token: a plain ViT.
@@ -282,8 +291,8 @@ void write_whisper_encoder(const Tower& t, const Config& a) {
 }
 
 void two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias) {
-  p.linear("multi_modal_projector.linear_1", to, from, bias);
-  p.linear("multi_modal_projector.linear_2", to, to, bias);
+  p.linear("multi_modal_projector.linear_1", to, from, bias, 1, Split::kRows);
+  p.linear("multi_modal_projector.linear_2", to, to, bias, 1, Split::kColumns);
 }
 
 // What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
@@ -321,7 +330,10 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
     return write_qwen3_vision(t, p, v, out), true;
   if (is("qwen2_5_vl qwen2_5_vl_vision")) return write_qwen2_5_vision(t, p, v, out), true;
   if (is("qwen2_vl qwen2_vl_vision")) return write_qwen2_vision(t, p, v, out), true;
-  if (is("gemma4 gemma4_vision")) return write_gemma4_vision(t, p, v, out), true;
+  if (is("gemma4 gemma4_vision")) {
+    const Tower whole{inventory, Component::kVision, false};
+    return write_gemma4_vision(whole, p, v, out), true;
+  }
   if (is("kimi_k25 kimi_vl moonvit kimi_k25_vision")) return write_moonvit(t, p, v, out), true;
   if (is("llama4 llama4_vision_model")) return write_llama4_vision(t, p, v, out), true;
   if (is("glm4v glm4v_moe glm46v glm4v_vision glm4v_moe_vision")) return write_glm4v(t, p, v, out), true;
@@ -384,7 +396,7 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
 }
 
 bool write_audio(Inventory& inventory, const Config& a, const std::string& root_type) {
-  const Tower t{inventory, Component::kAudio};
+  const Tower t{inventory, Component::kAudio, false};
   const Tower p{inventory, Component::kProjector};
   const std::uint64_t h = count_of(a, {"d_model", "hidden_size"}, 1280);
   if (root_type == "qwen2_audio") {

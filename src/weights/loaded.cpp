@@ -1,0 +1,102 @@
+#include "weights/loaded.h"
+
+#include <array>
+
+#include "weights/share.h"
+#include "weights/torch_pieces.h"
+
+namespace kvplan {
+
+namespace {
+
+// Projections that one matrix holds, by the names of the checkpoints.
+std::string_view fused_name(std::string_view module) {
+  const std::string_view name = module.substr(module.rfind('.') + 1);
+  for (const std::string_view part : {"q_proj", "k_proj", "v_proj"})
+    if (name == part) return "qkv";
+  for (const std::string_view part : {"gate_proj", "up_proj", "w1", "w3"})
+    if (name == part) return "gate_up";
+  return {};
+}
+
+struct Tensor {
+  std::string parent;  // of a fused one, with the fused name; empty for one that stands alone
+  Bytes bytes;
+};
+
+// Tensors of one layer, parts of a fused one together where the first of them stands.
+class LayerTensors {
+ public:
+  void add(const TensorGroup& group, Bytes bytes) {
+    if (const std::string_view fused = fused_name(group.module); !fused.empty()) {
+      std::string parent(std::string_view(group.module).substr(0, group.module.rfind('.') + 1));
+      parent += fused;
+      for (Tensor& tensor : tensors_) {
+        if (tensor.parent != parent) continue;
+        tensor.bytes += bytes;
+        return;
+      }
+      tensors_.push_back({std::move(parent), bytes});
+      return;
+    }
+    tensors_.push_back({"", bytes});
+  }
+  const std::vector<Tensor>& all() const { return tensors_; }
+
+ private:
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace
+
+LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, const WeightRequest& request,
+                             bool copies_latents) {
+  LoadedWeights out;
+  const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
+  std::vector<Bytes> copies_of_latents;
+  LayerTensors first, last;
+  std::vector<LayerTensors> layers(model.num_layers);
+  for (const auto& [group, bytes] : weigher.groups(request)) {
+    const Held held{*group, request.share};
+    const std::uint64_t count = held.count();
+    if (count == 0 || bytes == Bytes(0)) continue;
+    out.tensors += bytes;
+    // All experts of a layer are one tensor; blocks of a tower have one each.
+    const std::uint64_t copies = group->is_expert ? 1 : std::max<std::uint64_t>(1, group->copies);
+    const Bytes each(bytes.count() / count / copies);
+    if (group->module.ends_with(".kv_b_proj")) {
+      const Piece piece = piece_of(*group, request.share);
+      const Bytes again = Bytes(piece.rows) * piece.columns * element;
+      if (copies_latents || each != again) copies_of_latents.insert(copies_of_latents.end(), count, again);
+    }
+    if (group->place != Place::kLayers) {
+      LayerTensors& end = group->place == Place::kFirst ? first : last;
+      for (std::uint64_t i = 0; i < copies; ++i) end.add(*group, each);
+      continue;
+    }
+    held.each([&](std::uint64_t layer) {
+      // MTP layers stand behind the others.
+      LayerTensors& here = layer < layers.size() ? layers[layer] : last;
+      for (std::uint64_t i = 0; i < copies; ++i) here.add(*group, each);
+    });
+  }
+  if (out.tensors == Bytes(0)) return out;
+  out.rotary = Bytes(model.rotary_elements) * element;
+  TorchPieces pieces;
+  const auto take = [&](const LayerTensors& tensors) {
+    for (const Tensor& tensor : tensors.all()) pieces.take(tensor.bytes);
+  };
+  take(first);
+  pieces.take(out.rotary);
+  for (const LayerTensors& layer : layers) take(layer);
+  take(last);
+  for (const Bytes again : copies_of_latents) {
+    out.absorbed += again;
+    pieces.take(again);
+  }
+  out.allocated = pieces.allocated();
+  out.reserved = pieces.reserved();
+  return out;
+}
+
+}  // namespace kvplan
