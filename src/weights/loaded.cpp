@@ -1,6 +1,7 @@
 #include "weights/loaded.h"
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 
 #include "weights/share.h"
 #include "weights/torch_pieces.h"
@@ -27,10 +28,19 @@ struct Tensor {
 // Tensors of one layer, parts of a fused one together where the first of them stands.
 class LayerTensors {
  public:
-  void add(const TensorGroup& group, Bytes bytes) {
+  // `beside`: scales and zero points of a packed matrix, tensors of their own.
+  void add(const TensorGroup& group, Bytes packed, Bytes beside) {
+    add(group, packed, "");
+    if (beside > Bytes(0)) add(group, beside, " scales");
+  }
+  const std::vector<Tensor>& all() const { return tensors_; }
+
+ private:
+  void add(const TensorGroup& group, Bytes bytes, std::string_view what) {
     if (const std::string_view fused = fused_name(group.module); !fused.empty()) {
       std::string parent(std::string_view(group.module).substr(0, group.module.rfind('.') + 1));
       parent += fused;
+      parent += what;
       for (Tensor& tensor : tensors_) {
         if (tensor.parent != parent) continue;
         tensor.bytes += bytes;
@@ -41,11 +51,17 @@ class LayerTensors {
     }
     tensors_.push_back({"", bytes});
   }
-  const std::vector<Tensor>& all() const { return tensors_; }
 
- private:
   std::vector<Tensor> tensors_;
 };
+
+// The packed part of a matrix: whole bits of each element, where it is stored in less than 16 (4.16 bits are 4, and
+// scales).
+Bytes packed_part(Bytes bytes, double elements) {
+  const double bits = std::floor(8 * static_cast<double>(bytes.count()) / std::max(elements, 1.0));
+  if (bits < 1 || bits >= 16) return bytes;
+  return std::min(bytes, Bytes(static_cast<std::uint64_t>(elements / 8 * bits)));
+}
 
 }  // namespace
 
@@ -64,20 +80,23 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
     // All experts of a layer are one tensor; blocks of a tower have one each.
     const std::uint64_t copies = group->is_expert ? 1 : std::max<std::uint64_t>(1, group->copies);
     const Bytes each(bytes.count() / count / copies);
+    const Piece piece = piece_of(*group, request.share);
+    const double elements = static_cast<double>(piece.rows) * static_cast<double>(piece.columns) *
+                            static_cast<double>(group->is_expert ? piece.copies : 1);
+    const Bytes packed = packed_part(each, elements);
     if (group->module.ends_with(".kv_b_proj")) {
-      const Piece piece = piece_of(*group, request.share);
       const Bytes again = Bytes(piece.rows) * piece.columns * element;
       if (copies_latents || each != again) copies_of_latents.insert(copies_of_latents.end(), count, again);
     }
     if (group->place != Place::kLayers) {
       LayerTensors& end = group->place == Place::kFirst ? first : last;
-      for (std::uint64_t i = 0; i < copies; ++i) end.add(*group, each);
+      for (std::uint64_t i = 0; i < copies; ++i) end.add(*group, packed, each - packed);
       continue;
     }
     held.each([&](std::uint64_t layer) {
       // MTP layers stand behind the others.
       LayerTensors& here = layer < layers.size() ? layers[layer] : last;
-      for (std::uint64_t i = 0; i < copies; ++i) here.add(*group, each);
+      for (std::uint64_t i = 0; i < copies; ++i) here.add(*group, packed, each - packed);
     });
   }
   if (out.tensors == Bytes(0)) return out;
