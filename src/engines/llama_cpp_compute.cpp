@@ -180,7 +180,8 @@ std::string text(std::uint64_t number) {
 }
 
 // The MTP layers have a context of their own (common/speculative.cpp), with the model's context, batch and head: a
-// compute buffer for one attention and one MLP. Qwen3.8-27B, 32,768 tokens, -ub 2048: 520 MiB beside 128 MiB of cache.
+// compute buffer for one attention and one MLP. Qwen3.8-27B, 32,768 tokens, -ub 2048: 520 MiB with Vulkan (planned
+// 656).
 std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load) {
   EngineInput own = input;
   own.caches = mtp_layers(input);

@@ -223,15 +223,17 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   if (rules.version >= kV1 || !input.model.vision || !crosses || load.source_tokens == Tokens(0)) return std::nullopt;
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t tokens = checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kWhat);
-  const std::uint64_t row = checked_add(checked_mul(checked_add(vision.width, vision.intermediate, kWhat), 6, kWhat),
-                                        checked_mul(input.model.hidden_size, 2, kWhat), kWhat);
+  // Outputs of five layers are kept beside the last one's, once more where they are joined.
+  constexpr std::uint64_t kJoined = 2 * 6 * 2;
+  const std::uint64_t row = checked_add(
+      checked_mul(checked_add(vision.width, vision.intermediate, kWhat), 6, kWhat),
+      checked_add(checked_mul(vision.width, kJoined, kWhat), checked_mul(input.model.hidden_size, 2, kWhat), kWhat),
+      kWhat);
   const Bytes peak = Bytes(tokens) * row;
   if (vision.width == 0 || peak <= beside) return std::nullopt;
   const Bytes more = peak - beside;
-  return estimate(Section::kActivation, "vision encoder over every prompt's image", more, Bytes(more.count() / 2),
-                  Bytes(more.count() / 2 * 3),
-                  text(tokens) + " patches * (3 * (" + text(vision.width) + " + " + text(vision.intermediate) + ") + " +
-                      text(input.model.hidden_size) + ") * 2 B, less the batch's peak",
+  return estimate(Section::kActivation, "vision encoder over every prompt's image", more, Bytes(more.count() / 20 * 16),
+                  Bytes(more.count() / 20 * 24), text(tokens) + " patches * " + text(row) + " B, less the batch's peak",
                   "estimate: the profile run of V0, worker/enc_dec_model_runner.py");
 }
 

@@ -104,8 +104,8 @@ std::optional<LedgerLine> loading_line(const ModelSpec& model, const Weigher& we
       Section::kWeights,
       "loading: rotary tables, the allocator's pieces",
       more,
-      std::min(more, loaded.rotary + loaded.absorbed),
-      more * 2,
+      loaded.is_packed ? std::min(more, loaded.rotary + loaded.absorbed) : more,
+      loaded.is_packed ? more * 2 : more,
       std::to_string(loaded.rotary.count()) + " B of angles" +
           (loaded.absorbed > Bytes(0) ? ", " + std::to_string(loaded.absorbed.count()) + " B of kv_b_proj cut in two"
                                       : "") +

@@ -84,6 +84,7 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
     const double elements = static_cast<double>(piece.rows) * static_cast<double>(piece.columns) *
                             static_cast<double>(group->is_expert ? piece.copies : 1);
     const Bytes packed = packed_part(each, elements);
+    out.is_packed = out.is_packed || static_cast<double>(each.count()) < 2 * elements;
     if (group->module.ends_with(".kv_b_proj")) {
       const Bytes again = Bytes(piece.rows) * piece.columns * element;
       if (copies_latents || each != again) copies_of_latents.insert(copies_of_latents.end(), count, again);

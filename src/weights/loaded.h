@@ -8,11 +8,12 @@
 namespace kvplan {
 
 struct LoadedWeights {
-  Bytes tensors;    // their own bytes
-  Bytes rotary;     // of the table
-  Bytes absorbed;   // of latent attention's up-projection, again in the model's type
-  Bytes allocated;  // of both, in the allocator's pieces
-  Bytes reserved;   // and the segments that those are cut from
+  Bytes tensors;           // their own bytes
+  Bytes rotary;            // of the table
+  Bytes absorbed;          // of latent attention's up-projection, again in the model's type
+  Bytes allocated;         // of both, in the allocator's pieces
+  Bytes reserved;          // and the segments that those are cut from
+  bool is_packed = false;  // some tensors are quantized: engines repack those while they load
 };
 
 // One rank's share, in the order in which vLLM and SGLang make it: the embedding, layer by layer, the head. Queries,
