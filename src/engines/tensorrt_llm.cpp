@@ -15,7 +15,7 @@ namespace kvplan {
 namespace {
 
 constexpr EngineVersion kVersions[] = {
-    {"0.9", "log: plain KV in blocks of 64"},
+    {"0.9", "logs: plain KV in blocks of 64, the last one rounded up"},
     {"1.0",
      "source (read) and log: plain KV in blocks of 32. From source alone: MLA, the share of free memory. Not "
      "checked: windows by max_attention_window, states of hybrid models, draft models"},

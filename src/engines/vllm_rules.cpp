@@ -101,6 +101,11 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) 
   return large_card(request) && rules.hybrid_manager ? 1024 : 256;
 }
 
+bool vllm_has_flash_mla(const Request& request) {
+  return !request.gpu || starts_with_any(*request.gpu, {"h100", "h200", "gh200", "h800", "h20", "b100", "b200", "b300",
+                                                        "gb200", "gb300"});
+}
+
 // Marlin: quantization/mxfp4.py; FlashInfer on data centre Blackwell; Triton on Hopper as stored. gpt-oss-20b on an
 // A100: 13.72 GiB as printed, 12.82 as stored.
 std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request) {

@@ -45,6 +45,9 @@ bool vllm_lacks(std::string_view model_type);
 std::uint64_t vllm_batched_tokens(const Request& request);
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
 
+// Whether the card has kernels for latents with blocks of their own; so where no card is named.
+bool vllm_has_flash_mla(const Request& request);
+
 // What the kernels of the card round an MXFP4 expert up to: inner and outer width. Nothing where no card is named.
 std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request);
 

@@ -10,6 +10,8 @@ namespace kvplan {
 
 namespace {
 
+constexpr std::uint64_t kMostBlocks = 1024;  // of a tower; a config may say anything
+
 // Projections that one matrix holds, by the names of the checkpoints.
 std::string_view fused_name(std::string_view module) {
   const std::string_view name = module.substr(module.rfind('.') + 1);
@@ -78,11 +80,12 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
     if (count == 0 || bytes == Bytes(0)) continue;
     out.tensors += bytes;
     // All experts of a layer are one tensor; blocks of a tower have one each.
-    const std::uint64_t copies = group->is_expert ? 1 : std::max<std::uint64_t>(1, group->copies);
+    const bool is_one = group->is_expert || group->copies == 0 || group->copies > kMostBlocks;
+    const std::uint64_t copies = is_one ? 1 : group->copies;
     const Bytes each(bytes.count() / count / copies);
     const Piece piece = piece_of(*group, request.share);
     const double elements = static_cast<double>(piece.rows) * static_cast<double>(piece.columns) *
-                            static_cast<double>(group->is_expert ? piece.copies : 1);
+                            static_cast<double>(is_one ? piece.copies : 1);
     const Bytes packed = packed_part(each, elements);
     out.is_packed = out.is_packed || static_cast<double>(each.count()) < 2 * elements;
     if (group->module.ends_with(".kv_b_proj")) {
