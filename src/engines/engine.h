@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kvplan/experts.h"
@@ -18,7 +19,6 @@
 #include "kvplan/plan.h"
 #include "kvplan/quantity.h"
 #include "kvplan/request.h"
-#include "kvplan/rotary.h"
 #include "kvplan/storage.h"
 #include "kvplan/terms.h"
 
@@ -53,7 +53,6 @@ struct ModelShape {
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
   std::optional<VisionShape> vision;
-  std::vector<RotaryTable> rotary_tables;
 };
 
 struct EngineInput {
@@ -152,6 +151,13 @@ enum class LoraHolding : std::uint8_t {
   kFloat32Files  // the same, in float32
 };
 
+// What an engine's log calls the weights, where PyTorch allocates them: the tensors alone are less.
+enum class Loading : std::uint8_t {
+  kTensors,
+  kAllocated,  // torch.cuda.memory_allocated
+  kReserved,   // what the card has less
+};
+
 // A release that an engine file mimics.
 struct EngineVersion {
   std::string_view version;  // "0.30"
@@ -184,12 +190,16 @@ struct Engine {
   bool embedding_on_host = false;
   // Its overhead counts the matrix of scores where attention is naive; else the plan adds a general one.
   bool has_scores = false;
+  // Where it is more than tensors, rotary tables and the allocator's pieces count as weights.
+  Loading loading = Loading::kTensors;
+  bool rotary_in_float32 = false;     // its tables of angles; else in the model's type
+  std::uint64_t video_positions = 1;  // a multimodal table has so many times the positions
+  // Tensor parallelism shares out vision towers and their projectors.
+  bool cuts_towers = false;
+  // What its kernels round an MXFP4 expert's inner and outer width up to; null: nothing.
+  std::pair<std::uint64_t, std::uint64_t> (*mxfp4_padding)(const Request& request) = nullptr;
   // How weights are dealt to the stages; null: as vLLM splits them.
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
-  // What it keeps on every GPU beside the checkpoint's tensors, as lines of the weights.
-  std::vector<LedgerLine> (*tables)(const EngineInput& input) = nullptr;
-  // Tensor parallelism cuts the towers of images and sounds too; else each rank holds them whole.
-  bool cuts_towers = false;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
   bool data_ranks_share_experts = false;
   // Where releases differ in it; memory_utilization otherwise.

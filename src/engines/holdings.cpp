@@ -57,6 +57,7 @@ class HoldingsLayout : public CacheLayout {
   HoldingsLayout(const EngineInput& input, const HoldingRules& rules)
       : tensor_parallel_(input.request.tensor_parallel),
         block_size_(rules.block_size),
+        last_block_up_(rules.last_block_up),
         one_pool_(rules.one_pool),
         source_(rules.source) {
     for (const std::vector<LayerCache>& caches : split_stages(input, rules.split)) {
@@ -192,8 +193,9 @@ class HoldingsLayout : public CacheLayout {
       if (slope == Bytes(0)) continue;
       const std::uint64_t left = budget > fixed ? (budget - fixed).count() : 0;
       const std::uint64_t unit = block_size_ > 0 ? block_size_ : 1;
-      const std::uint64_t units = left / checked_mul(slope.count(), unit, "the bytes of a block");
-      tokens = std::min(tokens.value_or(units * unit), units * unit);
+      const std::uint64_t held = last_block_up_ ? round_up(left / slope.count(), unit, kTokens)
+                                                : left / checked_mul(slope.count(), unit, kTokens) * unit;
+      tokens = std::min(tokens.value_or(held), held);
     }
     out.tokens = tokens;
     if (block_size_ > 0 && tokens) out.num_blocks = *tokens / block_size_;
@@ -238,6 +240,7 @@ class HoldingsLayout : public CacheLayout {
 
   std::uint64_t tensor_parallel_;
   std::uint64_t block_size_;
+  bool last_block_up_;
   bool one_pool_;
   std::string source_;
   std::vector<std::vector<Part>> stages_;

@@ -40,6 +40,8 @@ struct HoldingRules {
   std::function<Holding(const LayerCache& cache, const Term& term, std::uint64_t units)> host = nullptr;
   // Tokens of a block in the engine's log: capacity counts whole blocks. 0: the engine has no blocks.
   std::uint64_t block_size = 0;
+  // The tokens that the budget holds are rounded up to whole blocks.
+  bool last_block_up = false;
   // All layers of a kind lie in one allocation; else each term of a layer has its own.
   bool one_pool = false;
   StageSplit split = StageSplit::kSpareLast;

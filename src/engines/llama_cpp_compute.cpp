@@ -24,6 +24,7 @@
 
 #include <algorithm>
 
+#include "engines/drafts.h"
 #include "engines/llama_cpp_cache.h"
 #include "engines/llama_cpp_models.h"
 
@@ -178,6 +179,25 @@ std::string text(std::uint64_t number) {
   return std::to_string(number);
 }
 
+// The MTP layers have a context of their own (common/speculative.cpp), with the model's context, batch and head: a
+// compute buffer for one attention and one MLP. Qwen3.8-27B, 32,768 tokens, -ub 2048: 520 MiB with Vulkan (planned
+// 656).
+std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load) {
+  EngineInput own = input;
+  own.caches = mtp_layers(input);
+  if (own.caches.empty()) return std::nullopt;
+  own.request.mtp = false;
+  const Graph graph = graph_of(own, load);
+  const Moment& most = graph.logits.bytes > graph.work.bytes ? graph.logits : graph.work;
+  return LedgerLine{Section::kActivation,
+                    "compute buffer of the MTP context",
+                    Bytes(most.bytes),
+                    Bytes(most.bytes / 20 * 14),
+                    Bytes(add(most.bytes, most.bytes / 10, 32 * kMiB)),
+                    std::string(most.what) + " of a micro-batch of " + text(graph.context.n_ubatch) + " tokens",
+                    "llama.cpp common/speculative.cpp, sched_reserve"};
+}
+
 }  // namespace
 
 std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
@@ -233,6 +253,9 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
                      "512 MiB a GPU",
                      "estimate: 457 to 749 MiB are seen; llama.cpp's own --fit leaves 1024 MiB free for it and others"};
   std::vector<LedgerLine> out{std::move(compute), std::move(runtime)};
+  if (input.request.mtp && last) {
+    if (auto line = mtp_context(input, in.load)) out.push_back(std::move(*line));
+  }
   if (input.draft != nullptr) {
     // A context of its own, whose buffer stands beside the model's.
     OverheadInput draft = in;

@@ -21,7 +21,6 @@
 #include "engines/drafts.h"
 #include "engines/estimates.h"
 #include "engines/parallel.h"
-#include "engines/rotary.h"
 #include "engines/sglang_card.h"
 #include "engines/sglang_models.h"
 #include "engines/sglang_pools.h"
@@ -357,18 +356,14 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return std::make_unique<SglangLayout>(input, notes);
 }
 
-// In float32, whatever the model's type.
-std::vector<LedgerLine> tables(const EngineInput& input) {
-  return rotary_lines(input.model, 4, 1, "sglang RotaryEmbedding.cos_sin_cache");
-}
-
 }  // namespace
 
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
-  out.tables = tables;
   out.cuts_towers = true;
+  out.loading = Loading::kReserved;  // "mem usage" of its log: a difference of free memory
+  out.rotary_in_float32 = true;
   out.stages = [](std::uint64_t num_layers, const Request& request) {
     return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);
   };

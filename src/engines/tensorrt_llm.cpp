@@ -3,7 +3,7 @@
 // Source: TensorRT-LLM 1.x, tensorrt_llm/_torch/pyexecutor/resource_manager.py and llmapi/llm_args.py (read);
 // kvCacheManager's start-up line "Allocated X GiB for max tokens in paged KV cache (N)" of two runs, 64 and 32 tokens a
 // block, for models of plain attention.
-// - tokens = budget / bytes a token, in whole blocks.
+// - tokens = budget / bytes a token, rounded up to whole blocks (kvCacheManager.cpp, calculateMaxNumBlocks).
 // - free_gpu_memory_fraction (0.9) is a share of what is free, not of the card.
 // - Windows hold every token unless max_attention_window is given, which kvplan has no option for.
 #include "engines/estimates.h"
@@ -15,7 +15,7 @@ namespace kvplan {
 namespace {
 
 constexpr EngineVersion kVersions[] = {
-    {"0.9", "log: plain KV in blocks of 64"},
+    {"0.9", "logs: plain KV in blocks of 64, the last one rounded up"},
     {"1.0",
      "source (read) and log: plain KV in blocks of 32. From source alone: MLA, the share of free memory. Not "
      "checked: windows by max_attention_window, states of hybrid models, draft models"},
@@ -39,6 +39,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   const CacheTypes types = input.types;
   HoldingRules rules;
   rules.block_size = block;
+  rules.last_block_up = true;
   rules.one_pool = true;
   rules.source = "TensorRT-LLM resource_manager.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };

@@ -32,7 +32,6 @@
 
 #include "engines/engine.h"
 #include "engines/parallel.h"
-#include "engines/rotary.h"
 #include "engines/term_sum.h"
 #include "engines/vllm_groups.h"
 #include "engines/vllm_memory.h"
@@ -186,7 +185,9 @@ class VllmLayout : public CacheLayout {
   }
 
   std::uint64_t blocks_of(const VllmGroup& group, const Load& load) const {
-    return charged_blocks(specs_[group.members.front()], charge_, load);
+    const std::uint64_t out = charged_blocks(specs_[group.members.front()], charge_, load);
+    if (!groups_.crossed) return out;
+    return checked_add(out, charged_blocks(specs_[*groups_.crossed], charge_, load), kBlocksOverflow);
   }
 
   // Blocks of one sequence, over all groups.
@@ -276,7 +277,10 @@ class VllmLayout : public CacheLayout {
     line("more states of a sequence", states);
     line("state page alignment", alignment);
     line("page size unification", unification);
-    line(groups_.pool == Pool::kPacked ? "slots that a group leaves empty" : "padding layers", padding);
+    line(groups_.crossed                 ? "one block table for the tokens and their source"
+         : groups_.pool == Pool::kPacked ? "slots that a group leaves empty"
+                                         : "padding layers",
+         padding);
     return out;
   }
 
@@ -399,12 +403,6 @@ Bytes budget(const BudgetInput& in) {
   return vllm_cache_budget(*in.engine, in.gpu_memory, in.weights + in.activation + in.runtime, in.graphs);
 }
 
-// In the type of the model. Positions of a video run ahead of its tokens: MRotaryEmbedding keeps four times as many.
-std::vector<LedgerLine> tables(const EngineInput& input) {
-  return rotary_lines(input.model, plain_bytes(input.request.dtype.value_or(input.model.dtype)), 4,
-                      "vllm RotaryEmbedding.cos_sin_cache");
-}
-
 }  // namespace
 
 Engine vllm_engine() {
@@ -413,10 +411,12 @@ Engine vllm_engine() {
                 layout,          vllm_overhead};
   engine.utilization_of = utilization;
   engine.cache_budget = budget;
-  engine.tables = tables;
+  engine.data_ranks_share_experts = true;
+  engine.loading = Loading::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
   // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
   engine.cuts_towers = true;
-  engine.data_ranks_share_experts = true;
+  engine.video_positions = 4;  // MRotaryEmbedding: positions of a video run ahead of its tokens
+  engine.mxfp4_padding = vllm_mxfp4_padding;
   engine.expert_parallel = true;
   // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi
   // by a plugin.

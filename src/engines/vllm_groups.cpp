@@ -76,6 +76,20 @@ VllmGroups paged(const std::vector<VllmSpec>& specs, const VllmRules& rules) {
   return out;
 }
 
+// V0: one block table for all layers, and a second one for the encoder's tokens in the same pool; self and cross
+// attention of one layer share its tensor (worker/cache_engine.py, get_num_layers).
+VllmGroups one_table(const std::vector<VllmSpec>& specs) {
+  VllmGroups out;
+  out.pool = Pool::kUniform;
+  out.groups.emplace_back();
+  Members& members = out.groups.front().members;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].type == SpecType::kCross) out.crossed = i;
+    if (members.empty() || specs[members.back()].layer != specs[i].layer) members.push_back(i);
+  }
+  return out;
+}
+
 using PageCounts = std::map<Bytes, std::uint64_t>;
 
 PageCounts page_counts(const std::vector<VllmSpec>& specs, const Members& members, std::uint64_t first,
@@ -166,6 +180,9 @@ VllmGroups packed(std::vector<VllmSpec>& specs) {
 VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
   VllmGroups out;
   if (specs.empty()) return out;
+  const bool crossed =
+      std::any_of(specs.begin(), specs.end(), [](const VllmSpec& spec) { return spec.type == SpecType::kCross; });
+  if (crossed && !rules.hybrid_manager) return one_table(specs);
   if (uniform(specs)) {
     out.pool = Pool::kUniform;
     out.groups.emplace_back();

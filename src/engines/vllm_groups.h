@@ -2,6 +2,7 @@
 #ifndef KVPLAN_ENGINES_VLLM_GROUPS_H_
 #define KVPLAN_ENGINES_VLLM_GROUPS_H_
 
+#include <optional>
 #include <vector>
 
 #include "engines/vllm_specs.h"
@@ -22,6 +23,7 @@ struct VllmGroup {
 struct VllmGroups {
   Pool pool = Pool::kNone;
   std::vector<VllmGroup> groups;
+  std::optional<std::size_t> crossed;  // V0: a spec whose source tokens take blocks of the one group too
 };
 
 // Groups `specs`; page sizes and block sizes of the specs are made equal where that is vLLM's rule.

@@ -211,6 +211,32 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
                   "estimate: the profile run of v1/worker/gpu_model_runner.py");
 }
 
+// V0 profiled max_num_seqs prompts of an encoder-decoder, each with its largest image, and ran the encoder over all of
+// them at once; what it yields stands beside the batch (worker/enc_dec_model_runner.py, profile_run).
+// Llama-3.2-11B-Vision, 128 prompts of 65,536 tokens: 36.63 GiB as printed.
+std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRules& rules, const Load& load,
+                                         Bytes beside) {
+  const bool crosses = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [](const Term& term) { return term.growth == Growth::kSourceToken; });
+  });
+  if (rules.version >= kV1 || !input.model.vision || !crosses || load.source_tokens == Tokens(0)) return std::nullopt;
+  const VisionShape& vision = *input.model.vision;
+  const std::uint64_t tokens = checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kWhat);
+  // Outputs of five layers are kept beside the last one's, once more where they are joined.
+  constexpr std::uint64_t kJoined = 2 * 6 * 2;
+  const std::uint64_t row = checked_add(
+      checked_mul(checked_add(vision.width, vision.intermediate, kWhat), 6, kWhat),
+      checked_add(checked_mul(vision.width, kJoined, kWhat), checked_mul(input.model.hidden_size, 2, kWhat), kWhat),
+      kWhat);
+  const Bytes peak = Bytes(tokens) * row;
+  if (vision.width == 0 || peak <= beside) return std::nullopt;
+  const Bytes more = peak - beside;
+  return estimate(Section::kActivation, "vision encoder over every prompt's image", more, Bytes(more.count() / 20 * 16),
+                  Bytes(more.count() / 20 * 24), text(tokens) + " patches * " + text(row) + " B, less the batch's peak",
+                  "estimate: the profile run of V0, worker/enc_dec_model_runner.py");
+}
+
 }  // namespace
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
@@ -220,6 +246,8 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   out.push_back(activation(input, rules, in.stage + 1 == input.request.pipeline_parallel));
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) out.push_back(graphs(input, rules));
+  if (in.stage == 0)
+    if (auto images = crossed_images(input, rules, in.load, out.front().bytes)) out.push_back(std::move(*images));
   const auto encoder = rules.version >= kV1 ? encoder_budget(input) : std::nullopt;
   if (encoder && in.stage == 0) {
     out.push_back(encoder_cache(input, *encoder));

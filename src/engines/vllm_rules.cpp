@@ -101,6 +101,22 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) 
   return large_card(request) && rules.hybrid_manager ? 1024 : 256;
 }
 
+bool vllm_has_flash_mla(const Request& request) {
+  return !request.gpu || starts_with_any(*request.gpu, {"h100", "h200", "gh200", "h800", "h20", "b100", "b200", "b300",
+                                                        "gb200", "gb300"});
+}
+
+// Marlin: quantization/mxfp4.py; FlashInfer on data centre Blackwell; Triton on Hopper as stored. gpt-oss-20b on an
+// A100: 13.72 GiB as printed, 12.82 as stored.
+std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request) {
+  if (!request.gpu) return {1, 1};
+  if (starts_with_any(*request.gpu,
+                      {"h100", "h200", "gh200", "h800", "h20", "mi", "rx-", "radeon", "w7", "r9700", "strix"}))
+    return {1, 1};
+  if (starts_with_any(*request.gpu, {"b100", "b200", "b300", "gb200", "gb300"})) return {256, 256};
+  return {128, 256};
+}
+
 std::uint64_t vllm_speculative_tokens(const EngineInput& input) {
   if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
   if (input.request.mtp) return input.model.num_nextn_layers > 0 ? 1 : 0;

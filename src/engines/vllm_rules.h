@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "engines/engine.h"
 
@@ -43,6 +44,12 @@ bool vllm_lacks(std::string_view model_type);
 // Defaults of the scheduler (EngineArgs.get_batch_defaults): by the card's memory, where there is one.
 std::uint64_t vllm_batched_tokens(const Request& request);
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
+
+// Whether the card has kernels for latents with blocks of their own; so where no card is named.
+bool vllm_has_flash_mla(const Request& request);
+
+// What the kernels of the card round an MXFP4 expert up to: inner and outer width. Nothing where no card is named.
+std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request);
 
 // The draft tokens of one step: what was asked for, or one where MTP layers are planned, three for other drafts.
 std::uint64_t vllm_speculative_tokens(const EngineInput& input);

@@ -145,7 +145,7 @@ class SpecMaker {
   }
 
   void choose_block() {
-    kernel_ = packed_ ? kPackedBlock : sparse_ ? kSparseBlock : latent_ ? kLatentBlock : kAttentionBlock;
+    kernel_ = packed_ ? kPackedBlock : sparse_ ? kSparseBlock : latent_ ? latent_block() : kAttentionBlock;
     block_ = input_.request.block_size.value_or(kernel_);
     if (block_ == 0 || block_ % kernel_ != 0 || (packed_ && block_ != kernel_))
       fail("--block-size " + number(block_) + ": vLLM's attention kernel for this model has blocks of " +
@@ -155,6 +155,14 @@ class SpecMaker {
       notes_.push_back(
           {NoteLevel::kInfo, "block_size",
            "vLLM's automatic block size of 16 fails for this model: planned with --block-size " + number(kernel_)});
+  }
+
+  // FlashMLA wants Hopper or a data centre's Blackwell, where its indexed form runs too; elsewhere Triton's kernel
+  // takes any block (platforms/cuda.py). Without a card: FlashMLA's.
+  std::uint64_t latent_block() const {
+    const bool indexed = std::any_of(caches_.begin(), caches_.end(),
+                                     [](const LayerCache& cache) { return any_term(cache.compact, is_index); });
+    return indexed || vllm_has_flash_mla(input_.request) ? kLatentBlock : kAttentionBlock;
   }
 
   // A rank's units. States must be shared out evenly; keys and values repeat where there are fewer heads than ranks.

@@ -74,6 +74,9 @@ class Predictor {
     };
     if (what == "weights" && gpu_.weights && seen.device.empty())
       return bytes(static_cast<double>(gpu_.weights->count()), false, "as loaded: engines repack some types");
+    if (what == "consumed" && gpu_.weights)
+      return bytes(static_cast<double>(gpu_.weights->count()) + sum_of(gpu_, Section::kRuntime, "graph", false), false,
+                   "weights, context and libraries: an estimate");
     if (what == "activation" && gpu_.activation)
       return bytes(static_cast<double>(gpu_.activation->count()), false, "the peak of the profiling run: an estimate");
     if (what == "weights" && !seen.device.empty() && gpu != nullptr && gpu->weights && *gpu->weights > Bytes(kSmall) &&

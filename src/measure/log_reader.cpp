@@ -68,7 +68,11 @@ constexpr std::array kPatterns{
     Pattern{"vllm", "", "Free memory on device (", "free_memory", kGiB},
     Pattern{"vllm", "on startup. Desired", "/", "gpu_memory", kGiB},
     Pattern{"vllm", "Free memory on device (", "GPU memory utilization is (", "gpu_memory_utilization", kShare},
-    Pattern{"vllm", "Free memory on device (", "Actual usage is ", "weights", kGiB},
+    Pattern{"vllm", " for weight, ", "Actual usage is ", "weights", kGiB},
+    // since 0.26: weights and what is outside PyTorch are one figure
+    Pattern{"vllm", " for consumed memory (weights + non-torch), ", "Actual usage is ", "consumed", kGiB},
+    Pattern{"vllm", "Free memory on device (", " for consumed memory (weights + non-torch), ", "activation", kGiB},
+    Pattern{"vllm", "Free memory on device (", " for peak activation, and ", "cuda_graphs", kGiB},
     Pattern{"vllm", "Free memory on device (", " for weight, ", "activation", kGiB},
     Pattern{"vllm", "Free memory on device (", " for peak activation, ", "non_torch", kGiB},
     Pattern{"vllm", "Free memory on device (", " for non-torch memory, and ", "cuda_graphs", kGiB},

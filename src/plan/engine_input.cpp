@@ -34,7 +34,6 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.max_model_len = model.max_model_len;
   shape.source_tokens = model.source_tokens;
   shape.dtype = model.dtype;
-  shape.rotary_tables = model.rotary_tables;
   shape.declared_kv_dtype = model.declared_kv_dtype;
   shape.declared_state_dtype = model.declared_state_dtype;
   input.caches.reserve(model.layers.size());

@@ -40,8 +40,6 @@ GpuMemory memory_of(const EngineInput& input, const Engine& engine, std::size_t 
   if (weights.is_known && stage < weights.lines.size()) {
     gpu.weights = Bytes(0);
     for (const LedgerLine& line : weights.lines[stage]) add_line(gpu, line, margin);
-    if (engine.tables != nullptr)
-      for (LedgerLine& line : engine.tables(input)) add_line(gpu, std::move(line), margin);
   }
   if (stage < extras.stages.size())
     for (const LedgerLine& line : extras.stages[stage]) add_line(gpu, line, margin);

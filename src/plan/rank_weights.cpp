@@ -1,8 +1,10 @@
 #include "plan/rank_weights.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "engines/parallel.h"
+#include "weights/loaded.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
@@ -86,6 +88,43 @@ void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, R
   }
 }
 
+// What loading takes beside the tensors: tables of rotary angles, and what the allocator's pieces leave over. A
+// checkpoint's headers size its tensors, and leave the pieces as they are.
+std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
+                                      const Engine& engine) {
+  if (engine.loading == Loading::kTensors || model.format == "gguf") return {};
+  const std::uint64_t element = engine.rotary_in_float32 ? 4 : plain_bytes(asked.dtype.value_or(model.dtype));
+  std::vector<Bytes> tables;
+  std::string formula;
+  for (const RotaryTable& table : model.rotary_tables) {
+    const std::uint64_t positions = checked_mul(table.positions, table.is_multimodal ? engine.video_positions : 1,
+                                                "the positions of a rotary table");
+    tables.push_back(Bytes(positions) * table.width * element);
+    if (!asked.in_words) continue;
+    formula += (formula.empty() ? "" : " + ") + std::to_string(positions) + " positions x " +
+               std::to_string(table.width) + " x " + std::to_string(element) + " B";
+  }
+  const bool reserves = engine.loading == Loading::kReserved;
+  const LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);
+  std::vector<LedgerLine> out;
+  if (loaded.rotary > Bytes(0))
+    out.push_back(exact_line(
+        Section::kWeights, "rotary tables", loaded.rotary, std::move(formula),
+        engine.rotary_in_float32 ? "RotaryEmbedding.cos_sin_cache, in float32" : "RotaryEmbedding.cos_sin_cache"));
+  const Bytes taken = reserves ? loaded.reserved : loaded.allocated;
+  const Bytes exact = loaded.tensors + loaded.rotary;
+  if (taken <= exact) return out;
+  const Bytes more = taken - exact;
+  // Quantized tensors are repacked while they load: that is not followed.
+  out.push_back({Section::kWeights, "loading: the allocator's pieces", more,
+                 loaded.is_packed ? std::min(more, loaded.absorbed) : more, loaded.is_packed ? more * 2 : more,
+                 loaded.absorbed > Bytes(0) ? std::to_string(loaded.absorbed.count()) +
+                                                  " B of kv_b_proj cut in two, and what PyTorch's pieces leave over"
+                                            : "what PyTorch's pieces leave over",
+                 "PyTorch CUDACachingAllocator.cpp"});
+  return out;
+}
+
 LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::string source) {
   return exact_line(Section::kWeights, std::move(what), bytes, std::move(formula), std::move(source));
 }
@@ -112,7 +151,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   share.expert_tensor_parallel = expert_ranks;
   if (request.expert_parallel) share.expert_parallel = expert_ranks;
   share.embedding_on_host = engine.embedding_on_host;
-  share.cut_towers = engine.cuts_towers;
+  share.cuts_towers = engine.cuts_towers;
+  if (engine.mxfp4_padding != nullptr) std::tie(share.mxfp4_width, share.mxfp4_hidden) = engine.mxfp4_padding(request);
   const std::uint64_t layers = model.layers.size();
   std::vector<StageShare> stages{{0, layers, true, true}};
   if (engine.stages != nullptr)
@@ -150,6 +190,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     std::vector<LedgerLine> lines;
     for (const WeightLine& line : report.lines)
       lines.push_back({Section::kWeights, line.what, line.bytes, line.low, line.high, line.formula, line.source});
+    if (out.is_known)
+      for (LedgerLine& line : loading_lines(model, weigher, asked, engine)) lines.push_back(std::move(line));
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }

@@ -19,8 +19,12 @@ struct Piece {
 
 inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
   Piece piece{group.rows, group.columns, group.copies};
-  if (is_tower(group.component) && !share.cut_towers) return piece;
   std::uint64_t ranks = share.tensor_parallel;
+  if (is_tower(group.component)) {
+    // A tower whose width the ranks do not divide is whole on each.
+    const std::uint64_t cut = group.split == Split::kColumns ? group.columns : group.rows;
+    if (!share.cuts_towers || cut % ranks != 0) return piece;
+  }
   if (group.is_expert && share.expert_parallel > 1) {
     piece.copies = ceil_div(group.copies, share.expert_parallel);
     return piece;

@@ -85,11 +85,11 @@ class Weigher::Storer {
     if (declared_ && !rules_->empty() && group.role != TensorRole::kPlain && group.role != TensorRole::kConv) {
       for (const Ruled& part : ruled(group)) {
         const std::uint64_t layers = group.place == Place::kLayers ? held.count(part.run) : held.count();
-        if (layers > 0) sum += one(group, part.type, piece) * layers;
+        if (layers > 0) sum += one(group, part.type, piece, share) * layers;
       }
       return sum;
     }
-    return one(group, usual(group), piece) * held.count();
+    return one(group, usual(group), piece, share) * held.count();
   }
 
  private:
@@ -176,7 +176,7 @@ class Weigher::Storer {
   bool tables() const { return tables_ || (declared_ && model_.quantization.has_embedding); }
   bool experts_only() const { return experts_only_ || (declared_ && model_.quantization.experts_only && has_experts_); }
 
-  Bytes one(const TensorGroup& group, const WeightType* type, const Piece& piece) const {
+  Bytes one(const TensorGroup& group, const WeightType* type, Piece piece, const WeightShare& share) const {
     if (type == nullptr) {
       const std::uint64_t element = group.is_float32 ? 4 : plain_.millibits / 8000;
       return Bytes(piece.rows) * piece.columns * element * piece.copies;
@@ -186,6 +186,12 @@ class Weigher::Storer {
       fail("a group of " + std::to_string(type->group) + " weights does not divide the " +
                std::to_string(group.columns) + " inputs of " + group.module,
            "correct group_size in the quantization config");
+    if (group.is_expert && type->name == "mxfp4") {
+      const bool down = group.split == Split::kColumns;
+      constexpr std::string_view kWhat = "an expert's padded width";
+      piece.rows = round_up(piece.rows, down ? share.mxfp4_hidden : share.mxfp4_width, kWhat);
+      piece.columns = round_up(piece.columns, down ? share.mxfp4_width : share.mxfp4_hidden, kWhat);
+    }
     return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
   }
 
@@ -325,6 +331,13 @@ Weigher::Weigher(const WeightModel& model, const std::optional<std::string>& typ
     : storer_(std::make_unique<const Storer>(model, type, dtype)) {}
 
 Weigher::~Weigher() = default;
+
+std::vector<std::pair<const TensorGroup*, Bytes>> Weigher::groups(const WeightRequest& request) const {
+  std::vector<std::pair<const TensorGroup*, Bytes>> out;
+  for (const TensorGroup& group : storer_->model().tensors)
+    if (counts(group, request)) out.emplace_back(&group, storer_->bytes(group, request.share));
+  return out;
+}
 
 WeightReport weigh(const WeightModel& model, const WeightRequest& request) {
   return Weigher(model, request.type, request.dtype).weigh(request);

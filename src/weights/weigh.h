@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kvplan/note.h"
@@ -28,11 +29,12 @@ struct WeightShare {
   std::uint64_t expert_parallel = 1;  // ranks that deal out whole experts; 1: tensor parallelism cuts each expert
   std::uint64_t expert_tensor_parallel = 0;  // ranks that cut each expert; 0: as the rest
   std::uint64_t first_layer = 0;
-  std::optional<std::uint64_t> layers;  // of the pipeline's stage; absent: all
-  bool first_stage = true;              // holds the embedding
-  bool last_stage = true;               // holds the head
-  bool cut_towers = false;              // tensor parallelism cuts them too
-  bool embedding_on_host = false;       // the table is looked up in host memory; a tied head is a copy of it
+  std::optional<std::uint64_t> layers;              // of the pipeline's stage; absent: all
+  bool first_stage = true;                          // holds the embedding
+  bool last_stage = true;                           // holds the head
+  bool cuts_towers = false;                         // tensor parallelism shares out the towers too
+  std::uint64_t mxfp4_width = 1, mxfp4_hidden = 1;  // an MXFP4 expert's inner and outer width are multiples of these
+  bool embedding_on_host = false;  // the table is looked up in host memory; a tied head is a copy of it
 };
 
 struct WeightRequest {
@@ -72,6 +74,8 @@ class Weigher {
 
   // Bytes of one rank, for requests of this type.
   WeightReport weigh(const WeightRequest& request) const;
+  // The groups that a rank holds, with the bytes of all their layers and copies there.
+  std::vector<std::pair<const TensorGroup*, Bytes>> groups(const WeightRequest& request) const;
 
  private:
   class Storer;

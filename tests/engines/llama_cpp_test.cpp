@@ -6,6 +6,7 @@
 #include "engines/llama_cpp_cache.h"
 #include "engines/llama_cpp_compute.h"
 #include "engines/llama_cpp_models.h"
+#include "input/input.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "support/figures.h"
@@ -231,6 +232,26 @@ TEST_CASE("llama.cpp: the compute buffer") {
     CHECK(mib(plan.memory.front()) == doctest::Approx(row.first).epsilon(0.001));
     CHECK(mib(plan.memory.back()) == doctest::Approx(row.last).epsilon(0.001));
   }
+}
+
+// HilbertraumAI/HilbertRaum#391: Qwen3.8-27B, 32,768 tokens, -ub 2048: "[spec] estimated memory usage of MTP context is
+// 648.06 MiB", of which 128 MiB are its cache.
+TEST_CASE("llama.cpp: the context of MTP layers") {
+  const ModelSpec model = read_config(test_file("testdata/observations/models/qwen3.8-27b.json"), "", "test", {});
+  Request request = llama_request(32768);
+  request.mtp = true;
+  request.num_speculative_tokens = 2;
+  request.batch = request.ubatch = 2048;
+  double cache = 0;
+  bool inside = false;
+  for (const LedgerLine& line : make_plan(model, request).memory.front().lines) {
+    if (line.what.find("MTP layers") != std::string::npos) cache += static_cast<double>(line.bytes.count()) / kMib;
+    if (line.what.find("MTP context") == std::string::npos) continue;
+    inside = static_cast<double>(line.low.count()) / kMib <= 520.06 &&
+             static_cast<double>(line.high.count()) / kMib >= 520.06;
+  }
+  CHECK(cache == 128);
+  CHECK(inside);
 }
 
 TEST_CASE("llama.cpp: capacity is cells of the main cache") {

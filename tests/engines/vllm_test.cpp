@@ -56,6 +56,20 @@ std::string refusal(const std::string& model, const Request& request) {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
+// vllm-project/vllm#35695: GLM-4.7-Flash on an RTX 5080 has 380 blocks for 6,080 tokens.
+TEST_CASE("vllm: blocks of latents are the kernel's of the card") {
+  const auto block = [](const char* card) {
+    Request request;
+    request.engine = "vllm";
+    request.max_model_len = Tokens(4096);
+    if (card != nullptr) request.gpu = card;
+    return make_plan(test_model("deepseek-v3"), request).kv_cache.block_size;
+  };
+  CHECK(block(nullptr) == 64);
+  CHECK(block("h200") == 64);
+  CHECK(block("rtx-5080") == 6080 / 380);
+}
+
 }  // namespace
 
 TEST_CASE("vllm: capacities as start-up logs print them") {

@@ -37,6 +37,17 @@ constexpr Row kRows[] = {
      "PyTorch "
      "activation peak memory takes 1.66GiB; the rest of the memory reserved for KV Cache is 3.88GiB.",
      "activation", 1.66, LogUnit::kGiB},
+    // noonghunna/club-3090#1087: since 0.26 weights and what is outside PyTorch are one figure
+    {"(Worker_TP0 pid=223) INFO 08-22 04:42:13 [gpu_worker.py:789] Free memory on device (30.27/31.4 GiB) on startup. "
+     "Desired GPU memory utilization is (0.92, 28.88 GiB). Actual usage is 15.03 GiB for consumed memory (weights + "
+     "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory. Replace",
+     "consumed", 15.03, LogUnit::kGiB},
+    {"Free memory on device (30.27/31.4 GiB) on startup. Actual usage is 15.03 GiB for consumed memory (weights + "
+     "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory.",
+     "activation", 1.59, LogUnit::kGiB},
+    {"Free memory on device (30.27/31.4 GiB) on startup. Actual usage is 15.03 GiB for consumed memory (weights + "
+     "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory.",
+     "cuda_graphs", 0.09, LogUnit::kGiB},
     // sgl-project/sglang#6001, #4257
     {"[2025-05-04 01:05:36 TP6] KV Cache is allocated. #tokens: 720206, KV size: 47.13 GB", "kv_bytes", 47.13,
      LogUnit::kGiB},

@@ -23,10 +23,6 @@ std::uint64_t count_of(const Config& config, std::initializer_list<std::string_v
   return fallback;
 }
 
-std::uint64_t heads_of(const Config& side, std::uint64_t usual) {
-  return count_of(side, {"num_attention_heads", "num_heads", "attention_heads", "encoder_attention_heads"}, usual);
-}
-
 // A transformer over patches or frames.
 struct Blocks {
   std::uint64_t width = 0, inner = 0, layers = 0;
@@ -34,21 +30,26 @@ struct Blocks {
   bool out_bias = true, mlp_bias = true, gated = false, layer_norm = true;
   std::uint64_t norms = 2;
   std::uint64_t extra = 0;  // further elements of a layer
-  // What tensor parallelism deals out where an engine cuts towers; 0: engines keep this one whole (they run the
-  // class of transformers).
-  std::uint64_t heads = 0;
 };
 
 struct Tower {
   Inventory& inventory;
   Component component;
 
+  bool cuts = true;  // tensor parallelism shares out its blocks; vLLM loads the others with transformers, whole
+
   void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies = 1,
-              Split split = Split::kNone, std::uint64_t units = 0) const {
-    TensorGroup& group = inventory.out.linear(component, name, rows, columns, split);
+              Split split = Split::kNone) const {
+    TensorGroup& group = inventory.out.linear(component, name, rows, columns, cuts ? split : Split::kNone);
     group.copies = group.used = copies;
-    group.units = units;
     if (bias) plain(std::string(name) + ".bias", rows, copies);
+  }
+  // A pair of layers between the tower and the decoder.
+  void up(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
+    linear(name, rows, columns, true, copies, Split::kRows);
+  }
+  void down(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
+    linear(name, rows, columns, true, copies, Split::kColumns);
   }
   void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1) const {
     if (elements == 0) return;
@@ -57,13 +58,11 @@ struct Tower {
   }
   void blocks(const std::string& at, const Blocks& b) const {
     if (b.layers == 0 || b.width == 0) return;
-    const bool cut = b.heads > 0;
-    linear(at + "qkv", times(3, b.width), b.width, false, b.layers, cut ? Split::kRows : Split::kNone, b.heads);
+    linear(at + "qkv", times(3, b.width), b.width, false, b.layers, Split::kRows);
     plain(at + "qkv.bias", times(b.qkv_bias, b.width), b.layers);
-    linear(at + "proj", b.width, b.width, b.out_bias, b.layers, cut ? Split::kColumns : Split::kNone, b.heads);
-    linear(at + "fc1", times(b.gated ? 2 : 1, b.inner), b.width, b.mlp_bias, b.layers,
-           cut ? Split::kRows : Split::kNone);
-    linear(at + "fc2", b.width, b.inner, b.mlp_bias, b.layers, cut ? Split::kColumns : Split::kNone);
+    linear(at + "proj", b.width, b.width, b.out_bias, b.layers, Split::kColumns);
+    linear(at + "fc1", times(b.gated ? 2 : 1, b.inner), b.width, b.mlp_bias, b.layers, Split::kRows);
+    linear(at + "fc2", b.width, b.inner, b.mlp_bias, b.layers, Split::kColumns);
     plain(at + "norm", times(b.layer_norm ? 2 : 1, times(b.norms, b.width)), b.layers);
     plain(at + "extra", b.extra, b.layers);
   }
@@ -85,16 +84,15 @@ void write_qwen3_vision(const Tower& t, const Tower& p, const Config& v, std::ui
   const std::uint64_t out = count_of(v, {"out_hidden_size"}, out_width);
   t.linear("visual.patch_embed", h, times(3 * count_of(v, {"temporal_patch_size"}, 2), square(patch)), true);
   t.plain("visual.pos_embed", times(count_of(v, {"num_position_embeddings"}, 2304), h));
-  Blocks blocks{h, count_of(v, {"intermediate_size"}, 4304), count_of(v, {"depth", "num_hidden_layers"}, 27)};
-  blocks.heads = heads_of(v, 16);
-  t.blocks("visual.blocks.", blocks);
+  t.blocks("visual.blocks.",
+           {h, count_of(v, {"intermediate_size"}, 4304), count_of(v, {"depth", "num_hidden_layers"}, 27)});
   // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
   const std::uint64_t usual = t.inventory.is("qwen3_vl_text qwen3_vl_moe_text") ? 3 : 0;
   const std::uint64_t levels = v.list_size("deepstack_visual_indexes").value_or(usual);
   const std::uint64_t wide = times(merge, h);
   p.plain("visual.merger.norm", times(2, h));
-  p.linear("visual.merger.linear_fc1", wide, wide, true, 1 + levels);
-  p.linear("visual.merger.linear_fc2", out, wide, true, 1 + levels);
+  p.up("visual.merger.linear_fc1", wide, wide, 1 + levels);
+  p.down("visual.merger.linear_fc2", out, wide, 1 + levels);
   if (levels > 0) p.plain("visual.deepstack_merger_list.norm", times(2, wide), levels);
 }
 
@@ -103,12 +101,10 @@ void write_qwen2_vision(const Tower& t, const Tower& p, const Config& v, std::ui
   const std::uint64_t merge = square(count_of(v, {"spatial_merge_size"}, 2));
   t.linear("visual.patch_embed", e,
            times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
-  Blocks blocks{e, times(count_of(v, {"mlp_ratio"}, 4), e), count_of(v, {"depth"}, 32)};
-  blocks.heads = heads_of(v, 16);
-  t.blocks("visual.blocks.", blocks);
+  t.blocks("visual.blocks.", {e, times(count_of(v, {"mlp_ratio"}, 4), e), count_of(v, {"depth"}, 32)});
   p.plain("visual.merger.ln_q", times(2, e));
-  p.linear("visual.merger.mlp.0", times(merge, e), times(merge, e), true);
-  p.linear("visual.merger.mlp.2", count_of(v, {"hidden_size"}, out_width), times(merge, e), true);
+  p.up("visual.merger.mlp.0", times(merge, e), times(merge, e));
+  p.down("visual.merger.mlp.2", count_of(v, {"hidden_size"}, out_width), times(merge, e));
 }
 
 void write_qwen2_5_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
@@ -119,11 +115,10 @@ void write_qwen2_5_vision(const Tower& t, const Tower& p, const Config& v, std::
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 3420), count_of(v, {"depth"}, 32)};
   blocks.gated = true;
   blocks.layer_norm = false;
-  blocks.heads = heads_of(v, 16);
   t.blocks("visual.blocks.", blocks);
   p.plain("visual.merger.ln_q", h);
-  p.linear("visual.merger.mlp.0", times(merge, h), times(merge, h), true);
-  p.linear("visual.merger.mlp.2", count_of(v, {"out_hidden_size"}, out_width), times(merge, h), true);
+  p.up("visual.merger.mlp.0", times(merge, h), times(merge, h));
+  p.down("visual.merger.mlp.2", count_of(v, {"out_hidden_size"}, out_width), times(merge, h));
 }
 
 // SigLIP, and CLIP with its class token: a plain ViT.
@@ -135,9 +130,7 @@ void write_vit(const Tower& t, const Config& v, bool is_clip, bool has_head) {
   t.plain("vision_tower.position_embedding",
           times(patches_of(count_of(v, {"image_size"}, is_clip ? 336 : 224), patch) + (is_clip ? 1 : 0), h));
   if (is_clip) t.plain("vision_tower.class_embedding", h);
-  Blocks blocks{h, inner, count_of(v, {"num_hidden_layers"}, is_clip ? 24 : 27)};
-  blocks.heads = heads_of(v, 16);
-  t.blocks("vision_tower.layers.", blocks);
+  t.blocks("vision_tower.layers.", {h, inner, count_of(v, {"num_hidden_layers"}, is_clip ? 24 : 27)});
   t.plain("vision_tower.post_layernorm", times(is_clip ? 4 : 2, h));
   if (!has_head) return;
   t.plain("vision_tower.head.probe", h);
@@ -155,7 +148,6 @@ void write_pixtral(const Tower& t, const Config& v) {
   blocks.qkv_bias = 0;
   blocks.out_bias = blocks.mlp_bias = blocks.layer_norm = false;
   blocks.gated = true;
-  blocks.heads = heads_of(v, 16);
   t.blocks("vision_tower.layers.", blocks);
 }
 
@@ -172,7 +164,6 @@ void write_internvl(const Tower& t, const Tower& p, const Config& v, std::uint64
   blocks.qkv_bias = v.flag("attention_bias", v.flag("qkv_bias", false)) ? 3 : 0;
   blocks.layer_norm = v.find_string("norm_type").value_or("layer_norm") == "layer_norm";
   blocks.extra = times(2 + (v.flag("use_qk_norm", v.flag("qk_normalization", false)) ? 2 : 0), h);  // layer scales
-  blocks.heads = heads_of(v, 16);
   t.blocks("vision_tower.layers.", blocks);
   const std::uint64_t merged =
       ratio > 0 && ratio <= 1 ? times(h, static_cast<std::uint64_t>(1 / (ratio * ratio) + 0.5)) : times(4, h);
@@ -221,9 +212,7 @@ void write_llama4_vision(const Tower& t, const Tower& p, const Config& v, std::u
   t.linear("vision_model.patch_embedding", h, times(3, square(patch)), false);
   t.plain("vision_model.class_embedding", h);
   t.plain("vision_model.positional_embedding", times(patches_of(count_of(v, {"image_size"}, 336), patch) + 1, h));
-  Blocks blocks{h, inner, count_of(v, {"num_hidden_layers"}, 34)};
-  blocks.heads = heads_of(v, 16);
-  t.blocks("vision_model.layers.", blocks);
+  t.blocks("vision_model.layers.", {h, inner, count_of(v, {"num_hidden_layers"}, 34)});
   t.plain("vision_model.layernorm", times(4, h));
   t.linear("vision_model.vision_adapter.fc1", wide, inner, false);
   t.linear("vision_model.vision_adapter.fc2", out, wide, false);
@@ -244,7 +233,6 @@ void write_glm4v(const Tower& t, const Tower& p, const Config& v, std::uint64_t 
   blocks.qkv_bias = v.flag("attention_bias", false) ? 3 : 0;
   blocks.out_bias = v.flag("attention_bias", false);
   blocks.mlp_bias = blocks.layer_norm = false;
-  blocks.heads = heads_of(v, 12);
   t.blocks("visual.blocks.", blocks);
   p.linear("visual.downsample", out, times(merge, h), true);
   p.linear("visual.merger.proj", out, out, false);
@@ -282,7 +270,6 @@ void write_mllama_vision(const Tower& t, const Tower& p, const Config& v, std::u
   Blocks blocks{h, inner, count_of(v, {"num_hidden_layers"}, 32)};
   blocks.qkv_bias = 0;
   blocks.out_bias = false;
-  blocks.heads = heads_of(v, 16);
   t.blocks("vision_model.transformer.", blocks);
   blocks.layers = count_of(v, {"num_global_layers"}, 8);
   blocks.extra = 2;
@@ -304,8 +291,8 @@ void write_whisper_encoder(const Tower& t, const Config& a) {
 }
 
 void two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias) {
-  p.linear("multi_modal_projector.linear_1", to, from, bias);
-  p.linear("multi_modal_projector.linear_2", to, to, bias);
+  p.linear("multi_modal_projector.linear_1", to, from, bias, 1, Split::kRows);
+  p.linear("multi_modal_projector.linear_2", to, to, bias, 1, Split::kColumns);
 }
 
 // What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
@@ -343,7 +330,10 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
     return write_qwen3_vision(t, p, v, out), true;
   if (is("qwen2_5_vl qwen2_5_vl_vision")) return write_qwen2_5_vision(t, p, v, out), true;
   if (is("qwen2_vl qwen2_vl_vision")) return write_qwen2_vision(t, p, v, out), true;
-  if (is("gemma4 gemma4_vision")) return write_gemma4_vision(t, p, v, out), true;
+  if (is("gemma4 gemma4_vision")) {
+    const Tower whole{inventory, Component::kVision, false};
+    return write_gemma4_vision(whole, p, v, out), true;
+  }
   if (is("kimi_k25 kimi_vl moonvit kimi_k25_vision")) return write_moonvit(t, p, v, out), true;
   if (is("llama4 llama4_vision_model")) return write_llama4_vision(t, p, v, out), true;
   if (is("glm4v glm4v_moe glm46v glm4v_vision glm4v_moe_vision")) return write_glm4v(t, p, v, out), true;
@@ -406,7 +396,7 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
 }
 
 bool write_audio(Inventory& inventory, const Config& a, const std::string& root_type) {
-  const Tower t{inventory, Component::kAudio};
+  const Tower t{inventory, Component::kAudio, false};
   const Tower p{inventory, Component::kProjector};
   const std::uint64_t h = count_of(a, {"d_model", "hidden_size"}, 1280);
   if (root_type == "qwen2_audio") {

@@ -1,0 +1,127 @@
+#include "weights/loaded.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "weights/share.h"
+#include "weights/torch_pieces.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kMostBlocks = 1024;  // of a tower; a config may say anything
+
+// Projections that one matrix holds, by the names of the checkpoints.
+std::string_view fused_name(std::string_view module) {
+  const std::string_view name = module.substr(module.rfind('.') + 1);
+  for (const std::string_view part : {"q_proj", "k_proj", "v_proj"})
+    if (name == part) return "qkv";
+  for (const std::string_view part : {"gate_proj", "up_proj", "w1", "w3"})
+    if (name == part) return "gate_up";
+  return {};
+}
+
+struct Tensor {
+  std::string parent;  // of a fused one, with the fused name; empty for one that stands alone
+  Bytes bytes;
+};
+
+// Tensors of one layer, parts of a fused one together where the first of them stands.
+class LayerTensors {
+ public:
+  // `beside`: scales and zero points of a packed matrix, tensors of their own.
+  void add(const TensorGroup& group, Bytes packed, Bytes beside) {
+    add(group, packed, "");
+    if (beside > Bytes(0)) add(group, beside, " scales");
+  }
+  const std::vector<Tensor>& all() const { return tensors_; }
+
+ private:
+  void add(const TensorGroup& group, Bytes bytes, std::string_view what) {
+    if (const std::string_view fused = fused_name(group.module); !fused.empty()) {
+      std::string parent(std::string_view(group.module).substr(0, group.module.rfind('.') + 1));
+      parent += fused;
+      parent += what;
+      for (Tensor& tensor : tensors_) {
+        if (tensor.parent != parent) continue;
+        tensor.bytes += bytes;
+        return;
+      }
+      tensors_.push_back({std::move(parent), bytes});
+      return;
+    }
+    tensors_.push_back({"", bytes});
+  }
+
+  std::vector<Tensor> tensors_;
+};
+
+// The packed part of a matrix: whole bits of each element, where it is stored in less than 16 (4.16 bits are 4, and
+// scales).
+Bytes packed_part(Bytes bytes, double elements) {
+  const double bits = std::floor(8 * static_cast<double>(bytes.count()) / std::max(elements, 1.0));
+  if (bits < 1 || bits >= 16) return bytes;
+  return std::min(bytes, Bytes(static_cast<std::uint64_t>(elements / 8 * bits)));
+}
+
+}  // namespace
+
+LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, const WeightRequest& request,
+                             bool copies_latents, std::span<const Bytes> tables) {
+  LoadedWeights out;
+  const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
+  std::vector<Bytes> copies_of_latents;
+  LayerTensors first, last;
+  std::vector<LayerTensors> layers(model.num_layers);
+  for (const auto& [group, bytes] : weigher.groups(request)) {
+    const Held held{*group, request.share};
+    const std::uint64_t count = held.count();
+    if (count == 0 || bytes == Bytes(0)) continue;
+    out.tensors += bytes;
+    // All experts of a layer are one tensor; blocks of a tower have one each.
+    const bool is_one = group->is_expert || group->copies == 0 || group->copies > kMostBlocks;
+    const std::uint64_t copies = is_one ? 1 : group->copies;
+    const Bytes each(bytes.count() / count / copies);
+    const Piece piece = piece_of(*group, request.share);
+    const double elements = static_cast<double>(piece.rows) * static_cast<double>(piece.columns) *
+                            static_cast<double>(is_one ? piece.copies : 1);
+    const Bytes packed = packed_part(each, elements);
+    out.is_packed = out.is_packed || static_cast<double>(each.count()) < 2 * elements;
+    if (group->module.ends_with(".kv_b_proj")) {
+      const Bytes again = Bytes(piece.rows) * piece.columns * element;
+      if (copies_latents || each != again) copies_of_latents.insert(copies_of_latents.end(), count, again);
+    }
+    if (group->place != Place::kLayers) {
+      LayerTensors& end = group->place == Place::kFirst ? first : last;
+      for (std::uint64_t i = 0; i < copies; ++i) end.add(*group, packed, each - packed);
+      continue;
+    }
+    held.each([&](std::uint64_t layer) {
+      // MTP layers stand behind the others.
+      LayerTensors& here = layer < layers.size() ? layers[layer] : last;
+      for (std::uint64_t i = 0; i < copies; ++i) here.add(*group, packed, each - packed);
+    });
+  }
+  if (out.tensors == Bytes(0)) return out;
+  TorchPieces pieces;
+  const auto take = [&](const LayerTensors& tensors) {
+    for (const Tensor& tensor : tensors.all()) pieces.take(tensor.bytes);
+  };
+  take(first);
+  for (const Bytes table : tables) {
+    out.rotary += table;
+    pieces.take(table);
+  }
+  for (const LayerTensors& layer : layers) take(layer);
+  take(last);
+  for (const Bytes again : copies_of_latents) {
+    out.absorbed += again;
+    pieces.take(again);
+  }
+  out.allocated = pieces.allocated();
+  out.reserved = pieces.reserved();
+  return out;
+}
+
+}  // namespace kvplan
