@@ -1,4 +1,6 @@
 // Projections of attention: grouped heads, latents with and without an indexer, compressed caches.
+#include <algorithm>
+
 #include "input/inventory/inventory.h"
 
 namespace kvplan {
@@ -31,7 +33,30 @@ void write_qk_norm(Inventory& inventory, const Heads& heads, std::string_view bl
 
 }  // namespace
 
+namespace {
+
+// JetMoE: keys and values for all, queries and outputs by experts of a mixture; each token's two experts attend with
+// the same keys.
+void write_mixture_of_attention(Inventory& inventory, const Heads& heads) {
+  Builder& out = inventory.out;
+  const std::uint64_t experts = inventory.text.count_or("num_experts", 8);
+  const std::uint64_t wide = times(heads.num_kv_heads, heads.head_dim);
+  out.linear(kAttn, "self_attention.kv_proj", times(2, wide), inventory.hidden, Split::kRows, heads.num_kv_heads);
+  out.linear(Component::kRouter, "self_attention.experts.router", experts, inventory.hidden);
+  for (const bool in : {true, false}) {
+    TensorGroup& matrix =
+        out.linear(kAttn, in ? "self_attention.experts.input_linear" : "self_attention.experts.output",
+                   in ? wide : inventory.hidden, in ? inventory.hidden : wide, in ? Split::kRows : Split::kColumns,
+                   heads.num_kv_heads);
+    matrix.copies = experts;
+    matrix.used = std::min(experts, inventory.text.count_or("num_experts_per_tok", 2));
+  }
+}
+
+}  // namespace
+
 void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, std::string_view block) {
+  if (inventory.is("jetmoe")) return write_mixture_of_attention(inventory, heads);
   const Traits& traits = inventory.traits;
   Builder& out = inventory.out;
   const std::string at(block);

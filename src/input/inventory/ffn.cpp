@@ -11,6 +11,8 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kGranite = "granitemoe granitemoeshared granitemoehybrid granitemoe_swa";
+// ERNIE's vision-language models: experts for text, and narrower ones for images, behind a router each.
+constexpr std::string_view kTwoSorts = "ernie4_5_vl_moe_text";
 constexpr std::string_view kFourTimes =
     "gpt2 gptj codegen gpt_bigcode gpt_neo bloom gpt_neox_japanese falcon refinedweb refinedwebmodel openai-gpt";
 
@@ -22,12 +24,9 @@ std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple) {
   return multiple == 0 ? value : round_up(value, multiple, "the width of an MLP");
 }
 
-// A key that is a number, or a list with one for each layer.
+// A key that is a number, or a list with one for each layer, under whatever name.
 std::uint64_t count_of_layer(const Config& text, std::string_view key, std::uint64_t layer) {
-  if (text.is_list(key)) {
-    const auto list = text.counts(key);
-    return list && layer < list->size() ? (*list)[layer] : 0;
-  }
+  if (const auto list = text.counts(key)) return layer < list->size() ? (*list)[layer] : 0;
   return text.count_or(key, 0);
 }
 
@@ -38,13 +37,14 @@ std::uint64_t plain_width(const Inventory& inventory) {
   const auto named = [&](std::string_view key) { return text.is_list(key) ? 0 : text.count_or(key, 0); };
   if (inventory.is("llama4 llama4_text")) return named("intermediate_size_mlp");
   if (inventory.is("minimax_m3 minimax_m3_vl_text")) return named("dense_intermediate_size");
-  if (inventory.is("dbrx mamba mamba2 falcon_mamba rwkv")) return 0;
+  if (inventory.is("dbrx mamba mamba2 falcon_mamba rwkv rwkv5 rwkv6 rwkv7")) return 0;
   if (inventory.is("mpt")) return times(named("expansion_ratio") > 0 ? named("expansion_ratio") : 4, h);
   if (inventory.is("ctrl")) return named("dff");
   if (inventory.is("cpmant")) return named("dim_ff");
   if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) return named("ffn_hidden_size");
   const std::uint64_t width = named("intermediate_size");
-  if (inventory.is("qwen recurrent_gemma moshi")) return width / 2;
+  if (inventory.is("qwen recurrent_gemma moshi molmo")) return width / 2;
+  if (inventory.is("lille-130m")) return (times(8, h) / 3 + 128) / 256 * 256;
   if (inventory.is("gemma3n_text") && width == 0) return 16384;  // the class's list, in every layer
   if (inventory.is("lfm2 lfm2_moe")) {
     if (!text.flag("block_auto_adjust_ff_dim", inventory.is("lfm2"))) return width;
@@ -177,9 +177,16 @@ std::vector<bool> expert_layers(const Inventory& inventory, std::uint64_t layers
   return only([&](std::uint64_t i) { return i >= dense && i % every == 0; });
 }
 
+// An entry of a list, or the number that stands in its place.
+std::uint64_t entry_of(const Config& text, std::string_view key, std::size_t entry, std::uint64_t fallback) {
+  if (const auto list = text.counts(key)) return entry < list->size() ? (*list)[entry] : fallback;
+  return text.count_or(key, fallback);
+}
+
 std::uint64_t expert_width(const Inventory& inventory, std::uint64_t layer) {
   const Config& text = inventory.text;
   if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) return text.count_or("expert_ffn_hidden_size", 0);
+  if (inventory.is(kTwoSorts)) return entry_of(text, "moe_intermediate_size", 0, 1536);
   if (const std::uint64_t width = count_of_layer(text, "moe_intermediate_size", layer); width > 0) return width;
   return text.is_list("intermediate_size") ? 0 : text.count_or("intermediate_size", 0);
 }
@@ -240,7 +247,7 @@ std::optional<std::vector<char>> single_letters(const Inventory& inventory, std:
 std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const Config& text = inventory.text;
   std::vector<Ffn> out(layers);
-  if (inventory.is("mamba mamba2 falcon_mamba rwkv zamba zamba2")) return out;
+  if (inventory.is("mamba mamba2 falcon_mamba rwkv rwkv5 rwkv6 rwkv7 zamba zamba2")) return out;
   if (inventory.is("dbrx")) {
     const auto ffn = text.child("ffn_config");
     Ffn row;
@@ -257,8 +264,9 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const bool may_have_experts =
       has_switch ? text.flag("enable_moe_block", false) : !inventory.is("doge") || text.flag("is_moe", false);
   std::uint64_t experts = 0;
-  if (may_have_experts && !text.is_list("num_experts")) {
-    experts = text.count_or("num_experts", 0);
+  const bool two_sorts = inventory.is(kTwoSorts);
+  if (may_have_experts && (two_sorts || !text.is_list("num_experts"))) {
+    experts = two_sorts ? entry_of(text, "num_experts", 0, 64) : text.count_or("num_experts", 0);
     // jamba and ernie name one expert where there is none.
     if (experts == 1 && !inventory.is("nemotron_h")) experts = 0;
   }
@@ -275,7 +283,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
     if (letters && (*letters)[i] != 'E' && (*letters)[i] != '-') continue;
     const bool routed = letters ? (*letters)[i] == 'E' : sparse[i];
     if (routed) {
-      if (by_layer || text.is_list("moe_intermediate_size")) {
+      if (by_layer || (!two_sorts && text.is_list("moe_intermediate_size"))) {
         ffn = experts_of(inventory, i, by_layer ? count_of_layer(text, "num_experts", i) : experts);
       } else {
         if (!last) last = experts_of(inventory, i, experts);
@@ -323,8 +331,9 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   TensorGroup& router = out.linear(Component::kRouter, at + (bias ? "router" : "gate"), choices, h);
   (void)router;
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
-  if (traits.has_router_bias && !ffn.hashed && inventory.text.flag("use_expert_bias", true) &&
-      inventory.text.flag("moe_router_enable_expert_bias", true) && inventory.text.flag("use_moe_router_bias", true))
+  const bool usual = traits.has_router_bias && inventory.text.flag("use_expert_bias", true) &&
+                     inventory.text.flag("use_moe_router_bias", true);
+  if (!ffn.hashed && (usual || inventory.on(traits.router_bias_key)))
     out.plain(Component::kRouter, at + "gate.e_score_correction_bias", choices).is_float32 = true;
   const auto expert = [&](const char* name, std::uint64_t rows, std::uint64_t columns, Split split) {
     TensorGroup& matrix = out.linear(Component::kExperts, at + "experts.*." + name, rows, columns, split);
@@ -341,6 +350,19 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   if (traits.has_gated_experts) expert("gate_proj", ffn.width, x, Split::kRows);
   expert("up_proj", ffn.width, x, Split::kRows);
   expert("down_proj", x, ffn.width, Split::kColumns);
+  if (inventory.is(kTwoSorts)) {
+    const std::uint64_t seen = entry_of(inventory.text, "num_experts", 1, ffn.experts);
+    const std::uint64_t width = entry_of(inventory.text, "moe_intermediate_size", 1, 512);
+    out.linear(Component::kRouter, at + "vision_gate", seen, h);
+    out.plain(Component::kRouter, at + "vision_gate.bias", seen).is_float32 = true;
+    for (const bool up : {true, true, false}) {
+      TensorGroup& matrix = out.linear(Component::kExperts, at + "vision_experts.*", up ? width : h, up ? h : width,
+                                       up ? Split::kRows : Split::kColumns);
+      matrix.copies = seen;
+      matrix.used = 0;  // a token of text passes none of them
+      matrix.is_expert = true;
+    }
+  }
   if (ffn.latent > 0) {
     out.linear(Component::kExperts, at + "fc1_latent_proj", x, h);
     out.linear(Component::kExperts, at + "fc2_latent_proj", h, x);
@@ -348,6 +370,8 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   if (ffn.shared > 0) {
     write_dense_mlp(inventory, Component::kSharedExperts, at + "shared_experts.", ffn.shared, h,
                     traits.has_gated_experts, false);
+    // Klear weighs the shared expert against the routed ones.
+    if (inventory.is("klear")) out.linear(Component::kSharedExperts, at + "coefficient", 2, h, Split::kNone, 0, true);
     if (inventory.on(traits.shared_gate)) out.linear(Component::kSharedExperts, at + "shared_expert_gate", 1, h);
   }
 }
