@@ -40,7 +40,7 @@ constexpr std::array kFamilies{
            "mimo qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text qwen3 qwen3_moe "
            "qwen3_vl_text "
            "qwen3_vl_moe_text qwen3_omni_moe_text dots1 internvl_chat_text minicpmo qwen3_asr_text "
-           "deepseek_ocr2_encoder dream llava_qwen "
+           "deepseek_ocr2_encoder dream llava_qwen dots_ocr "
            "qwen2_5_omni_talker qwen3_omni_moe_talker_code_predictor",
            read_qwen},
     Family{"llama4", "llama4_text llama4", read_llama4},

@@ -95,6 +95,26 @@ constexpr Inline kInline[] = {
          "hidden_size":1024,"image_size":448,"intermediate_size":4096,"num_attention_heads":16,
          "num_hidden_layers":24,"patch_size":14,"qkv_bias":true,"qk_normalization":false}})",
      7944373760},
+    {"dots.ocr",
+     R"({"model_type":"dots_ocr","hidden_size":1536,"intermediate_size":8960,"num_hidden_layers":28,
+         "num_attention_heads":12,"num_key_value_heads":2,"vocab_size":151936,"tie_word_embeddings":false,
+         "attention_bias":true,"use_sliding_window":false,"vision_config":{"embed_dim":1536,"hidden_size":1536,
+         "intermediate_size":4224,"num_hidden_layers":42,"num_attention_heads":12,"patch_size":14,"post_norm":true,
+         "spatial_merge_size":2,"temporal_patch_size":1,"use_bias":false}})",
+     3039179264},
+    {"LFM2-VL-450M",
+     R"({"model_type":"lfm2_vl","downsample_factor":2,"projector_hidden_size":2560,"text_config":{"model_type":"lfm2",
+         "vocab_size":65536,"hidden_size":1024,"num_hidden_layers":16,"num_attention_heads":16,
+         "num_key_value_heads":8,"block_ff_dim":6656,"full_attn_idxs":[2,5,8,10,12,14]},"vision_config":{
+         "model_type":"siglip2_vision_model","hidden_size":768,"intermediate_size":3072,"num_hidden_layers":12,
+         "num_attention_heads":12,"patch_size":16,"num_patches":256}})",
+     450822656},
+    {"Zamba2-1.2B",
+     R"({"model_type":"zamba2","hidden_size":2048,"num_hidden_layers":38,"mamba_d_state":128,"mamba_ngroups":1,
+         "n_mamba_heads":64,"mamba_headdim":64,"intermediate_size":8192,"num_attention_heads":32,
+         "num_key_value_heads":32,"attention_head_dim":128,"vocab_size":32000,"num_mem_blocks":1,
+         "use_shared_attention_adapter":true,"adapter_rank":128,"hybrid_layer_ids":[5,11,17,23,29,35]})",
+     1215064704},
     {"BERT base",
      R"({"architectures":["BertModel"],"model_type":"bert","hidden_size":768,"intermediate_size":3072,
          "num_hidden_layers":12,"num_attention_heads":12,"vocab_size":30522,"max_position_embeddings":512,
@@ -141,6 +161,26 @@ TEST_CASE("two sorts of experts") {
           "moe_num_experts":[64,64],"moe_intermediate_size":[1536,512],"moe_k":6,"moe_layer_start_index":[1,1],
           "moe_layer_end_index":[29,28],"moe_num_shared_experts":2})");
   CHECK(count_parameters(model).total == 28624635776);
+}
+
+// Grok-2 keeps an MLP beside the experts of each layer; Skywork-MoE names its experts in a list of one.
+TEST_CASE("experts and an MLP side by side") {
+  const ModelSpec grok = read(
+      R"({"model_type":"git","architectures":["Grok1ForCausalLM"],"hidden_size":8192,"intermediate_size":32768,
+          "moe_intermediate_size":16384,"num_local_experts":8,"num_experts_per_tok":2,"residual_moe":true,
+          "num_attention_heads":64,"num_key_value_heads":8,"head_dim":128,"num_hidden_layers":64,"vocab_size":131072,
+          "tie_word_embeddings":false})");
+  constexpr std::uint64_t kAttention = 2 * 8192ULL * 8192 + 2 * 8192ULL * 1024;
+  constexpr std::uint64_t kMlps = 8 * 3 * 8192ULL * 16384 + 3 * 8192ULL * 32768 + 8 * 8192ULL;
+  const std::uint64_t total = count_parameters(grok).total;
+  CHECK(total >= 64 * (kAttention + kMlps) + 2 * 131072ULL * 8192);
+  CHECK(total <= 64 * (kAttention + kMlps + 4 * 8192) + 2 * 131072ULL * 8192 + 8192);
+  const ModelSpec skywork = read(
+      R"({"model_type":"skywork","hidden_size":4608,"intermediate_size":12288,"num_hidden_layers":52,
+          "num_attention_heads":36,"num_key_value_heads":36,"num_experts":[16],"num_experts_per_tok":2,
+          "vocab_size":65532})");
+  CHECK(count_parameters(skywork).total ==
+        52 * (4 * 4608ULL * 4608 + 16 * (3 * 4608ULL * 12288 + 4608) + 2 * 4608) + 2 * 65532ULL * 4608 + 4608);
 }
 
 // Laguna's windows have 64 query heads where its full layers have 48: 16 more of q, o and the head's gate.

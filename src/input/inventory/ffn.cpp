@@ -26,7 +26,9 @@ std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple) {
 
 // A key that is a number, or a list with one for each layer, under whatever name.
 std::uint64_t count_of_layer(const Config& text, std::string_view key, std::uint64_t layer) {
-  if (const auto list = text.counts(key)) return layer < list->size() ? (*list)[layer] : 0;
+  // A list of one stands for all layers (Skywork-MoE).
+  if (const auto list = text.counts(key))
+    return list->size() == 1 ? list->front() : layer < list->size() ? (*list)[layer] : 0;
   return text.count_or(key, 0);
 }
 
@@ -289,7 +291,8 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
         if (!last) last = experts_of(inventory, i, experts);
         ffn = *last;
       }
-      if (has_switch) ffn.dense = width;
+      // Gemma 4 and Grok-2 keep a dense MLP beside the experts.
+      if (has_switch || text.flag("residual_moe", false)) ffn.dense = width;
     } else {
       ffn.dense = widths && i < widths->size() ? (*widths)[i] : width;
     }

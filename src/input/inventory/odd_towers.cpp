@@ -58,8 +58,54 @@ void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm) 
 
 }  // namespace
 
+namespace {
+
+// dots.ocr: RMS norms, a gated MLP, no biases in the blocks; four tokens merge into one.
+void write_dots_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
+  const std::uint64_t h = count_of(v, {"embed_dim"}, 1536);
+  const std::uint64_t wide = times_in_tower(square(count_of(v, {"spatial_merge_size"}, 2)), h);
+  const bool bias = v.flag("use_bias", false);
+  t.linear("vision_tower.patch_embed", h,
+           times_in_tower(times_in_tower(3, count_of(v, {"temporal_patch_size"}, 1)),
+                          square(count_of(v, {"patch_size"}, 14))),
+           true);
+  t.plain("vision_tower.norms", times_in_tower(v.flag("post_norm", true) ? 2 : 1, h));
+  Blocks blocks{h, count_of(v, {"intermediate_size"}, 4224), count_of(v, {"num_hidden_layers"}, 42)};
+  blocks.qkv_bias = bias ? 3 : 0;
+  blocks.out_bias = blocks.mlp_bias = bias;
+  blocks.gated = true;
+  blocks.layer_norm = false;
+  t.blocks("vision_tower.blocks.", blocks);
+  p.plain("vision_tower.merger.ln_q", times_in_tower(2, h));
+  p.linear("vision_tower.merger.mlp.0", wide, wide, true);
+  p.linear("vision_tower.merger.mlp.2", out_width, wide, true);
+}
+
+// LFM2-VL: SigLIP2 with as many positions as it was trained with, and a projector over merged patches.
+void write_lfm2_vision(const Tower& t, const Tower& p, const Config& root, const Config& v, std::uint64_t out_width) {
+  const std::uint64_t h = count_of(v, {"hidden_size"}, 768);
+  const std::uint64_t wide = times_in_tower(square(root.count_or("downsample_factor", 2)), h);
+  const std::uint64_t inner = root.count_or("projector_hidden_size", 2560);
+  const bool bias = root.flag("projector_bias", true);
+  t.linear("vision_tower.patch_embedding", h, times_in_tower(3, square(count_of(v, {"patch_size"}, 16))), true);
+  t.plain("vision_tower.position_embedding", times_in_tower(count_of(v, {"num_patches"}, 256), h));
+  t.blocks("vision_tower.layers.",
+           {h, count_of(v, {"intermediate_size"}, 3072), count_of(v, {"num_hidden_layers"}, 12)});
+  t.plain("vision_tower.post_layernorm", times_in_tower(2, h));
+  if (root.flag("projector_use_layernorm", true)) p.plain("multi_modal_projector.layer_norm", times_in_tower(2, wide));
+  p.linear("multi_modal_projector.linear_1", inner, wide, bias);
+  p.linear("multi_modal_projector.linear_2", out_width, inner, bias);
+}
+
+}  // namespace
+
 bool write_odd_vision(Inventory& inventory, const Config& root, const Config& v) {
-  if (root.find_string("model_type").value_or("") != "idefics2") return false;
+  const std::string type = root.find_string("model_type").value_or("");
+  const Tower t{inventory, Component::kVision};
+  const Tower p{inventory, Component::kProjector};
+  if (type == "dots_ocr") return write_dots_vision(t, p, v, inventory.hidden), true;
+  if (type == "lfm2_vl" || type == "lfm2-vl") return write_lfm2_vision(t, p, root, v, inventory.hidden), true;
+  if (type != "idefics2") return false;
   const Config vision = v.with_class("idefics2_vision");
   write_vit({inventory, Component::kVision}, vision, false, false);
   write_perceiver(inventory, root, count_of(vision, {"hidden_size"}, 768));

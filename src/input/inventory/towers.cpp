@@ -220,9 +220,9 @@ void two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias
 
 // What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
 void guess_tower(Inventory& inventory, const Config& side, Component component, const std::string& what) {
-  const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width"}, 0);
+  const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"}, 0);
   const std::uint64_t layers =
-      count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers"}, 0);
+      count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}, 0);
   const std::uint64_t inner = count_of(side, {"intermediate_size", "encoder_ffn_dim", "mlp_dim"}, times_in_tower(4, h));
   UnknownTensors unknown;
   unknown.component = component;
@@ -354,9 +354,10 @@ void write_towers(Inventory& inventory) {
   bool seen_vision = false;
   write_unnamed_towers(inventory, root_type);
   for (const std::string_view key :
-       {"vision_config", "visual", "vision_tower_config", "vit_config", "vision_encoder"}) {
-    const auto side = bare.child(key);
+       {"vision_config", "visual", "vision_tower_config", "vit_config", "vision_encoder", "visual_tokenizer_config"}) {
+    auto side = bare.child(key);
     if (!side || seen_vision) continue;
+    if (const auto backbone = side->child("backbone_config")) side = backbone;  // Ovis
     seen_vision = true;
     root.touch(key);
     const std::string own = side->find_string("model_type").value_or("");
@@ -364,9 +365,12 @@ void write_towers(Inventory& inventory) {
     if (!write_vision(inventory, bare, v, root_type, own))
       guess_tower(inventory, *side, Component::kVision, "the vision tower (" + (own.empty() ? root_type : own) + ")");
   }
-  for (const std::string_view key : {"audio_config", "audio_encoder_config"}) {
+  // The first LLaVAs name their tower by a repository alone.
+  if (!seen_vision && bare.is_string("mm_vision_tower"))
+    guess_tower(inventory, Config::empty(), Component::kVision, "the vision tower of mm_vision_tower");
+  for (const std::string_view key : {"audio_config", "audio_encoder_config", "encoder_config"}) {
     const auto side = bare.child(key);
-    if (!side) continue;
+    if (!side || (key == "encoder_config" && !root_type.starts_with("granite_speech"))) continue;
     root.touch(key);
     const std::string own = side->find_string("model_type").value_or("");
     if (!write_audio(inventory, side->with_class(own), root_type))

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kTraits{
     Traits{.model_types = ""},
     Traits{.model_types = "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text internvl_chat_text "
-                          "qwen2_audio_text minicpmo gte_qwen2",
+                          "qwen2_audio_text minicpmo gte_qwen2 dots_ocr",
            .qkv_bias = "+", .o_bias = ""},
     Traits{.model_types = "qwen2_moe", .qkv_bias = "qkv_bias", .o_bias = "", .shared_gate = "+"},
     Traits{.model_types = "qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text qwen3_omni_moe_text qwen3_asr_text",
@@ -132,6 +132,9 @@ constexpr std::array kTraits{
     Traits{.model_types = "granitemoe_swa", .has_sinks = true, .moe = "block_sparse_moe"},
     Traits{.model_types = "doge", .qk_norm = QkNorm::kHead},
     Traits{.model_types = "hrm_text", .gate = Gate::kWide, .norms = 0},
+    Traits{.model_types = "grok-1 grok", .norms = 4},
+    Traits{.model_types = "codeshell", .qkv_bias = "+", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
+           .has_gated_mlp = false, .fuses_qkv = true, .ties_by_default = true},
     Traits{.model_types = "plamo", .norms = 1},
     Traits{.model_types = "plamo2", .qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true},
     Traits{.model_types = "jetmoe", .ties_by_default = true},
