@@ -183,6 +183,21 @@ TEST_CASE("experts and an MLP side by side") {
         52 * (4 * 4608ULL * 4608 + 16 * (3 * 4608ULL * 12288 + 4608) + 2 * 4608) + 2 * 65532ULL * 4608 + 4608);
 }
 
+// Snowflake Arctic: 10 billion in attention and the MLPs beside, 128 experts of 3.66 billion, 480 billion in all.
+TEST_CASE("a mixture beside a dense transformer") {
+  const ModelSpec model = read(
+      R"({"model_type":"arctic","hidden_size":7168,"intermediate_size":4864,"num_hidden_layers":35,
+          "num_attention_heads":56,"num_key_value_heads":8,"vocab_size":32000,"num_local_experts":128,
+          "num_experts_per_tok":2,"use_residual":true,"tie_word_embeddings":false})");
+  std::uint64_t experts = 0;
+  for (const TensorGroup& group : model.tensors)
+    if (group.component == Component::kExperts) experts += group.stored().count();
+  CHECK(experts == 128 * (35 * 3 * 7168ULL * 4864));
+  const std::uint64_t rest = count_parameters(model).total - experts;
+  CHECK(rest == 35 * (2 * 7168ULL * 7168 + 2 * 7168ULL * 1024 + 3 * 7168ULL * 7168 + 128 * 7168ULL + 3 * 7168) +
+                    2 * 32000ULL * 7168 + 7168);
+}
+
 // Laguna's windows have 64 query heads where its full layers have 48: 16 more of q, o and the head's gate.
 TEST_CASE("query heads by layer") {
   const std::string with = R"({"model_type":"laguna","hidden_size":2048,"num_hidden_layers":4,"head_dim":128,

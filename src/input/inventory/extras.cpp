@@ -138,6 +138,7 @@ void write_odds(Inventory& inventory) {
     out.plain(Component::kAttention, "gate_projections", times(heads, d + 1), Split::kRows, heads);
     out.in_layers(all_layers(inventory));
   }
+  if (inventory.is("arctic") && text.flag("use_residual", false)) out.norms("residual_layernorm", h);
   if (inventory.is("jetmoe")) out.plain(Component::kOther, "expert_biases", times(2, h));
   if (inventory.is("bitnet")) {
     out.norms("self_attn.attn_sub_norm", h);

@@ -24,13 +24,30 @@ std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple) {
   return multiple == 0 ? value : round_up(value, multiple, "the width of an MLP");
 }
 
-// A key that is a number, or a list with one for each layer, under whatever name.
-std::uint64_t count_of_layer(const Config& text, std::string_view key, std::uint64_t layer) {
-  // A list of one stands for all layers (Skywork-MoE).
-  if (const auto list = text.counts(key))
+// A key that is a number, or a list with one for each layer, under whatever name. Read once for all layers.
+struct ByLayer {
+  std::optional<std::vector<std::uint64_t>> list;
+  std::uint64_t number = 0;
+
+  ByLayer(const Config& text, std::string_view key)
+      : list(text.counts(key)), number(list ? 0 : text.count_or(key, 0)) {}
+  std::uint64_t at(std::uint64_t layer) const {
+    if (!list) return number;
+    // A list of one stands for all layers (Skywork-MoE).
     return list->size() == 1 ? list->front() : layer < list->size() ? (*list)[layer] : 0;
-  return text.count_or(key, 0);
-}
+  }
+};
+
+struct ExpertKeys {
+  ByLayer top_k, width, shared;
+  std::vector<ByLayer> other_top_k;  // where the first is there and says nothing
+
+  explicit ExpertKeys(const Config& text)
+      : top_k(text, "num_experts_per_tok"), width(text, "moe_intermediate_size"), shared(text, "n_shared_experts") {
+    if (top_k.list || top_k.number > 0) return;
+    for (const std::string_view key : {"moe_topk", "moe_top_k"}) other_top_k.emplace_back(text, key);
+  }
+};
 
 // The width of the MLPs where all layers have the same one; 0 where the config does not say.
 std::uint64_t plain_width(const Inventory& inventory) {
@@ -185,19 +202,20 @@ std::uint64_t entry_of(const Config& text, std::string_view key, std::size_t ent
   return text.count_or(key, fallback);
 }
 
-std::uint64_t expert_width(const Inventory& inventory, std::uint64_t layer) {
+std::uint64_t expert_width(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t layer) {
   const Config& text = inventory.text;
   if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) return text.count_or("expert_ffn_hidden_size", 0);
   if (inventory.is(kTwoSorts)) return entry_of(text, "moe_intermediate_size", 0, 1536);
-  if (const std::uint64_t width = count_of_layer(text, "moe_intermediate_size", layer); width > 0) return width;
+  if (const std::uint64_t width = keys.width.at(layer); width > 0) return width;
   return text.is_list("intermediate_size") ? 0 : text.count_or("intermediate_size", 0);
 }
 
-std::uint64_t shared_width(const Inventory& inventory, std::uint64_t layer, std::uint64_t width) {
+std::uint64_t shared_width(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t layer,
+                           std::uint64_t width) {
   const Config& text = inventory.text;
   if (inventory.is("llama4 llama4_text")) return width;
   if (inventory.is(kGranite)) return 0;  // its shared MLP is a block of its own, in every layer
-  std::uint64_t count = count_of_layer(text, "n_shared_experts", layer);
+  std::uint64_t count = keys.shared.at(layer);
   if (inventory.is("minimax_m3 minimax_m3_vl_text")) return text.count_or("shared_intermediate_size", 0);
   if (inventory.is("nemotron_h nemotron_h_puzzle"))
     return text.count_or("moe_shared_expert_intermediate_size", times(count, width));
@@ -209,20 +227,19 @@ std::uint64_t shared_width(const Inventory& inventory, std::uint64_t layer, std:
   return times(count, width);
 }
 
-Ffn experts_of(const Inventory& inventory, std::uint64_t layer, std::uint64_t experts) {
+Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t layer, std::uint64_t experts) {
   const Config& text = inventory.text;
   Ffn out;
   out.experts = experts;
-  out.top_k = count_of_layer(text, "num_experts_per_tok", layer);
-  if (out.top_k == 0)
-    for (const std::string_view other : {"moe_topk", "moe_top_k"})
-      if (out.top_k == 0) out.top_k = count_of_layer(text, other, layer);
+  out.top_k = keys.top_k.at(layer);
+  for (const ByLayer& other : keys.other_top_k)
+    if (out.top_k == 0) out.top_k = other.at(layer);
   if (out.top_k == 0) out.top_k = 1;
   if (out.top_k > experts)
     fail("\"num_experts_per_tok\" is " + std::to_string(out.top_k) + " of " + std::to_string(experts) + " experts",
          "correct the config");
-  out.width = expert_width(inventory, layer);
-  out.shared = shared_width(inventory, layer, out.width);
+  out.width = expert_width(inventory, keys, layer);
+  out.shared = shared_width(inventory, keys, layer, out.width);
   out.latent = text.count_or("moe_latent_size", text.count_or("routed_expert_hidden_size", 0));
   return out;
 }
@@ -280,19 +297,23 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const std::uint64_t hashed =
       inventory.is("deepseek_v4 deepseek_ref") ? text.count_or("num_hash_layers", 3) : std::uint64_t{0};
   std::optional<Ffn> last;
+  std::optional<ExpertKeys> keys;  // read where a layer has experts
+  const std::optional<ByLayer> counts =
+      by_layer ? std::optional<ByLayer>(std::in_place, text, "num_experts") : std::nullopt;
+  const bool each = by_layer || (!two_sorts && text.is_list("moe_intermediate_size"));
+  // A dense MLP besides: Gemma 4, Grok-2; Arctic's is as wide as the model.
+  const std::uint64_t beside = has_switch || text.flag("residual_moe", false)               ? width
+                               : inventory.is("arctic") && text.flag("use_residual", false) ? inventory.hidden
+                                                                                            : 0;
   for (std::uint64_t i = 0; i < layers; ++i) {
     Ffn& ffn = out[i];
     if (letters && (*letters)[i] != 'E' && (*letters)[i] != '-') continue;
     const bool routed = letters ? (*letters)[i] == 'E' : sparse[i];
     if (routed) {
-      if (by_layer || (!two_sorts && text.is_list("moe_intermediate_size"))) {
-        ffn = experts_of(inventory, i, by_layer ? count_of_layer(text, "num_experts", i) : experts);
-      } else {
-        if (!last) last = experts_of(inventory, i, experts);
-        ffn = *last;
-      }
-      // Gemma 4 and Grok-2 keep a dense MLP beside the experts.
-      if (has_switch || text.flag("residual_moe", false)) ffn.dense = width;
+      if (!keys) keys.emplace(text);
+      if (each || !last) last = experts_of(inventory, *keys, i, counts ? counts->at(i) : experts);
+      ffn = *last;
+      if (beside > 0) ffn.dense = beside;
     } else {
       ffn.dense = widths && i < widths->size() ? (*widths)[i] : width;
     }
