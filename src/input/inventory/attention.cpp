@@ -87,6 +87,11 @@ void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, 
   if (traits.gate == Gate::kHead && inventory.on(traits.gate_key))
     out.linear(kAttn, at + "g_proj", heads.num_heads, inventory.hidden, Split::kRows, heads.num_heads);
   if (traits.has_sinks) out.plain(kAttn, at + "sinks", heads.num_heads, Split::kRows, heads.num_heads);
+  if (inventory.is("inkling_text"))
+    out.linear(kAttn, at + "r_proj", times(heads.num_heads, inventory.text.count_or("d_rel", 16)), inventory.hidden,
+               Split::kRows, heads.num_heads);
+  if (inventory.is("baichuan_m1"))
+    out.plain(kAttn, at + "conv", times(2, times(heads.num_kv_heads, inventory.text.count_or("conv_window", 2))));
   write_qk_norm(inventory, heads, block, has_own_kv);
 }
 
@@ -135,6 +140,12 @@ void write_sparse_heads(Inventory& inventory, const SparseGqa& sparse) {
 
 void write_short_conv(Inventory& inventory, const ShortConv& conv) {
   Builder& out = inventory.out;
+  // Convolutions that stand behind an attention's own projections.
+  if (inventory.is("baichuan_m1")) return;  // one kernel a head: with the attention
+  if (inventory.is("inkling_text zaya")) {
+    out.conv(Component::kStateMixer, "self_attn.sconv", conv.channels, conv.conv_kernel, Split::kRows);
+    return;
+  }
   const bool bias = inventory.text.flag("conv_bias", false);
   const std::uint64_t h = inventory.hidden;
   out.linear(Component::kStateMixer, "conv.in_proj", times(3, h), h, Split::kRows, 0, bias);

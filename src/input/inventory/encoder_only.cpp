@@ -27,7 +27,8 @@ struct EncoderRow {
 constexpr std::array kRows{
     EncoderRow{.model_types = "bert roberta xlm-roberta camembert data2vec-text ernie"},
     EncoderRow{.model_types = "megatron-bert", .has_final_norm = true, .has_embedding_norm = false},
-    EncoderRow{.model_types = "roberta-prelayernorm xlm-roberta-xl", .has_final_norm = true},
+    EncoderRow{.model_types = "roberta-prelayernorm", .has_final_norm = true},
+    EncoderRow{.model_types = "xlm-roberta-xl", .has_final_norm = true, .has_embedding_norm = false},
     EncoderRow{.model_types = "bert-generation", .has_types = false, .has_pooler = false},
     EncoderRow{.model_types = "electra", .has_pooler = false},
     EncoderRow{.model_types = "mpnet", .has_types = false, .relative = true},
@@ -61,7 +62,8 @@ void write_heads(Inventory& inventory, const EncoderRow& row, std::uint64_t e) {
   Builder& out = inventory.out;
   const std::uint64_t h = inventory.hidden;
   const bool masked = says(inventory, "ForMaskedLM") || says(inventory, "ForPreTraining") ||
-                      says(inventory, "LMHeadModel") || says(inventory, "ForCausalLM");
+                      says(inventory, "LMHeadModel") || says(inventory, "ForCausalLM") ||
+                      says(inventory, "GenerationDecoder");
   const bool labels = says(inventory, "Classification") || says(inventory, "ForMultipleChoice");
   out.outside(Place::kLast);
   if (masked) {

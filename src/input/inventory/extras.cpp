@@ -139,6 +139,20 @@ void write_odds(Inventory& inventory) {
     out.in_layers(all_layers(inventory));
   }
   if (inventory.is("arctic") && text.flag("use_residual", false)) out.norms("residual_layernorm", h);
+  if (inventory.is("inkling_text")) {
+    out.plain(Component::kMlp, "mlp.global_scale", 1);
+    // One profile for each distance that a layer sees.
+    std::uint64_t distances = 0;
+    for (const Layer& layer : inventory.reader.model.layers) {
+      const auto* window = std::get_if<SlidingWindow>(&layer.mixers.front());
+      distances = checked_add(distances, window != nullptr ? window->window.count() : text.count_or("rel_extent", 1024),
+                              "the distances");
+    }
+    out.outside(Place::kFirst);
+    out.plain(Component::kAttention, "model.rel_logits_proj", times(distances, text.count_or("d_rel", 16)));
+    out.norms("model.embed_norm", h);
+    out.in_layers(all_layers(inventory));
+  }
   if (inventory.is("jetmoe")) out.plain(Component::kOther, "expert_biases", times(2, h));
   if (inventory.is("bitnet")) {
     out.norms("self_attn.attn_sub_norm", h);

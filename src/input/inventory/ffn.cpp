@@ -351,14 +351,19 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   const std::uint64_t x = ffn.latent > 0 ? ffn.latent : h;
   const bool bias = traits.has_expert_biases;
   // LongCat routes to experts that do nothing, too.
-  const std::uint64_t choices = checked_add(ffn.experts, inventory.text.count_or("zero_expert_num", 0), "the experts");
+  std::uint64_t choices = checked_add(ffn.experts, inventory.text.count_or("zero_expert_num", 0), "the experts");
+  // Inkling weighs its shared experts by the same router.
+  if (inventory.is("inkling_text") && inventory.text.flag("shared_expert_sink", true) && ffn.width > 0)
+    choices = checked_add(choices, ffn.shared / ffn.width, "the experts");
   TensorGroup& router = out.linear(Component::kRouter, at + (bias ? "router" : "gate"), choices, h);
   (void)router;
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
   const bool usual = traits.has_router_bias && inventory.text.flag("use_expert_bias", true) &&
                      inventory.text.flag("use_moe_router_bias", true);
   if (!ffn.hashed && (usual || inventory.on(traits.router_bias_key)))
-    out.plain(Component::kRouter, at + "gate.e_score_correction_bias", choices).is_float32 = true;
+    out.plain(Component::kRouter, at + "gate.e_score_correction_bias",
+              inventory.is("inkling_text") ? ffn.experts : choices)
+        .is_float32 = true;
   const auto expert = [&](const char* name, std::uint64_t rows, std::uint64_t columns, Split split) {
     TensorGroup& matrix = out.linear(Component::kExperts, at + "experts.*." + name, rows, columns, split);
     matrix.copies = ffn.experts;

@@ -147,7 +147,7 @@ void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
 
 // No published total was met for these yet; their blocks may have tensors that the plain fields do not show.
 constexpr std::string_view kUnchecked =
-    "plamo3 hymba phi4flash sambay grok-1 grok arctic skywork cpmant csm chameleon llada dream "
+    "zaya plamo3 hymba phi4flash sambay grok-1 grok arctic skywork cpmant csm chameleon llada dream "
     "pangu pangu_ultra_moe longcat_next longcat_flash_ngram ouro minimax_text_01 minimax_m1 "
     "bailing_hybrid "
     "axk2 muse_glimmer_text cohere2_moe telechat3 "

@@ -135,6 +135,8 @@ constexpr std::array kTraits{
     Traits{.model_types = "grok-1 grok", .norms = 4},
     Traits{.model_types = "codeshell", .qkv_bias = "+", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
            .has_gated_mlp = false, .fuses_qkv = true, .ties_by_default = true},
+    Traits{.model_types = "inkling_text", .qk_norm = QkNorm::kHead, .has_router_bias = true},
+    Traits{.model_types = "baichuan_m1", .qkv_bias = "", .o_bias = "", .fuses_qkv = true},
     Traits{.model_types = "plamo", .norms = 1},
     Traits{.model_types = "plamo2", .qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true},
     Traits{.model_types = "jetmoe", .ties_by_default = true},
