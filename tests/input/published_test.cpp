@@ -23,7 +23,7 @@ struct Published {
 
 TEST_CASE("published totals of unusual blocks") {
   constexpr Published kRows[] = {
-      {"hunyuan-a13b", 80393183232},    // lists with an entry for each layer; not all routers' keys are numbers
+      {"hunyuan-a13b", 80393183232},    // lists with an entry for each layer
       {"phi-3-small", 7392272384},      // biases and layer norms everywhere, the head tied by the base class
       {"falcon-mamba-7b", 7272665088},  // "expand" says 16, the mixer is twice as wide as the model
       {"jetmoe-8b", 8522237952},        // experts of attention

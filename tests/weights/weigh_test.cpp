@@ -129,6 +129,23 @@ TEST_CASE("dialects and their exceptions") {
         kLinear + 2 * kOutputs + kRest);
 }
 
+// bitsandbytes replaces the linear layers of a tower and its projector too, where its list does not spare them.
+TEST_CASE("a tower in NF4") {
+  const std::string llava = R"({"model_type":"llava","text_config":{"model_type":"llama","vocab_size":32064},
+      "vision_config":{"model_type":"clip_vision_model","hidden_size":1024,"image_size":336,"intermediate_size":4096,
+      "num_attention_heads":16,"num_hidden_layers":24,"patch_size":14},"torch_dtype":"bfloat16","quantization_config":{
+      "quant_method":"bitsandbytes","load_in_4bit":true,"bnb_4bit_use_double_quant":true)";
+  constexpr std::uint64_t kTotal = 7063427072;  // LLaVA-1.5-7B
+  constexpr std::uint64_t kText = 32 * (4ULL * 4096 * 4096 + 3ULL * 4096 * 11008);
+  constexpr std::uint64_t kTower = 24 * (4ULL * 1024 * 1024 + 2ULL * 1024 * 4096);
+  constexpr std::uint64_t kProjector = 1024ULL * 4096 + 4096ULL * 4096;
+  const auto packed = [](std::uint64_t linear) { return linear / 2 + linear / 64 + linear / 64 / 256 * 4; };
+  CHECK(bytes_of(read(llava + "}}")) ==
+        packed(kText) + packed(kTower) + packed(kProjector) + 2 * (kTotal - kText - kTower - kProjector));
+  CHECK(bytes_of(read(llava + R"(,"llm_int8_skip_modules":["lm_head","vision_tower","multi_modal_projector"]}})")) ==
+        packed(kText) + 2 * (kTotal - kText));
+}
+
 TEST_CASE("a dialect that nobody knows widens the range") {
   const WeightReport report = weigh(read(llama(R"(,"quantization_config":{"quant_method":"novaquant"})")), {});
   CHECK(report.low < report.total);

@@ -42,6 +42,7 @@ struct Tower {
               std::uint64_t copies = 1) const {
     TensorGroup& group = inventory.out.linear(component, name, rows, columns);
     group.copies = group.used = copies;
+    if (name.find("patch_embed") != std::string_view::npos) group.role = TensorRole::kConv;
     if (bias) plain(std::string(name) + ".bias", rows, copies);
   }
   void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1) const {
