@@ -14,7 +14,8 @@ constexpr std::array kFamilies{
         "plain",
         "llama code_llama yi internlm internlm2 internlm3 arcee seed_oss granite granitemoe granitemoeshared "
         "exaone helium hyperclovax apertus olmo olmo2 olmoe flex_olmo stablelm stablelm_epoch nemotron phi persimmon "
-        "ernie4_5 ernie4_5_moe ernie4_5_vl_moe_text ernie4_5_moe_vl glm glm4 glm4_moe glm4v_text glm4v_moe_text glm_ocr_text "
+        "ernie4_5 ernie4_5_moe ernie4_5_vl_moe_text ernie4_5_moe_vl glm glm4 glm4_moe glm4v_text glm4v_moe_text "
+        "glm_ocr_text "
         "glm_image_text solar solar_open hunyuan_vl_text hy_v3 jais jais2 bitnet "
         "cohere "
         "minimax_m2 nanochat diffllama qwen baichuan deepseek bailing_moe bailing_moe_v2 ministral3 xglm biogpt aquila "
