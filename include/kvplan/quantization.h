@@ -12,9 +12,11 @@ namespace kvplan {
 
 // How the matrix of one linear layer is stored.
 struct WeightScheme {
-  std::string type;              // a name of the table of weight types: "gptq-int4", "fp8-block", "mxfp4"
-  std::uint64_t millibits = 0;   // 0: as the type has it; 1000 * bits where the checkpoint names its own
-  std::uint64_t group_size = 0;  // 0: as the type has it
+  std::string type;               // a name of the table of weight types: "gptq-int4", "fp8-block", "mxfp4"
+  std::uint64_t millibits = 0;    // 0: as the type has it; 1000 * bits where the checkpoint names its own
+  std::uint64_t group_size = 0;   // 0: as the type has it
+  std::uint64_t zero_bits = 0;    // of a group's zero point; 0: as the type has it
+  std::uint64_t tensor_bits = 0;  // of what a matrix has besides (codebooks); 0: as the type has it
   std::uint64_t block_rows = 0, block_columns = 0;
   bool has_zero_points = true;
   bool double_quantized = true;

@@ -23,7 +23,8 @@ constexpr std::array kAliases{
              "n_head n_heads num_heads decoder_attention_heads decoder_num_attention_heads num_decoder_attention_heads "
              "attention_heads"},
     AliasRow{"num_key_value_heads",
-             "num_kv_heads n_head_kv n_kv_heads multi_query_group_num num_attention_groups num_query_groups "
+             "num_kv_heads n_head_kv n_kv_heads multi_query_group_num num_multi_query_heads num_attention_groups "
+             "num_query_groups "
              "decoder_num_key_value_heads"},
     AliasRow{"head_dim", "attention_head_dim kv_channels d_kv hidden_size_per_head head_size dim_head"},
     AliasRow{"hidden_size", "d_model n_embd n_embed model_dim dim hidden_dim emb_dim embed_dim embedding_dim"},
@@ -36,9 +37,12 @@ constexpr std::array kAliases{
     AliasRow{"sliding_window", "sliding_window_size attention_window_size window_size"},
     AliasRow{"attention_sink_size", "num_sink_tokens num_attention_sinks sink_size"},
     AliasRow{"conv_kernel_size", "sconv_kernel_size"},
-    AliasRow{"num_experts", "num_local_experts n_routed_experts moe_num_experts num_routed_experts"},
+    AliasRow{"num_experts",
+             "num_local_experts n_routed_experts moe_num_experts num_routed_experts moe_num_primary_experts"},
     AliasRow{"num_experts_per_tok",
-             "num_experts_per_token moe_topk moe_top_k moe_k top_k_experts num_activated_experts"},
+             "num_experts_per_token moe_topk moe_top_k moe_k top_k_experts num_activated_experts "
+             "moe_num_active_primary_experts"},
+    AliasRow{"moe_intermediate_size", "moe_ffn_hidden_size"},
     AliasRow{"dtype", "torch_dtype"},
     AliasRow{"state_size", "ssm_state_size mamba_d_state d_state"},
     AliasRow{"conv_kernel", "mamba_d_conv d_conv"},

@@ -14,7 +14,8 @@ constexpr std::array kFamilies{
         "plain",
         "llama code_llama yi internlm internlm2 internlm3 arcee seed_oss granite granitemoe granitemoeshared "
         "exaone helium hyperclovax apertus olmo olmo2 olmoe flex_olmo stablelm stablelm_epoch nemotron phi persimmon "
-        "ernie4_5 ernie4_5_moe ernie4_5_vl_moe_text glm glm4 glm4_moe glm4v_text glm4v_moe_text glm_ocr_text "
+        "ernie4_5 ernie4_5_moe ernie4_5_vl_moe_text ernie4_5_moe_vl glm glm4 glm4_moe glm4v_text glm4v_moe_text "
+        "glm_ocr_text "
         "glm_image_text solar solar_open hunyuan_vl_text hy_v3 jais jais2 bitnet "
         "cohere "
         "minimax_m2 nanochat diffllama qwen baichuan deepseek bailing_moe bailing_moe_v2 ministral3 xglm biogpt aquila "
@@ -34,13 +35,13 @@ constexpr std::array kFamilies{
            "gemma3_text t5gemma2_text cohere2 cohere2_moe olmo3 cwm exaone4 exaone_moe afmoe gpt_oss granite_swa "
            "granitemoe_swa "
            "laguna mellum modernbert-decoder gpt_neo smollm3 voxtral_realtime_text diffusion_gemma_text "
-           "muse_glimmer_text muse_glimmer_assistant plamo3 kyutai_speech_to_text moshi_depth",
+           "muse_glimmer_text muse_glimmer_assistant smallthinker plamo3 kyutai_speech_to_text moshi_depth",
            read_windowed},
     Family{"qwen",
            "mimo qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text qwen3 qwen3_moe "
            "qwen3_vl_text "
            "qwen3_vl_moe_text qwen3_omni_moe_text dots1 internvl_chat_text minicpmo qwen3_asr_text "
-           "deepseek_ocr2_encoder dream llava_qwen "
+           "deepseek_ocr2_encoder dream llava_qwen dots_ocr "
            "qwen2_5_omni_talker qwen3_omni_moe_talker_code_predictor",
            read_qwen},
     Family{"llama4", "llama4_text llama4", read_llama4},

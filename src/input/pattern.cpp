@@ -233,7 +233,8 @@ std::vector<Label> layer_labels(const Config& config, std::uint64_t num_layers, 
   std::optional<Labels> labels;
   if (!labels) labels = from_words(config, "layer_types", num_layers);
   if (!labels) labels = from_letters(config, "hybrid_override_pattern", num_layers);
-  if (!labels) labels = from_numbers(config, "hybrid_layer_pattern", num_layers, Label::kFull, Label::kSliding);
+  for (const std::string_view key : {"hybrid_layer_pattern", "sliding_window_layout"})
+    if (!labels) labels = from_numbers(config, key, num_layers, Label::kFull, Label::kSliding);
   if (!labels) labels = from_numbers(config, "attn_type_list", num_layers, Label::kRecurrent, Label::kFull);
   if (!labels) labels = from_cycle(config, "block_types", num_layers);
   if (!labels) labels = from_repeats(config, num_layers);

@@ -84,6 +84,7 @@ std::optional<WeightScheme> scheme_of_group(const Config& group) {
     scheme.type = bits == 8 ? "int8" : "int4";
     scheme.millibits = bits * 1000;
     scheme.has_zero_points = !weights->flag("symmetric", true);
+    if (scheme.has_zero_points) scheme.zero_bits = bits;  // packed like the weights
     if (bits != 8 && strategy == "channel") scheme.group_size = 1U << 30;
     if (size > 0) scheme.group_size = size;
   }
@@ -107,7 +108,8 @@ std::optional<WeightScheme> scheme_of_algorithm(const std::string& algorithm, st
     scheme.type = "fp8-channel";
   else if (algorithm.find("fp8") != std::string::npos)
     scheme.type = "fp8";
-  else if (algorithm.find("int8") != std::string::npos)
+  else if (algorithm.find("int8") != std::string::npos || algorithm.find("w8a8_sq") != std::string::npos ||
+           algorithm.find("w8a16") != std::string::npos)
     scheme.type = "int8";
   else
     return std::nullopt;
@@ -136,6 +138,20 @@ void read_groups(QuantDeclaration& out, const Config& config) {
         out.rules.push_back({target, scheme});
     }
   }
+}
+
+// Two weights of four are zero and not stored; a bit for each weight says which.
+void read_sparsity(QuantDeclaration& out, const Config& config) {
+  const auto halve = [](WeightScheme& scheme, std::uint64_t bits) { scheme.millibits = bits * 500 + 1000; };
+  const auto sparsity = config.child("sparsity_config");
+  const bool stored_sparse = sparsity && word(*sparsity, "format") == "sparse-24-bitmask";
+  if (!stored_sparse && word(config, "format") != "marlin-24") return;
+  const auto bits_of = [](const WeightScheme& scheme) -> std::uint64_t {
+    return scheme.type.find('4') != std::string::npos ? 4 : 8;
+  };
+  if (out.scheme) halve(*out.scheme, bits_of(*out.scheme));
+  for (SchemeRule& rule : out.rules)
+    if (rule.scheme) halve(*rule.scheme, bits_of(*rule.scheme));
 }
 
 // modelopt's: an algorithm, exclusions, and a map of layers where algorithms are mixed.
@@ -209,6 +225,55 @@ void read_bitsandbytes(QuantDeclaration& out, const Config& config) {
   add_rules(out, config, {"llm_int8_skip_modules"}, std::nullopt);
 }
 
+// Quark's: the type of the weights and how far a scale reaches.
+std::optional<WeightScheme> scheme_of_quark(const Config& place) {
+  const auto weight = place.child("weight");
+  if (!weight) return std::nullopt;
+  const std::string type = word(*weight, "dtype");
+  const std::string reach = word(*weight, "qscheme");
+  const std::uint64_t size = first_count(*weight, {"group_size"}, 0);
+  WeightScheme scheme;
+  if (type.find("fp8") != std::string::npos) {
+    scheme = named(reach == "per_channel" ? "fp8-channel" : "fp8");
+  } else if (type.find("fp4") != std::string::npos) {
+    scheme = named(size == 16 ? "nvfp4" : "mxfp4");
+  } else if (type == "int4" || type == "uint4") {
+    scheme = named("int4");
+    if (reach == "per_channel") scheme.group_size = 1U << 30;
+    if (size > 0) scheme.group_size = size;
+    if (type == "uint4") scheme.zero_bits = 4;
+  } else if (type == "int8") {
+    scheme = named("int8");
+  } else {
+    return std::nullopt;
+  }
+  return scheme;
+}
+
+// torchao's: a word ("int4_weight_only"), or a class by name with its arguments.
+std::optional<WeightScheme> scheme_of_torchao(const Config& config) {
+  std::string type = word(config, "quant_type");
+  std::uint64_t size = 0;
+  if (const auto arguments = config.child("quant_type_kwargs")) size = first_count(*arguments, {"group_size"}, 0);
+  if (const auto classes = config.child("quant_type")) {
+    const auto usual = classes->child("default");
+    if (!usual) return std::nullopt;
+    for (const char c : word(*usual, "_type"))
+      if (c != '_') type += c;
+    if (const auto data = usual->child("_data")) size = first_count(*data, {"group_size"}, size);
+  }
+  const auto says = [&](std::string_view part) { return type.find(part) != std::string::npos; };
+  if (says("int4weight") || says("int4_weight") || says("int4wo")) {
+    WeightScheme scheme = named("int4");
+    scheme.group_size = size;
+    scheme.zero_bits = 16;  // of the model's type, beside the scale
+    return scheme;
+  }
+  if (says("float8") || says("fp8")) return named("fp8-channel");
+  if (says("int8")) return named("int8");
+  return std::nullopt;
+}
+
 void read_declared(QuantDeclaration& out, const Config& root, const Config& config) {
   const std::string method = word(config, "quant_method");
   const std::string producer = [&] {
@@ -228,23 +293,40 @@ void read_declared(QuantDeclaration& out, const Config& root, const Config& conf
   if (method == "compressed-tensors") {
     add_rules(out, config, {"ignore"}, std::nullopt);
     read_groups(out, config);
+    read_sparsity(out, config);
     if (!out.scheme && out.rules.empty()) out.is_known = false;
     return;
   }
-  if (method.starts_with("gptq") || method == "auto-round" || method == "autoround" || method == "intel/auto-round") {
+  const std::string inner_method = method == "ipex" ? word(config, "method") : method;
+  if (inner_method.starts_with("gptq") || method == "auto-round" || method == "autoround" ||
+      method == "intel/auto-round" || method == "inc") {
+    const auto scheme_of = [](std::uint64_t bits, std::uint64_t size) {
+      WeightScheme scheme = integers("gptq-int4", "gptq-int8", bits);
+      if (bits == 3000 || bits == 2000) scheme.type = "gptq-int" + std::to_string(bits / 1000);
+      scheme.group_size = size == 0 ? 1U << 30 : size;
+      return scheme;
+    };
     const std::uint64_t bits = millibits(config, {"bits"}, 4);
-    out.scheme = integers("gptq-int4", "gptq-int8", bits);
-    if (bits == 3000 || bits == 2000) out.scheme->type = "gptq-int" + std::to_string(bits / 1000);
-    out.scheme->group_size = group(128) == 0 ? 1U << 30 : group(128);
+    out.scheme = scheme_of(bits, group(128));
     add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
-    // GPTQModel's per-module map: "-:" names what stays.
-    if (const auto dynamic = config.child("dynamic"))
-      for (const std::string& key : dynamic->keys())
-        if (key.starts_with("-:")) out.rules.push_back({"re:" + key.substr(2), std::nullopt});
+    // Maps from expressions to other bits: GPTQModel's, where "-:" names what stays, and AutoRound's.
+    for (const std::string_view map : {"dynamic", "extra_config"})
+      if (const auto dynamic = config.child(map))
+        for (const std::string& key : dynamic->keys()) {
+          const bool stays = key.starts_with("-:");
+          const std::string name = stays || key.starts_with("+:") ? key.substr(2) : key;
+          const auto own = dynamic->child(key);
+          const std::uint64_t own_bits = own ? millibits(*own, {"bits"}, bits / 1000) : bits;
+          const std::string pattern = (map == "dynamic" ? "re:" : "") + name;
+          if (stays || own_bits >= 16000)
+            out.rules.push_back({pattern, std::nullopt});
+          else if (own && !own->keys().empty())
+            out.rules.push_back({pattern, scheme_of(own_bits, first_count(*own, {"group_size"}, group(128)))});
+        }
     if (config.flag("lm_head", false)) out.head_scheme = out.scheme;
     return;
   }
-  if (method.starts_with("awq")) {
+  if (inner_method.starts_with("awq")) {
     out.scheme = named("awq-int4");
     out.scheme->millibits = millibits(config, {"bits", "w_bit"}, 4);
     out.scheme->group_size = group(128) == 0 ? 1U << 30 : group(128);
@@ -304,21 +386,33 @@ void read_declared(QuantDeclaration& out, const Config& root, const Config& conf
     const std::uint64_t out_group = std::max<std::uint64_t>(1, first_count(config, {"out_group_size"}, 1));
     const std::uint64_t books = first_count(config, {"num_codebooks"}, 1);
     const std::uint64_t bits = first_count(config, {"nbits_per_codebook"}, 16);
-    if (books < 100 && bits < 100)
+    if (books < 100 && bits <= 20 && in_group < 1024 && out_group < 1024) {
       out.scheme->millibits = std::max<std::uint64_t>(1, 1000 * books * bits / in_group / out_group);
+      out.scheme->tensor_bits = books * (std::uint64_t{1} << bits) * in_group * out_group * 16;
+    }
     return add_rules(out, config, {"linear_weights_not_to_quantize"}, std::nullopt);
   }
   if (method == "quark") {
-    const auto global = config.child("global_quant_config");
-    const auto weight = global ? global->child("weight") : std::nullopt;
-    const std::string type = weight ? word(*weight, "dtype") : "";
-    if (type.find("fp8") != std::string::npos) out.scheme = named("fp8");
-    if (type.find("fp4") != std::string::npos) {
-      out.scheme = named("mxfp4");
-    }
-    if (type == "int4" || type == "uint4") out.scheme = named("int4");
-    if (type == "int8") out.scheme = named("int8");
-    if (out.scheme) return add_rules(out, config, {"exclude"}, std::nullopt);
+    if (const auto global = config.child("global_quant_config")) out.scheme = scheme_of_quark(*global);
+    add_rules(out, config, {"exclude"}, std::nullopt);
+    if (const auto layers = config.child("layer_quant_config"))
+      for (const std::string& key : layers->keys())
+        if (const auto layer = layers->child(key))
+          if (const auto scheme = scheme_of_quark(*layer)) out.rules.push_back({key, scheme});
+    if (out.scheme || !out.rules.empty()) return;
+  }
+  if (method == "torchao") {
+    out.scheme = scheme_of_torchao(config);
+    add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+    if (out.scheme) return;
+  }
+  if (method == "fp_quant") {
+    out.scheme = named(word(config, "forward_dtype") == "nvfp4" ? "nvfp4" : "mxfp4");
+    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+  }
+  if (method == "w8a8_int8" || method == "w8a8_fp8" || method == "ptpc_fp8") {
+    out.scheme = named(method == "w8a8_int8" ? "int8" : "fp8-channel");
+    return add_rules(out, config, {"modules_to_not_convert", "ignore", "ignored_layers"}, std::nullopt);
   }
   if (method.empty() && config.is_number("bits") && config.is_number("group_size")) {
     out.dialect = "mlx";

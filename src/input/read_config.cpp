@@ -262,6 +262,7 @@ constexpr std::array kClassOf{
     ClassOf{"mimo_v2", "mimo_v2_flash"},
     ClassOf{"deepseek_ref", "deepseek_v4"},
     ClassOf{"t5gemma2_module", "t5gemma2_decoder"},
+    ClassOf{"ernie4_5_moe_vl", "ernie4_5_vl_moe_text"},
     ClassOf{"minimax_m3", "minimax_m3_vl_text"},
 };
 
@@ -275,8 +276,10 @@ std::string class_of(std::string type) {
 
 // Experts are as wide as the dense MLP where the config has no width of their own.
 ExpertShape read_experts(const Config& text, std::uint64_t intermediate_size) {
+  // Lists with an entry for each layer (Hunyuan) are read where the layers are; the first stands for all here.
   const auto number = [&text](std::string_view key) -> std::uint64_t {
-    return text.is_list(key) || text.is_object(key) ? 0 : text.count_or(key, 0);
+    if (const auto list = text.counts(key)) return list->empty() ? 0 : list->front();
+    return text.is_object(key) ? 0 : text.count_or(key, 0);
   };
   ExpertShape out;
   out.count = number("num_experts");

@@ -153,6 +153,16 @@ void read_decoder(Reader& reader, const PatternRule& rule) {
   const Heads heads = read_heads(reader.text);
   const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
   const Tokens window = read_window(reader.text);
+  // Laguna's windows have more query heads; DeciLM's search gave each layer its own KV heads.
+  const auto queries = reader.text.counts("num_attention_heads_per_layer");
+  const auto keys = reader.text.counts("num_key_value_heads_per_layer");
+  const auto own_heads = [&](std::uint64_t i) {
+    Heads own = layer_heads(reader.text, i, heads);
+    if (queries && i < queries->size()) own.num_heads = (*queries)[i];
+    if (keys && i < keys->size()) own.num_kv_heads = (*keys)[i];
+    if (queries || keys) check_heads(own);
+    return own;
+  };
   for (std::uint64_t i = 0; i < layers; ++i) {
     if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
       fail(Exit::kUnknownArchitecture,
@@ -161,7 +171,7 @@ void read_decoder(Reader& reader, const PatternRule& rule) {
     if (labels[i] == Label::kNone)
       reader.model.layers.push_back({{None{}}});
     else
-      reader.model.layers.push_back({{attention_mixer(reader, labels[i], layer_heads(reader.text, i, heads), window)}});
+      reader.model.layers.push_back({{attention_mixer(reader, labels[i], own_heads(i), window)}});
   }
 }
 
@@ -169,7 +179,11 @@ Ssm read_mamba1(const Config& config) {
   Ssm ssm;
   ssm.version = Ssm::Version::kMamba1;
   const std::uint64_t hidden_size = config.count("hidden_size");
-  ssm.d_inner = scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
+  // Where the file sizes the mixer, "expand" is only a remark (Falcon-Mamba's says 16 and means 2). In hybrids the same
+  // key is the MLP's.
+  const bool alone = config.class_name() == "mamba" || config.class_name() == "falcon_mamba";
+  const auto own = alone ? config.with_class("").find_count("intermediate_size") : std::nullopt;
+  ssm.d_inner = own && *own > 0 ? *own : scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
   config.derived("d_inner", ssm.d_inner);
   ssm.d_state = config.count_or("state_size", 16);
   ssm.conv_kernel = config.count_or("conv_kernel", 4);

@@ -132,6 +132,9 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
       expressions_[has_digits() ? 1 : 0].emplace_back(std::move(regex), entry.order);
       continue;
     }
+    // "model.layers.0." names all of that block, ".gate." a module by its own name.
+    while (pattern.size() > 1 && pattern.back() == '.') pattern.remove_suffix(1);
+    while (pattern.size() > 1 && pattern.front() == '.') pattern.remove_prefix(1);
     std::string_view text = bare_module(pattern);
     const std::size_t star = text.find_first_of("*?");
     const bool is_prefix = star != std::string_view::npos && star > 0 && star + 1 == text.size() && text.back() == '*';

@@ -146,6 +146,9 @@ WeightType resolve(const WeightScheme& scheme) {
   if (scheme.block_rows > 0 && type.block > 0)
     type.block = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.block_rows, 1U << 20));
   if (!scheme.has_zero_points) type.zero_bits = 0;
+  if (scheme.zero_bits > 0) type.zero_bits = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.zero_bits, 64));
+  if (scheme.tensor_bits > 0)
+    type.tensor_bits = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.tensor_bits, 1U << 31));
   if (!scheme.double_quantized && type.flat_scale_group > 0) {
     type.flat_bits = 32;
     type.flat_scale_group = 0;

@@ -166,7 +166,8 @@ class Weigher::Storer {
       case TensorRole::kHead: return head_ ? &*head_ : tables() && type_ ? &*type_ : nullptr;
       case TensorRole::kLinear: break;
     }
-    if (is_tower(group.component)) return nullptr;
+    // Packers leave towers as they are, but for bitsandbytes: it replaces every linear layer that its list spares not.
+    if (is_tower(group.component) && !(declared_ && model_.quantization.dialect == "bitsandbytes")) return nullptr;
     if (group.component == Component::kRouter && !tables()) return nullptr;
     if (group.component == Component::kEmbedding) return nullptr;
     if (group.is_expert && expert_type_) return &*expert_type_;

@@ -67,10 +67,12 @@ TEST_CASE("mixtures of llama.cpp") {
   CHECK(bytes_of(model, "q2_k") + kFactors == 3171295488);
 }
 
+// Llama 3.1 8B: the linear layers of its blocks, and the bytes of what stays 16 bit.
+constexpr std::uint64_t kLinear = 6979321856;
+constexpr std::uint64_t kRest = 2 * (1050673152 + 266240);
+
 // The published AWQ and FP8 checkpoints' arithmetic: linear layers of the blocks are packed, the rest stays.
 TEST_CASE("declared quantization decides") {
-  constexpr std::uint64_t kLinear = 6979321856;
-  constexpr std::uint64_t kRest = 2 * (1050673152 + 266240);
   CHECK(bytes_of(read(llama())) == 2 * 8030261248);
   CHECK(bytes_of(read(
             llama(R"(,"quantization_config":{"quant_method":"awq","bits":4,"group_size":128,"zero_point":true})"))) ==
@@ -83,6 +85,65 @@ TEST_CASE("declared quantization decides") {
   // hf_quant_config.json beside a config that says nothing.
   CHECK(bytes_of(read(llama(), R"({"quantization":{"quant_algo":"FP8","exclude_modules":["lm_head"]}})")) ==
         kLinear + kRest + 32 * 7 * 8);
+}
+
+// What the packers store besides the weights: GPTQModel's overrides, AutoAWQ's block names, zero points of
+// compressed-tensors, 2:4 sparsity, AQLM's codebooks, Quark's layer map, torchao's classes.
+TEST_CASE("dialects and their exceptions") {
+  constexpr std::uint64_t kDown = 32 * 4096ULL * 14336;
+  constexpr std::uint64_t kAttention = 32 * (4096ULL * 4096 * 2 + 4096ULL * 1024 * 2);
+  constexpr std::uint64_t kInputs = 4ULL * 32 * (6 * 4096 + 14336);  // GPTQ's g_idx
+  constexpr std::uint64_t kOutputs = 32 * (4096 + 1024 + 1024 + 4096 + 14336 + 14336 + 4096ULL);
+  const auto stored = [](const std::string& quantization) {
+    return bytes_of(read(llama(",\"quantization_config\":" + quantization)));
+  };
+  const auto groups = [&](std::string_view format, std::string_view weights, std::string_view more = "") {
+    return stored(R"({"quant_method":"compressed-tensors","format":")" + std::string(format) +
+                  R"(","ignore":["lm_head"],"config_groups":{"group_0":{"targets":["Linear"],"weights":)" +
+                  std::string(weights) + "}}" + std::string(more) + "}");
+  };
+  CHECK(stored(R"({"quant_method":"gptq","bits":4,"group_size":128,
+                   "dynamic":{"+:.*down_proj":{"bits":8,"group_size":32}}})") ==
+        (kLinear - kDown) / 2 + (kLinear - kDown) / 128 * 5 / 2 + kDown + kDown / 32 * 3 + kInputs + kRest);
+  CHECK(stored(R"({"quant_method":"awq","bits":4,"group_size":128,"modules_to_not_convert":["model.layers.0."]})") ==
+        kLinear / 32 * 31 / 2 + kLinear / 32 * 31 / 128 * 5 / 2 + kLinear / 32 * 2 + kRest);
+  CHECK(groups("pack-quantized",
+               R"({"num_bits":4,"type":"int","strategy":"group","group_size":128,"symmetric":false})") ==
+        kLinear / 2 + kLinear / 128 * 5 / 2 + kRest);
+  CHECK(groups("float-quantized", R"({"num_bits":8,"type":"float","strategy":"tensor"})",
+               R"(,"sparsity_config":{"format":"sparse-24-bitmask"})") ==
+        kLinear / 2 + kLinear / 8 + kRest + 32 * 7 * 8);
+  CHECK(stored(R"({"quant_method":"aqlm","in_group_size":8,"num_codebooks":2,"nbits_per_codebook":8})") ==
+        kLinear / 4 + 2 * kOutputs + 32 * 7 * 2 * 256 * 8 * 2 + kRest);
+  CHECK(stored(R"({"quant_method":"quark","global_quant_config":{"weight":{"dtype":"fp4","qscheme":"per_group",
+                   "group_size":32}},"exclude":["lm_head"],
+                   "layer_quant_config":{"*self_attn*":{"weight":{"dtype":"fp8_e4m3","qscheme":"per_tensor"}}}})") ==
+        (kLinear - kAttention) / 2 + (kLinear - kAttention) / 32 + kAttention + kRest + 32 * 4 * 8);
+  const std::uint64_t torchao = kLinear / 2 + kLinear / 128 * 4 + kRest;
+  CHECK(
+      stored(R"({"quant_method":"torchao","quant_type":"int4_weight_only","quant_type_kwargs":{"group_size":128}})") ==
+      torchao);
+  CHECK(stored(R"({"quant_method":"torchao","quant_type":{"default":{"_type":"Int4WeightOnlyConfig",
+                   "_data":{"group_size":128}}}})") == torchao);
+  CHECK(bytes_of(read(llama(), R"({"quantization":{"quant_algo":"W8A8_SQ_PER_CHANNEL"}})")) ==
+        kLinear + 2 * kOutputs + kRest);
+}
+
+// bitsandbytes replaces the linear layers of a tower and its projector too, where its list does not spare them.
+TEST_CASE("a tower in NF4") {
+  const std::string llava = R"({"model_type":"llava","text_config":{"model_type":"llama","vocab_size":32064},
+      "vision_config":{"model_type":"clip_vision_model","hidden_size":1024,"image_size":336,"intermediate_size":4096,
+      "num_attention_heads":16,"num_hidden_layers":24,"patch_size":14},"torch_dtype":"bfloat16","quantization_config":{
+      "quant_method":"bitsandbytes","load_in_4bit":true,"bnb_4bit_use_double_quant":true)";
+  constexpr std::uint64_t kTotal = 7063427072;  // LLaVA-1.5-7B
+  constexpr std::uint64_t kText = 32 * (4ULL * 4096 * 4096 + 3ULL * 4096 * 11008);
+  constexpr std::uint64_t kTower = 24 * (4ULL * 1024 * 1024 + 2ULL * 1024 * 4096);
+  constexpr std::uint64_t kProjector = 1024ULL * 4096 + 4096ULL * 4096;
+  const auto packed = [](std::uint64_t linear) { return linear / 2 + linear / 64 + linear / 64 / 256 * 4; };
+  CHECK(bytes_of(read(llava + "}}")) ==
+        packed(kText) + packed(kTower) + packed(kProjector) + 2 * (kTotal - kText - kTower - kProjector));
+  CHECK(bytes_of(read(llava + R"(,"llm_int8_skip_modules":["lm_head","vision_tower","multi_modal_projector"]}})")) ==
+        packed(kText) + 2 * (kTotal - kText));
 }
 
 TEST_CASE("a dialect that nobody knows widens the range") {

@@ -27,7 +27,7 @@ constexpr std::array kWindowRules{
     WindowRow{"cwm granite_swa granitemoe_swa", {Default::kFullFirstOf, 4}},
     WindowRow{"modernbert-decoder", {Default::kFullFirstOf, 3, false, Label::kSliding, "global_attn_every_n_layers"}},
     WindowRow{"plamo3", {Default::kFullEvery, 8}},
-    WindowRow{"laguna mellum smollm3", {Default::kAllFull, 0}},
+    WindowRow{"laguna mellum smollm3 smallthinker", {Default::kAllFull, 0}},
     WindowRow{"gpt_neo", {Default::kFullEvery, 2}},  // replaced by attention_types in real files
 };
 
@@ -114,6 +114,8 @@ void read_nemotron_nas(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   const auto blocks = reader.text.objects("block_configs");
+  // DeciLM-6B and 7B: blocks alike but for their KV heads.
+  if (!blocks && reader.text.is_list("num_key_value_heads_per_layer")) return read_decoder(reader, {});
   if (!blocks || blocks->size() < layers)
     fail("\"block_configs\" does not name every layer", "give one block for each layer");
   const std::uint64_t hidden_size = reader.text.count("hidden_size");

@@ -1,4 +1,6 @@
 // Projections of attention: grouped heads, latents with and without an indexer, compressed caches.
+#include <algorithm>
+
 #include "input/inventory/inventory.h"
 
 namespace kvplan {
@@ -31,7 +33,30 @@ void write_qk_norm(Inventory& inventory, const Heads& heads, std::string_view bl
 
 }  // namespace
 
+namespace {
+
+// JetMoE: keys and values for all, queries and outputs by experts of a mixture; each token's two experts attend with
+// the same keys.
+void write_mixture_of_attention(Inventory& inventory, const Heads& heads) {
+  Builder& out = inventory.out;
+  const std::uint64_t experts = inventory.text.count_or("num_experts", 8);
+  const std::uint64_t wide = times(heads.num_kv_heads, heads.head_dim);
+  out.linear(kAttn, "self_attention.kv_proj", times(2, wide), inventory.hidden, Split::kRows, heads.num_kv_heads);
+  out.linear(Component::kRouter, "self_attention.experts.router", experts, inventory.hidden);
+  for (const bool in : {true, false}) {
+    TensorGroup& matrix =
+        out.linear(kAttn, in ? "self_attention.experts.input_linear" : "self_attention.experts.output",
+                   in ? wide : inventory.hidden, in ? inventory.hidden : wide, in ? Split::kRows : Split::kColumns,
+                   heads.num_kv_heads);
+    matrix.copies = experts;
+    matrix.used = std::min(experts, inventory.text.count_or("num_experts_per_tok", 2));
+  }
+}
+
+}  // namespace
+
 void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, std::string_view block) {
+  if (inventory.is("jetmoe")) return write_mixture_of_attention(inventory, heads);
   const Traits& traits = inventory.traits;
   Builder& out = inventory.out;
   const std::string at(block);
@@ -62,6 +87,11 @@ void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, 
   if (traits.gate == Gate::kHead && inventory.on(traits.gate_key))
     out.linear(kAttn, at + "g_proj", heads.num_heads, inventory.hidden, Split::kRows, heads.num_heads);
   if (traits.has_sinks) out.plain(kAttn, at + "sinks", heads.num_heads, Split::kRows, heads.num_heads);
+  if (inventory.is("inkling_text"))
+    out.linear(kAttn, at + "r_proj", times(heads.num_heads, inventory.text.count_or("d_rel", 16)), inventory.hidden,
+               Split::kRows, heads.num_heads);
+  if (inventory.is("baichuan_m1"))
+    out.plain(kAttn, at + "conv", times(2, times(heads.num_kv_heads, inventory.text.count_or("conv_window", 2))));
   write_qk_norm(inventory, heads, block, has_own_kv);
 }
 
@@ -110,6 +140,12 @@ void write_sparse_heads(Inventory& inventory, const SparseGqa& sparse) {
 
 void write_short_conv(Inventory& inventory, const ShortConv& conv) {
   Builder& out = inventory.out;
+  // Convolutions that stand behind an attention's own projections.
+  if (inventory.is("baichuan_m1")) return;  // one kernel a head: with the attention
+  if (inventory.is("inkling_text zaya")) {
+    out.conv(Component::kStateMixer, "self_attn.sconv", conv.channels, conv.conv_kernel, Split::kRows);
+    return;
+  }
   const bool bias = inventory.text.flag("conv_bias", false);
   const std::uint64_t h = inventory.hidden;
   out.linear(Component::kStateMixer, "conv.in_proj", times(3, h), h, Split::kRows, 0, bias);

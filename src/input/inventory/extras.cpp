@@ -130,6 +130,30 @@ void write_odds(Inventory& inventory) {
   const std::uint64_t layers = inventory.reader.model.layers.size();
   out.in_layers(all_layers(inventory));
   if (inventory.is("apertus")) out.plain(Component::kMlp, "mlp.act_fn", 2);
+  if (inventory.is("iquestloopcoder")) {
+    // The gate between the loops: one row a head.
+    const std::uint64_t heads = text.count_or("num_attention_heads", 1);
+    const std::uint64_t d = text.count_or("head_dim", h / std::max<std::uint64_t>(1, heads));
+    out.in_layers({{0, text.count_or("num_hidden_layers", layers), 1}});
+    out.plain(Component::kAttention, "gate_projections", times(heads, d + 1), Split::kRows, heads);
+    out.in_layers(all_layers(inventory));
+  }
+  if (inventory.is("arctic") && text.flag("use_residual", false)) out.norms("residual_layernorm", h);
+  if (inventory.is("inkling_text")) {
+    out.plain(Component::kMlp, "mlp.global_scale", 1);
+    // One profile for each distance that a layer sees.
+    std::uint64_t distances = 0;
+    for (const Layer& layer : inventory.reader.model.layers) {
+      const auto* window = std::get_if<SlidingWindow>(&layer.mixers.front());
+      distances = checked_add(distances, window != nullptr ? window->window.count() : text.count_or("rel_extent", 1024),
+                              "the distances");
+    }
+    out.outside(Place::kFirst);
+    out.plain(Component::kAttention, "model.rel_logits_proj", times(distances, text.count_or("d_rel", 16)));
+    out.norms("model.embed_norm", h);
+    out.in_layers(all_layers(inventory));
+  }
+  if (inventory.is("jetmoe")) out.plain(Component::kOther, "expert_biases", times(2, h));
   if (inventory.is("bitnet")) {
     out.norms("self_attn.attn_sub_norm", h);
     out.norms("mlp.ffn_sub_norm", text.count_or("intermediate_size", 0));
@@ -170,7 +194,7 @@ void write_odds(Inventory& inventory) {
                 mixer.heads.num_heads);
     }
   }
-  if (inventory.is("rwkv")) {
+  if (inventory.is("rwkv rwkv5 rwkv6 rwkv7")) {
     out.in_layers({{0, 1, 1}});
     out.norms("pre_ln", h, 1, true);
   }

@@ -11,6 +11,8 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kGranite = "granitemoe granitemoeshared granitemoehybrid granitemoe_swa";
+// ERNIE's vision-language models: experts for text, and narrower ones for images, behind a router each.
+constexpr std::string_view kTwoSorts = "ernie4_5_vl_moe_text";
 constexpr std::string_view kFourTimes =
     "gpt2 gptj codegen gpt_bigcode gpt_neo bloom gpt_neox_japanese falcon refinedweb refinedwebmodel openai-gpt";
 
@@ -28,14 +30,30 @@ std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple) {
   return multiple == 0 ? value : round_up(value, multiple, "the width of an MLP");
 }
 
-// A key that is a number, or a list with one for each layer.
-std::uint64_t count_of_layer(const Config& text, std::string_view key, std::uint64_t layer) {
-  if (text.is_list(key)) {
-    const auto list = text.counts(key);
-    return list && layer < list->size() ? (*list)[layer] : 0;
+// A key that is a number, or a list with one for each layer, under whatever name. Read once for all layers.
+struct ByLayer {
+  std::optional<std::vector<std::uint64_t>> list;
+  std::uint64_t number = 0;
+
+  ByLayer(const Config& text, std::string_view key)
+      : list(text.counts(key)), number(list ? 0 : text.count_or(key, 0)) {}
+  std::uint64_t at(std::uint64_t layer) const {
+    if (!list) return number;
+    // A list of one stands for all layers (Skywork-MoE).
+    return list->size() == 1 ? list->front() : layer < list->size() ? (*list)[layer] : 0;
   }
-  return text.count_or(key, 0);
-}
+};
+
+struct ExpertKeys {
+  ByLayer top_k, width, shared;
+  std::vector<ByLayer> other_top_k;  // where the first is there and says nothing
+
+  explicit ExpertKeys(const Config& text)
+      : top_k(text, "num_experts_per_tok"), width(text, "moe_intermediate_size"), shared(text, "n_shared_experts") {
+    if (top_k.list || top_k.number > 0) return;
+    for (const std::string_view key : {"moe_topk", "moe_top_k"}) other_top_k.emplace_back(text, key);
+  }
+};
 
 // The width of the MLPs where all layers have the same one; 0 where the config does not say.
 std::uint64_t plain_width(const Inventory& inventory) {
@@ -44,13 +62,14 @@ std::uint64_t plain_width(const Inventory& inventory) {
   const auto named = [&](std::string_view key) { return text.is_list(key) ? 0 : text.count_or(key, 0); };
   if (inventory.is("llama4 llama4_text")) return named("intermediate_size_mlp");
   if (inventory.is("minimax_m3 minimax_m3_vl_text")) return named("dense_intermediate_size");
-  if (inventory.is("dbrx mamba mamba2 falcon_mamba rwkv")) return 0;
+  if (inventory.is("dbrx mamba mamba2 falcon_mamba rwkv rwkv5 rwkv6 rwkv7")) return 0;
   if (inventory.is("mpt")) return times(named("expansion_ratio") > 0 ? named("expansion_ratio") : 4, h);
   if (inventory.is("ctrl")) return named("dff");
   if (inventory.is("cpmant")) return named("dim_ff");
   if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) return named("ffn_hidden_size");
   const std::uint64_t width = named("intermediate_size");
-  if (inventory.is("qwen recurrent_gemma moshi")) return width / 2;
+  if (inventory.is("qwen recurrent_gemma moshi molmo")) return width / 2;
+  if (inventory.is("lille-130m")) return (times(8, h) / 3 + 128) / 256 * 256;
   if (inventory.is("gemma3n_text") && width == 0) return 16384;  // the class's list, in every layer
   if (inventory.is("lfm2 lfm2_moe")) {
     if (!text.flag("block_auto_adjust_ff_dim", inventory.is("lfm2"))) return width;
@@ -183,18 +202,26 @@ std::vector<bool> expert_layers(const Inventory& inventory, std::uint64_t layers
   return only([&](std::uint64_t i) { return i >= dense && i % every == 0; });
 }
 
-std::uint64_t expert_width(const Inventory& inventory, std::uint64_t layer) {
+// An entry of a list, or the number that stands in its place.
+std::uint64_t entry_of(const Config& text, std::string_view key, std::size_t entry, std::uint64_t fallback) {
+  if (const auto list = text.counts(key)) return entry < list->size() ? (*list)[entry] : fallback;
+  return text.count_or(key, fallback);
+}
+
+std::uint64_t expert_width(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t layer) {
   const Config& text = inventory.text;
   if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) return text.count_or("expert_ffn_hidden_size", 0);
-  if (const std::uint64_t width = count_of_layer(text, "moe_intermediate_size", layer); width > 0) return width;
+  if (inventory.is(kTwoSorts)) return entry_of(text, "moe_intermediate_size", 0, 1536);
+  if (const std::uint64_t width = keys.width.at(layer); width > 0) return width;
   return text.is_list("intermediate_size") ? 0 : text.count_or("intermediate_size", 0);
 }
 
-std::uint64_t shared_width(const Inventory& inventory, std::uint64_t layer, std::uint64_t width) {
+std::uint64_t shared_width(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t layer,
+                           std::uint64_t width) {
   const Config& text = inventory.text;
   if (inventory.is("llama4 llama4_text")) return width;
   if (inventory.is(kGranite)) return 0;  // its shared MLP is a block of its own, in every layer
-  std::uint64_t count = count_of_layer(text, "n_shared_experts", layer);
+  std::uint64_t count = keys.shared.at(layer);
   if (inventory.is("minimax_m3 minimax_m3_vl_text")) return text.count_or("shared_intermediate_size", 0);
   if (inventory.is("nemotron_h nemotron_h_puzzle"))
     return text.count_or("moe_shared_expert_intermediate_size", times(count, width));
@@ -206,20 +233,19 @@ std::uint64_t shared_width(const Inventory& inventory, std::uint64_t layer, std:
   return times(count, width);
 }
 
-Ffn experts_of(const Inventory& inventory, std::uint64_t layer, std::uint64_t experts) {
+Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t layer, std::uint64_t experts) {
   const Config& text = inventory.text;
   Ffn out;
   out.experts = experts;
-  out.top_k = count_of_layer(text, "num_experts_per_tok", layer);
-  if (out.top_k == 0)
-    for (const std::string_view other : {"moe_topk", "moe_top_k"})
-      if (out.top_k == 0) out.top_k = count_of_layer(text, other, layer);
+  out.top_k = keys.top_k.at(layer);
+  for (const ByLayer& other : keys.other_top_k)
+    if (out.top_k == 0) out.top_k = other.at(layer);
   if (out.top_k == 0) out.top_k = 1;
   if (out.top_k > experts)
     fail("\"num_experts_per_tok\" is " + std::to_string(out.top_k) + " of " + std::to_string(experts) + " experts",
          "correct the config");
-  out.width = expert_width(inventory, layer);
-  out.shared = shared_width(inventory, layer, out.width);
+  out.width = expert_width(inventory, keys, layer);
+  out.shared = shared_width(inventory, keys, layer, out.width);
   out.latent = text.count_or("moe_latent_size", text.count_or("routed_expert_hidden_size", 0));
   return out;
 }
@@ -246,7 +272,7 @@ std::optional<std::vector<char>> single_letters(const Inventory& inventory, std:
 std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const Config& text = inventory.text;
   std::vector<Ffn> out(layers);
-  if (inventory.is("mamba mamba2 falcon_mamba rwkv zamba zamba2")) return out;
+  if (inventory.is("mamba mamba2 falcon_mamba rwkv rwkv5 rwkv6 rwkv7 zamba zamba2")) return out;
   if (inventory.is("dbrx")) {
     const auto ffn = text.child("ffn_config");
     Ffn row;
@@ -263,8 +289,9 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const bool may_have_experts =
       has_switch ? text.flag("enable_moe_block", false) : !inventory.is("doge") || text.flag("is_moe", false);
   std::uint64_t experts = 0;
-  if (may_have_experts && !text.is_list("num_experts")) {
-    experts = text.count_or("num_experts", 0);
+  const bool two_sorts = inventory.is(kTwoSorts);
+  if (may_have_experts && (two_sorts || !text.is_list("num_experts"))) {
+    experts = two_sorts ? entry_of(text, "num_experts", 0, 64) : text.count_or("num_experts", 0);
     // jamba and ernie name one expert where there is none.
     if (experts == 1 && !inventory.is("nemotron_h")) experts = 0;
   }
@@ -276,18 +303,23 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const std::uint64_t hashed =
       inventory.is("deepseek_v4 deepseek_ref") ? text.count_or("num_hash_layers", 3) : std::uint64_t{0};
   std::optional<Ffn> last;
+  std::optional<ExpertKeys> keys;  // read where a layer has experts
+  const std::optional<ByLayer> counts =
+      by_layer ? std::optional<ByLayer>(std::in_place, text, "num_experts") : std::nullopt;
+  const bool each = by_layer || (!two_sorts && text.is_list("moe_intermediate_size"));
+  // A dense MLP besides: Gemma 4, Grok-2; Arctic's is as wide as the model.
+  const std::uint64_t beside = has_switch || text.flag("residual_moe", false)               ? width
+                               : inventory.is("arctic") && text.flag("use_residual", false) ? inventory.hidden
+                                                                                            : 0;
   for (std::uint64_t i = 0; i < layers; ++i) {
     Ffn& ffn = out[i];
     if (letters && (*letters)[i] != 'E' && (*letters)[i] != '-') continue;
     const bool routed = letters ? (*letters)[i] == 'E' : sparse[i];
     if (routed) {
-      if (by_layer || text.is_list("moe_intermediate_size")) {
-        ffn = experts_of(inventory, i, by_layer ? count_of_layer(text, "num_experts", i) : experts);
-      } else {
-        if (!last) last = experts_of(inventory, i, experts);
-        ffn = *last;
-      }
-      if (has_switch) ffn.dense = width;
+      if (!keys) keys.emplace(text);
+      if (each || !last) last = experts_of(inventory, *keys, i, counts ? counts->at(i) : experts);
+      ffn = *last;
+      if (beside > 0) ffn.dense = beside;
     } else {
       ffn.dense = widths && i < widths->size() ? (*widths)[i] : width;
     }
@@ -325,13 +357,19 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   const std::uint64_t x = ffn.latent > 0 ? ffn.latent : h;
   const bool bias = traits.has_expert_biases;
   // LongCat routes to experts that do nothing, too.
-  const std::uint64_t choices = checked_add(ffn.experts, inventory.text.count_or("zero_expert_num", 0), "the experts");
+  std::uint64_t choices = checked_add(ffn.experts, inventory.text.count_or("zero_expert_num", 0), "the experts");
+  // Inkling weighs its shared experts by the same router.
+  if (inventory.is("inkling_text") && inventory.text.flag("shared_expert_sink", true) && ffn.width > 0)
+    choices = checked_add(choices, ffn.shared / ffn.width, "the experts");
   TensorGroup& router = out.linear(Component::kRouter, at + (bias ? "router" : "gate"), choices, h);
   (void)router;
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
-  if (traits.has_router_bias && !ffn.hashed && inventory.text.flag("use_expert_bias", true) &&
-      inventory.text.flag("moe_router_enable_expert_bias", true) && inventory.text.flag("use_moe_router_bias", true))
-    out.plain(Component::kRouter, at + "gate.e_score_correction_bias", choices).is_float32 = true;
+  const bool usual = traits.has_router_bias && inventory.text.flag("use_expert_bias", true) &&
+                     inventory.text.flag("use_moe_router_bias", true);
+  if (!ffn.hashed && (usual || inventory.on(traits.router_bias_key)))
+    out.plain(Component::kRouter, at + "gate.e_score_correction_bias",
+              inventory.is("inkling_text") ? ffn.experts : choices)
+        .is_float32 = true;
   const auto expert = [&](const char* name, std::uint64_t rows, std::uint64_t columns, Split split) {
     TensorGroup& matrix = out.linear(Component::kExperts, at + "experts.*." + name, rows, columns, split);
     matrix.copies = ffn.experts;
@@ -347,6 +385,19 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   if (traits.has_gated_experts) expert("gate_proj", ffn.width, x, Split::kRows);
   expert("up_proj", ffn.width, x, Split::kRows);
   expert("down_proj", x, ffn.width, Split::kColumns);
+  if (inventory.is(kTwoSorts)) {
+    const std::uint64_t seen = entry_of(inventory.text, "num_experts", 1, ffn.experts);
+    const std::uint64_t width = entry_of(inventory.text, "moe_intermediate_size", 1, 512);
+    out.linear(Component::kRouter, at + "vision_gate", seen, h);
+    out.plain(Component::kRouter, at + "vision_gate.bias", seen).is_float32 = true;
+    for (const bool up : {true, true, false}) {
+      TensorGroup& matrix = out.linear(Component::kExperts, at + "vision_experts.*", up ? width : h, up ? h : width,
+                                       up ? Split::kRows : Split::kColumns);
+      matrix.copies = seen;
+      matrix.used = 0;  // a token of text passes none of them
+      matrix.is_expert = true;
+    }
+  }
   if (ffn.latent > 0) {
     out.linear(Component::kExperts, at + "fc1_latent_proj", x, h);
     out.linear(Component::kExperts, at + "fc2_latent_proj", h, x);
@@ -354,6 +405,8 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   if (ffn.shared > 0) {
     write_dense_mlp(inventory, Component::kSharedExperts, at + "shared_experts.", ffn.shared, h,
                     traits.has_gated_experts, false);
+    // Klear weighs the shared expert against the routed ones.
+    if (inventory.is("klear")) out.linear(Component::kSharedExperts, at + "coefficient", 2, h, Split::kNone, 0, true);
     if (inventory.on(traits.shared_gate)) out.linear(Component::kSharedExperts, at + "shared_expert_gate", 1, h);
   }
 }

@@ -65,10 +65,12 @@ std::uint64_t norms_of(const Inventory& inventory, const Layer& layer, const Ffn
   const Traits& traits = inventory.traits;
   const bool mixes = !std::holds_alternative<None>(layer.mixers.front());
   const bool has_ffn = ffn.dense > 0 || ffn.experts > 0;
-  if (traits.norms <= 1 || inventory.is("rwkv")) return traits.norms;
+  if (traits.norms <= 1 || inventory.is("rwkv rwkv5 rwkv6 rwkv7")) return traits.norms;
   std::uint64_t norms = (mixes ? traits.norms / 2 : 0) + (has_ffn ? traits.norms / 2 : 0);
   if (inventory.is("falcon refinedweb refinedwebmodel")) {
-    const bool newer = inventory.text.flag("new_decoder_architecture", false);
+    // Falcon-40B's first files have the newer blocks under the older name.
+    const bool first_40b = inventory.reader.model.model_type == "RefinedWeb" && inventory.text.has("n_head_kv");
+    const bool newer = inventory.text.with_class("").find_bool("new_decoder_architecture").value_or(first_40b);
     const bool parallel = inventory.text.flag("parallel_attn", true);
     const auto named = inventory.text.find_count("num_ln_in_parallel_attn");
     norms = newer ? named.value_or(2) : parallel ? 1 : 2;
@@ -128,7 +130,9 @@ std::uint64_t layers_with_weights(const Inventory& inventory) {
 
 // Layers whose MLP the config does not size.
 void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
-  if (inventory.is("mamba mamba2 falcon_mamba rwkv zamba zamba2 nemotron_h nemotron_h_puzzle nemotron-nas deci xlstm"))
+  if (inventory.is(
+          "mamba mamba2 falcon_mamba rwkv rwkv5 rwkv6 rwkv7 zamba zamba2 nemotron_h nemotron_h_puzzle nemotron-nas "
+          "deci xlstm"))
     return;
   std::uint64_t missing = 0;
   for (const Ffn& ffn : ffns) {
@@ -143,12 +147,12 @@ void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
 
 // No published total was met for these yet; their blocks may have tensors that the plain fields do not show.
 constexpr std::string_view kUnchecked =
-    "plamo2 plamo3 hymba phi4flash sambay phi3small jetmoe grok-1 grok arctic skywork cpmant csm chameleon llada dream "
-    "pangu pangu_ultra_moe longcat_next longcat_flash_ngram iquestloopcoder ouro minimax_text_01 minimax_m1 "
+    "zaya plamo3 hymba phi4flash sambay grok-1 grok arctic skywork cpmant csm chameleon llada dream "
+    "pangu pangu_ultra_moe longcat_next longcat_flash_ngram ouro minimax_text_01 minimax_m1 "
     "bailing_hybrid "
-    "bailing_moe_linear bailing_moe_v2_linear axk2 muse_glimmer_text ernie4_5_vl_moe_text cohere2_moe klear telechat3 "
+    "axk2 muse_glimmer_text cohere2_moe telechat3 "
     "afm7 "
-    "afm kimi_k3 step3_text zamba jais qwen2_5_omni_talker qwen3_omni_moe_talker_text rwkv6qwen2 idefics "
+    "afm kimi_k3 step3_text zamba qwen2_5_omni_talker qwen3_omni_moe_talker_text rwkv6qwen2 idefics "
     "emu3_text_model";
 
 void widen_unchecked(Inventory& inventory) {
@@ -184,6 +188,7 @@ void build_inventory(Reader& reader) {
     }
     return;
   }
+  if (model.family == "encoder" && write_encoder_only(inventory)) return;
   const std::uint64_t layers = layers_with_weights(inventory);
   const std::vector<Ffn> ffns = read_ffns(inventory, layers);
   note_missing_width(inventory, ffns);

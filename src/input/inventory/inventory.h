@@ -52,6 +52,7 @@ struct Traits {
   bool ties_by_default = false;
   std::uint64_t dense_first = 0;   // layers without experts where the config names none
   bool has_router_bias = false;    // one float32 for each expert, added for the choice only
+  Switch router_bias_key = "";     // the same, where the config says so
   bool has_expert_biases = false;  // of router and experts alike (gpt-oss)
   bool has_gated_experts = true;
   Switch shared_gate = "";       // a sigmoid gate on the shared expert
@@ -103,6 +104,8 @@ void write_rg_lru(Inventory& inventory, const RgLru& lru);
 
 // What a family has beside its layers, or in them beside mixer and MLP: per-layer embeddings, hyper-connections.
 void write_extras(Inventory& inventory);
+// BERT and its kin; false for one that no row knows.
+bool write_encoder_only(Inventory& inventory);
 // Encoder and decoder of a known family; false where it is none.
 bool write_encoder_decoder(Inventory& inventory);
 void write_towers(Inventory& inventory);

@@ -1,5 +1,6 @@
 // Tensors of the recurrent mixers: Mamba, delta nets, KDA, lightning attention, RG-LRU, RWKV.
 #include <algorithm>
+#include <cmath>
 
 #include "input/inventory/inventory.h"
 
@@ -129,6 +130,9 @@ void write_lightning(Inventory& inventory, const Linear& linear) {
   out.linear(kMix, "self_attn.output_gate", wide, h, Split::kRows, linear.num_key_heads);
   out.linear(kMix, "self_attn.out_proj", h, wide, Split::kColumns, linear.num_key_heads);
   out.norms("self_attn.norm", wide);
+  // Ring's queries and keys are normed in these layers too.
+  if (inventory.traits.qk_norm == QkNorm::kHead && inventory.on(inventory.traits.qk_norm_key))
+    out.norms("self_attn.qk_norm", linear.key_head_dim, 2);
 }
 
 void write_mlstm(Inventory& inventory, const Linear& linear) {
@@ -176,10 +180,76 @@ void write_rg_lru(Inventory& inventory, const RgLru& lru) {
   gates.copies = gates.used = 2;
 }
 
+namespace {
+
+// max(32, x rounded to a multiple of 32): how RWKV 7 sizes a low-rank projection that the file does not name.
+std::uint64_t rank_near(double x) {
+  return x < 1e9 ? std::max<std::uint64_t>(32, static_cast<std::uint64_t>(x / 32 + 0.5) * 32) : 32;
+}
+
+// RWKV 7: four square projections and four of low rank; the first layer's values are mixed into the others', so the
+// first has no projection for that.
+void write_rwkv7(Inventory& inventory) {
+  Builder& out = inventory.out;
+  const Config& text = inventory.text;
+  const std::uint64_t h = inventory.hidden;
+  const double width = static_cast<double>(h);
+  const auto low_rank = [&](std::string_view name, std::string_view key, double usual, bool bias) {
+    const std::uint64_t rank = text.count_or(key, rank_near(usual));
+    out.linear(kMix, "attn." + std::string(name) + ".lora.0", rank, h);
+    out.linear(kMix, "attn." + std::string(name) + ".lora.2", h, rank, Split::kRows, 0, bias);
+  };
+  out.plain(kMix, "attn.time", times(9, h));  // six shifts, and k_k, k_a, r_k
+  for (const char* const name : {"attn.r_proj", "attn.k_proj", "attn.v_proj"})
+    out.linear(kMix, name, h, h, Split::kRows);
+  out.linear(kMix, "attn.o_proj", h, h, Split::kColumns);
+  out.norms("attn.g_norm", h, 1, true);
+  low_rank("w_lora", "decay_low_rank_dim", 1.8 * std::sqrt(width), true);
+  low_rank("a_lora", "a_low_rank_dim", 1.8 * std::sqrt(width), true);
+  low_rank("g_lora", "gate_low_rank_dim", 0.6 * std::pow(width, 0.8), false);
+  const std::uint64_t ffn = text.count_or("intermediate_size", times(4, h));
+  out.plain(kMix, "ffn.x_k", h);
+  out.linear(Component::kMlp, "ffn.key", ffn, h, Split::kRows);
+  out.linear(Component::kMlp, "ffn.value", h, ffn, Split::kColumns);
+  const std::uint64_t layers = inventory.reader.model.layers.size();
+  if (layers < 2) return;
+  out.in_layers({{1, layers - 1, 1}});
+  low_rank("v_lora", "v_low_rank_dim", 1.3 * std::sqrt(width), true);
+  out.in_layers({{0, layers, 1}});
+}
+
+// RWKV 5 and 6: a gate beside the four projections, a wider channel mix; 6 makes shifts and decay depend on the input.
+void write_rwkv5(Inventory& inventory, const Rwkv& rwkv) {
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t a = rwkv.hidden_size > 0 ? rwkv.hidden_size : h;
+  const std::uint64_t ffn = inventory.text.count_or("intermediate_size", times(7, h) / 2 / 32 * 32);
+  const bool sixth = rwkv.version == 6;
+  for (const char* const name : {"key", "value", "receptance", "gate"})
+    out.linear(kMix, std::string("attention.") + name, a, h, Split::kRows);
+  out.linear(kMix, "attention.output", h, a, Split::kColumns);
+  out.plain(kMix, "attention.time", checked_add(times(sixth ? 6 : 4, h), times(2, a), "the time mix"));
+  if (sixth) {
+    const std::uint64_t mix = h >= 4096 ? 64 : 32;
+    const std::uint64_t decay = h >= 4096 ? 128 : 64;
+    out.plain(kMix, "attention.time_maa_w", times(times(2, h), times(5, mix)));
+    out.plain(kMix, "attention.time_decay_w", times(checked_add(h, a, "the decay"), decay));
+  }
+  out.norms("attention.ln_x", a, 1, true);
+  out.plain(kMix, "feed_forward.time", times(2, h));
+  out.linear(Component::kMlp, "feed_forward.key", ffn, h, Split::kRows);
+  out.linear(Component::kMlp, "feed_forward.receptance", h, h);
+  out.linear(Component::kMlp, "feed_forward.value", h, ffn, Split::kColumns);
+}
+
+}  // namespace
+
 void write_rwkv(Inventory& inventory, const Rwkv& rwkv) {
   Builder& out = inventory.out;
   const std::uint64_t h = inventory.hidden;
   const std::uint64_t a = rwkv.hidden_size;
+  if (inventory.is("rwkv7")) return write_rwkv7(inventory);
+  if (inventory.is("rwkv5 rwkv6")) return write_rwkv5(inventory, rwkv);
   if (rwkv.version > 4) {
     inventory.reader.model.unknown_tensors.push_back({kMix, "the mixers of RWKV " + std::to_string(rwkv.version),
                                                       Elements(times(4, times(h, h))), Elements(times(5, times(h, h))),

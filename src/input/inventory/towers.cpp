@@ -4,77 +4,12 @@
 #include <optional>
 
 #include "input/inventory/inventory.h"
+#include "input/inventory/tower.h"
 #include "kvplan/words.h"
 
 namespace kvplan {
 
 namespace {
-
-std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  return checked_mul(a, b, "the size of a vision tower");
-}
-
-std::uint64_t count_of(const Config& config, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
-  for (const std::string_view key : keys)
-    if (config.is_number(key)) return config.count_or(key, fallback);
-  if (!config.class_name().empty())
-    for (const std::string_view key : keys)
-      if (const auto value = config.find_count(key)) return *value;
-  return fallback;
-}
-
-// A transformer over patches or frames.
-struct Blocks {
-  std::uint64_t width = 0, inner = 0, layers = 0;
-  std::uint64_t qkv_bias = 3;  // how many of q, k and v have a bias
-  bool out_bias = true, mlp_bias = true, gated = false, layer_norm = true;
-  std::uint64_t norms = 2;
-  std::uint64_t extra = 0;  // further elements of a layer
-};
-
-struct Tower {
-  Inventory& inventory;
-  Component component;
-
-  bool cuts = true;  // tensor parallelism shares out its blocks; vLLM loads the others with transformers, whole
-
-  void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies = 1,
-              Split split = Split::kNone) const {
-    TensorGroup& group = inventory.out.linear(component, name, rows, columns, cuts ? split : Split::kNone);
-    group.copies = group.used = copies;
-    if (bias) plain(std::string(name) + ".bias", rows, copies);
-  }
-  // A pair of layers between the tower and the decoder.
-  void up(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
-    linear(name, rows, columns, true, copies, Split::kRows);
-  }
-  void down(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
-    linear(name, rows, columns, true, copies, Split::kColumns);
-  }
-  void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1) const {
-    if (elements == 0) return;
-    TensorGroup& group = inventory.out.plain(component, name, elements);
-    group.copies = group.used = copies;
-  }
-  void blocks(const std::string& at, const Blocks& b) const {
-    if (b.layers == 0 || b.width == 0) return;
-    linear(at + "qkv", times(3, b.width), b.width, false, b.layers, Split::kRows);
-    plain(at + "qkv.bias", times(b.qkv_bias, b.width), b.layers);
-    linear(at + "proj", b.width, b.width, b.out_bias, b.layers, Split::kColumns);
-    linear(at + "fc1", times(b.gated ? 2 : 1, b.inner), b.width, b.mlp_bias, b.layers, Split::kRows);
-    linear(at + "fc2", b.width, b.inner, b.mlp_bias, b.layers, Split::kColumns);
-    plain(at + "norm", times(b.layer_norm ? 2 : 1, times(b.norms, b.width)), b.layers);
-    plain(at + "extra", b.extra, b.layers);
-  }
-};
-
-std::uint64_t square(std::uint64_t value) {
-  return times(value, value);
-}
-
-std::uint64_t patches_of(std::uint64_t image, std::uint64_t patch) {
-  return patch == 0 ? 0 : square(image / patch);
-}
 
 // Qwen3-VL, Qwen3.5 and their kin: a merger, and one more for each deepstack level.
 void write_qwen3_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
@@ -82,67 +17,48 @@ void write_qwen3_vision(const Tower& t, const Tower& p, const Config& v, std::ui
   const std::uint64_t patch = count_of(v, {"patch_size"}, 16);
   const std::uint64_t merge = square(count_of(v, {"spatial_merge_size"}, 2));
   const std::uint64_t out = count_of(v, {"out_hidden_size"}, out_width);
-  t.linear("visual.patch_embed", h, times(3 * count_of(v, {"temporal_patch_size"}, 2), square(patch)), true);
-  t.plain("visual.pos_embed", times(count_of(v, {"num_position_embeddings"}, 2304), h));
+  t.linear("visual.patch_embed", h, times_in_tower(3 * count_of(v, {"temporal_patch_size"}, 2), square(patch)), true);
+  t.plain("visual.pos_embed", times_in_tower(count_of(v, {"num_position_embeddings"}, 2304), h));
   t.blocks("visual.blocks.",
            {h, count_of(v, {"intermediate_size"}, 4304), count_of(v, {"depth", "num_hidden_layers"}, 27)});
   // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
   const std::uint64_t usual = t.inventory.is("qwen3_vl_text qwen3_vl_moe_text") ? 3 : 0;
   const std::uint64_t levels = v.list_size("deepstack_visual_indexes").value_or(usual);
-  const std::uint64_t wide = times(merge, h);
-  p.plain("visual.merger.norm", times(2, h));
+  const std::uint64_t wide = times_in_tower(merge, h);
+  p.plain("visual.merger.norm", times_in_tower(2, h));
   p.up("visual.merger.linear_fc1", wide, wide, 1 + levels);
   p.down("visual.merger.linear_fc2", out, wide, 1 + levels);
-  if (levels > 0) p.plain("visual.deepstack_merger_list.norm", times(2, wide), levels);
+  if (levels > 0) p.plain("visual.deepstack_merger_list.norm", times_in_tower(2, wide), levels);
 }
 
 void write_qwen2_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t e = count_of(v, {"embed_dim"}, 1280);
   const std::uint64_t merge = square(count_of(v, {"spatial_merge_size"}, 2));
   t.linear("visual.patch_embed", e,
-           times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
-  t.blocks("visual.blocks.", {e, times(count_of(v, {"mlp_ratio"}, 4), e), count_of(v, {"depth"}, 32)});
-  p.plain("visual.merger.ln_q", times(2, e));
-  p.up("visual.merger.mlp.0", times(merge, e), times(merge, e));
-  p.down("visual.merger.mlp.2", count_of(v, {"hidden_size"}, out_width), times(merge, e));
+           times_in_tower(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
+  t.blocks("visual.blocks.", {e, times_in_tower(count_of(v, {"mlp_ratio"}, 4), e), count_of(v, {"depth"}, 32)});
+  p.plain("visual.merger.ln_q", times_in_tower(2, e));
+  p.up("visual.merger.mlp.0", times_in_tower(merge, e), times_in_tower(merge, e));
+  p.down("visual.merger.mlp.2", count_of(v, {"hidden_size"}, out_width), times_in_tower(merge, e));
 }
 
 void write_qwen2_5_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t h = count_of(v, {"hidden_size"}, 1280);
   const std::uint64_t merge = square(count_of(v, {"spatial_merge_size"}, 2));
   t.linear("visual.patch_embed", h,
-           times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
+           times_in_tower(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 3420), count_of(v, {"depth"}, 32)};
   blocks.gated = true;
   blocks.layer_norm = false;
   t.blocks("visual.blocks.", blocks);
   p.plain("visual.merger.ln_q", h);
-  p.up("visual.merger.mlp.0", times(merge, h), times(merge, h));
-  p.down("visual.merger.mlp.2", count_of(v, {"out_hidden_size"}, out_width), times(merge, h));
-}
-
-// SigLIP, and CLIP with its class token: a plain ViT.
-void write_vit(const Tower& t, const Config& v, bool is_clip, bool has_head) {
-  const std::uint64_t h = count_of(v, {"hidden_size"}, is_clip ? 1024 : 1152);
-  const std::uint64_t patch = count_of(v, {"patch_size"}, 14);
-  const std::uint64_t inner = count_of(v, {"intermediate_size"}, is_clip ? 4096 : 4304);
-  t.linear("vision_tower.patch_embedding", h, times(3, square(patch)), !is_clip);
-  t.plain("vision_tower.position_embedding",
-          times(patches_of(count_of(v, {"image_size"}, is_clip ? 336 : 224), patch) + (is_clip ? 1 : 0), h));
-  if (is_clip) t.plain("vision_tower.class_embedding", h);
-  t.blocks("vision_tower.layers.", {h, inner, count_of(v, {"num_hidden_layers"}, is_clip ? 24 : 27)});
-  t.plain("vision_tower.post_layernorm", times(is_clip ? 4 : 2, h));
-  if (!has_head) return;
-  t.plain("vision_tower.head.probe", h);
-  t.linear("vision_tower.head.attention", times(4, h), h, true);
-  t.plain("vision_tower.head.layernorm", times(2, h));
-  t.linear("vision_tower.head.fc1", inner, h, true);
-  t.linear("vision_tower.head.fc2", h, inner, true);
+  p.up("visual.merger.mlp.0", times_in_tower(merge, h), times_in_tower(merge, h));
+  p.down("visual.merger.mlp.2", count_of(v, {"out_hidden_size"}, out_width), times_in_tower(merge, h));
 }
 
 void write_pixtral(const Tower& t, const Config& v) {
   const std::uint64_t h = count_of(v, {"hidden_size"}, 1024);
-  t.linear("vision_tower.patch_conv", h, times(3, square(count_of(v, {"patch_size"}, 16))), false);
+  t.linear("vision_tower.patch_conv", h, times_in_tower(3, square(count_of(v, {"patch_size"}, 16))), false);
   t.plain("vision_tower.ln_pre", h);
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 4096), count_of(v, {"num_hidden_layers"}, 24)};
   blocks.qkv_bias = 0;
@@ -157,17 +73,19 @@ void write_internvl(const Tower& t, const Tower& p, const Config& v, std::uint64
   const auto patches = v.counts("patch_size");
   const std::uint64_t image = sizes && !sizes->empty() ? sizes->front() : count_of(v, {"image_size"}, 448);
   const std::uint64_t patch = patches && !patches->empty() ? patches->front() : count_of(v, {"patch_size"}, 14);
-  t.linear("vision_tower.patch_embeddings", h, times(3, square(patch)), true);
+  t.linear("vision_tower.patch_embeddings", h, times_in_tower(3, square(patch)), true);
   t.plain("vision_tower.cls_token", h);
-  t.plain("vision_tower.position_embeddings", times(patches_of(image, patch) + 1, h));
+  t.plain("vision_tower.position_embeddings", times_in_tower(patches_of(image, patch) + 1, h));
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 4096), count_of(v, {"num_hidden_layers"}, 24)};
   blocks.qkv_bias = v.flag("attention_bias", v.flag("qkv_bias", false)) ? 3 : 0;
   blocks.layer_norm = v.find_string("norm_type").value_or("layer_norm") == "layer_norm";
-  blocks.extra = times(2 + (v.flag("use_qk_norm", v.flag("qk_normalization", false)) ? 2 : 0), h);  // layer scales
+  blocks.extra =
+      times_in_tower(2 + (v.flag("use_qk_norm", v.flag("qk_normalization", false)) ? 2 : 0), h);  // layer scales
   t.blocks("vision_tower.layers.", blocks);
-  const std::uint64_t merged =
-      ratio > 0 && ratio <= 1 ? times(h, static_cast<std::uint64_t>(1 / (ratio * ratio) + 0.5)) : times(4, h);
-  p.plain("multi_modal_projector.layer_norm", times(2, merged));
+  const std::uint64_t merged = ratio > 0 && ratio <= 1
+                                   ? times_in_tower(h, static_cast<std::uint64_t>(1 / (ratio * ratio) + 0.5))
+                                   : times_in_tower(4, h);
+  p.plain("multi_modal_projector.layer_norm", times_in_tower(2, merged));
   p.linear("multi_modal_projector.linear_1", out_width, merged, true);
   p.linear("multi_modal_projector.linear_2", out_width, out_width, true);
 }
@@ -175,15 +93,16 @@ void write_internvl(const Tower& t, const Tower& p, const Config& v, std::uint64
 void write_gemma4_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t h = count_of(v, {"hidden_size"}, 768);
   const std::uint64_t d = count_of(v, {"head_dim"}, 64);
-  t.linear("vision_tower.patch_embedder.input_proj", h, times(3, square(count_of(v, {"patch_size"}, 16))), false);
+  t.linear("vision_tower.patch_embedder.input_proj", h, times_in_tower(3, square(count_of(v, {"patch_size"}, 16))),
+           false);
   t.plain("vision_tower.patch_embedder.position_embedding_table",
-          times(2 * count_of(v, {"position_embedding_size"}, 10240), h));
+          times_in_tower(2 * count_of(v, {"position_embedding_size"}, 10240), h));
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 3072), count_of(v, {"num_hidden_layers"}, 16)};
   blocks.qkv_bias = 0;
   blocks.out_bias = blocks.mlp_bias = blocks.layer_norm = false;
   blocks.gated = true;
   blocks.norms = 4;
-  blocks.extra = times(2, d);
+  blocks.extra = times_in_tower(2, d);
   t.blocks("vision_tower.layers.", blocks);
   p.linear("embed_vision.embedding_projection", out_width, h, false);
 }
@@ -191,16 +110,17 @@ void write_gemma4_vision(const Tower& t, const Tower& p, const Config& v, std::u
 // MoonViT of Kimi-VL and Kimi-K2.5.
 void write_moonvit(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t h = count_of(v, {"hidden_size", "vt_hidden_size"}, 1152);
-  t.linear("vision_tower.patch_embed", h, times(3, square(count_of(v, {"patch_size"}, 14))), true);
-  t.plain("vision_tower.pos_emb", times(times(count_of(v, {"pos_emb_height", "init_pos_emb_height"}, 64),
-                                              count_of(v, {"pos_emb_width", "init_pos_emb_width"}, 64)),
-                                        h));
+  t.linear("vision_tower.patch_embed", h, times_in_tower(3, square(count_of(v, {"patch_size"}, 14))), true);
+  t.plain("vision_tower.pos_emb",
+          times_in_tower(times_in_tower(count_of(v, {"pos_emb_height", "init_pos_emb_height"}, 64),
+                                        count_of(v, {"pos_emb_width", "init_pos_emb_width"}, 64)),
+                         h));
   t.blocks("vision_tower.blocks.", {h, count_of(v, {"intermediate_size", "vt_intermediate_size"}, 4304),
                                     count_of(v, {"num_hidden_layers", "vt_num_hidden_layers"}, 27)});
-  t.plain("vision_tower.final_layernorm", times(2, h));
-  p.plain("mm_projector.pre_norm", times(2, h));
-  p.linear("mm_projector.linear_1", times(4, h), times(4, h), true);
-  p.linear("mm_projector.linear_2", out_width, times(4, h), true);
+  t.plain("vision_tower.final_layernorm", times_in_tower(2, h));
+  p.plain("mm_projector.pre_norm", times_in_tower(2, h));
+  p.linear("mm_projector.linear_1", times_in_tower(4, h), times_in_tower(4, h), true);
+  p.linear("mm_projector.linear_2", out_width, times_in_tower(4, h), true);
 }
 
 void write_llama4_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
@@ -209,11 +129,12 @@ void write_llama4_vision(const Tower& t, const Tower& p, const Config& v, std::u
   const std::uint64_t patch = count_of(v, {"patch_size"}, 14);
   const std::uint64_t wide = count_of(v, {"projector_input_dim"}, 4096);
   const std::uint64_t out = count_of(v, {"projector_output_dim"}, 4096);
-  t.linear("vision_model.patch_embedding", h, times(3, square(patch)), false);
+  t.linear("vision_model.patch_embedding", h, times_in_tower(3, square(patch)), false);
   t.plain("vision_model.class_embedding", h);
-  t.plain("vision_model.positional_embedding", times(patches_of(count_of(v, {"image_size"}, 336), patch) + 1, h));
+  t.plain("vision_model.positional_embedding",
+          times_in_tower(patches_of(count_of(v, {"image_size"}, 336), patch) + 1, h));
   t.blocks("vision_model.layers.", {h, inner, count_of(v, {"num_hidden_layers"}, 34)});
-  t.plain("vision_model.layernorm", times(4, h));
+  t.plain("vision_model.layernorm", times_in_tower(4, h));
   t.linear("vision_model.vision_adapter.fc1", wide, inner, false);
   t.linear("vision_model.vision_adapter.fc2", out, wide, false);
   p.linear("multi_modal_projector.linear_1", out_width, count_of(v, {"vision_output_dim"}, out), false);
@@ -225,32 +146,33 @@ void write_glm4v(const Tower& t, const Tower& p, const Config& v, std::uint64_t 
   const std::uint64_t patch = count_of(v, {"patch_size"}, 14);
   const std::uint64_t merge = square(count_of(v, {"spatial_merge_size"}, 2));
   const std::uint64_t context = count_of(v, {"intermediate_size"}, 13696);
-  t.linear("visual.patch_embed", h, times(3 * count_of(v, {"temporal_patch_size"}, 2), square(patch)), true);
-  t.plain("visual.embeddings", times(patches_of(count_of(v, {"image_size"}, 336), patch), h));
-  t.plain("visual.layernorms", times(2, h));
+  t.linear("visual.patch_embed", h, times_in_tower(3 * count_of(v, {"temporal_patch_size"}, 2), square(patch)), true);
+  t.plain("visual.embeddings", times_in_tower(patches_of(count_of(v, {"image_size"}, 336), patch), h));
+  t.plain("visual.layernorms", times_in_tower(2, h));
   Blocks blocks{h, out, count_of(v, {"depth"}, 24)};
   blocks.gated = true;
   blocks.qkv_bias = v.flag("attention_bias", false) ? 3 : 0;
   blocks.out_bias = v.flag("attention_bias", false);
   blocks.mlp_bias = blocks.layer_norm = false;
   t.blocks("visual.blocks.", blocks);
-  p.linear("visual.downsample", out, times(merge, h), true);
+  p.linear("visual.downsample", out, times_in_tower(merge, h), true);
   p.linear("visual.merger.proj", out, out, false);
-  p.plain("visual.merger.norm", times(2, out));
-  p.linear("visual.merger.gate_up_proj", times(2, context), out, false);
+  p.plain("visual.merger.norm", times_in_tower(2, out));
+  p.linear("visual.merger.gate_up_proj", times_in_tower(2, context), out, false);
   p.linear("visual.merger.down_proj", out, context, false);
 }
 
 void write_minimax_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
   const std::uint64_t h = count_of(v, {"hidden_size"}, 1280);
   t.linear("vision_tower.patch_embed", h,
-           times(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
-  t.plain("vision_tower.pre_layernorm", times(2, h));
+           times_in_tower(3 * count_of(v, {"temporal_patch_size"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
+  t.plain("vision_tower.pre_layernorm", times_in_tower(2, h));
   t.blocks("vision_tower.blocks.",
            {h, count_of(v, {"intermediate_size"}, 5120), count_of(v, {"num_hidden_layers"}, 32)});
   p.linear("multi_modal_projector.linear_1", out_width, h, true);
   p.linear("multi_modal_projector.linear_2", out_width, out_width, true);
-  p.linear("patch_merge.linear_1", out_width, times(square(count_of(v, {"spatial_merge_size"}, 2)), out_width), true);
+  p.linear("patch_merge.linear_1", out_width, times_in_tower(square(count_of(v, {"spatial_merge_size"}, 2)), out_width),
+           true);
   p.linear("patch_merge.linear_2", out_width, out_width, true);
 }
 
@@ -261,12 +183,13 @@ void write_mllama_vision(const Tower& t, const Tower& p, const Config& v, std::u
   const std::uint64_t tiles = count_of(v, {"max_num_tiles"}, 4);
   const auto ratios = v.list_size("supported_aspect_ratios").value_or(8);
   const std::uint64_t positions = patches_of(count_of(v, {"image_size"}, 448), patch) + 1;
-  t.linear("vision_model.patch_embedding", h, times(3, square(patch)), false);
+  t.linear("vision_model.patch_embedding", h, times_in_tower(3, square(patch)), false);
   t.plain("vision_model.class_embedding", h);
-  t.plain("vision_model.gated_positional_embedding", times(positions, h) + 1);
-  t.plain("vision_model.tile_embedding", times(times(ratios + 1, tiles), times(positions, h)));
-  t.plain("vision_model.tile_positional_embedding", times(times(ratios + 1, tiles), h) + 1, 2);
-  t.plain("vision_model.layernorms", times(4, h));
+  t.plain("vision_model.gated_positional_embedding", times_in_tower(positions, h) + 1);
+  t.plain("vision_model.tile_embedding",
+          times_in_tower(times_in_tower(ratios + 1, tiles), times_in_tower(positions, h)));
+  t.plain("vision_model.tile_positional_embedding", times_in_tower(times_in_tower(ratios + 1, tiles), h) + 1, 2);
+  t.plain("vision_model.layernorms", times_in_tower(4, h));
   Blocks blocks{h, inner, count_of(v, {"num_hidden_layers"}, 32)};
   blocks.qkv_bias = 0;
   blocks.out_bias = false;
@@ -280,14 +203,14 @@ void write_mllama_vision(const Tower& t, const Tower& p, const Config& v, std::u
 // Whisper's encoder, as Qwen2-Audio and Voxtral have it.
 void write_whisper_encoder(const Tower& t, const Config& a) {
   const std::uint64_t h = count_of(a, {"d_model", "hidden_size"}, 1280);
-  t.linear("audio_tower.conv1", h, times(3, count_of(a, {"num_mel_bins"}, 128)), true);
-  t.linear("audio_tower.conv2", h, times(3, h), true);
-  t.plain("audio_tower.embed_positions", times(count_of(a, {"max_source_positions"}, 1500), h));
+  t.linear("audio_tower.conv1", h, times_in_tower(3, count_of(a, {"num_mel_bins"}, 128)), true);
+  t.linear("audio_tower.conv2", h, times_in_tower(3, h), true);
+  t.plain("audio_tower.embed_positions", times_in_tower(count_of(a, {"max_source_positions"}, 1500), h));
   Blocks blocks{h, count_of(a, {"encoder_ffn_dim", "intermediate_size"}, 5120),
                 count_of(a, {"encoder_layers", "num_hidden_layers"}, 32)};
   blocks.qkv_bias = 2;
   t.blocks("audio_tower.layers.", blocks);
-  t.plain("audio_tower.layer_norm", times(2, h));
+  t.plain("audio_tower.layer_norm", times_in_tower(2, h));
 }
 
 void two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias) {
@@ -297,17 +220,18 @@ void two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias
 
 // What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
 void guess_tower(Inventory& inventory, const Config& side, Component component, const std::string& what) {
-  const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width"}, 0);
+  const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"}, 0);
   const std::uint64_t layers =
-      count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers"}, 0);
-  const std::uint64_t inner = count_of(side, {"intermediate_size", "encoder_ffn_dim", "mlp_dim"}, times(4, h));
+      count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}, 0);
+  const std::uint64_t inner = count_of(side, {"intermediate_size", "encoder_ffn_dim", "mlp_dim"}, times_in_tower(4, h));
   UnknownTensors unknown;
   unknown.component = component;
   unknown.what = what;
   if (h > 0 && layers > 0 && layers < 10000) {
     const std::uint64_t estimate =
-        times(layers, checked_add(times(4, square(h)), times(2, times(h, inner)), "a vision tower")) +
-        times(inventory.hidden, times(4, h));
+        times_in_tower(layers, checked_add(times_in_tower(4, square(h)), times_in_tower(2, times_in_tower(h, inner)),
+                                           "a vision tower")) +
+        times_in_tower(inventory.hidden, times_in_tower(4, h));
     unknown.low = Elements(estimate / 5 * 4);
     unknown.estimate = Elements(estimate);
     unknown.high = Elements(estimate) * 2;
@@ -318,6 +242,11 @@ void guess_tower(Inventory& inventory, const Config& side, Component component, 
   }
   inventory.reader.model.unknown_tensors.push_back(unknown);
 }
+
+// Gemma 3n's towers come in one size (MobileNet-V5 of 300 million, and a conformer of twelve blocks): what both
+// published checkpoints hold beside their decoder.
+constexpr std::uint64_t kGemma3nVision = 298'744'640;
+constexpr std::uint64_t kGemma3nAudio = 684'536'864;
 
 bool write_vision(Inventory& inventory, const Config& root, const Config& v, const std::string& root_type,
                   const std::string& own) {
@@ -338,16 +267,19 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   if (is("llama4 llama4_vision_model")) return write_llama4_vision(t, p, v, out), true;
   if (is("glm4v glm4v_moe glm46v glm4v_vision glm4v_moe_vision")) return write_glm4v(t, p, v, out), true;
   if (is("minimax_m3_vl")) return write_minimax_vision(t, p, v, out), true;
+  if (is("gemma3n")) return t.plain("vision_tower", kGemma3nVision), true;
+  if (write_odd_vision(inventory, root, v)) return true;
   if (is("mllama")) return write_mllama_vision(t, p, v, out), true;
-  if (is("internvl")) return write_internvl(t, p, v, out, root.find_real("downsample_ratio").value_or(0.5)), true;
+  if (is("internvl intern_vit_6b"))
+    return write_internvl(t, p, v, out, root.find_real("downsample_ratio").value_or(0.5)), true;
   const bool is_clip = own == "clip_vision_model";
   const bool is_siglip = own.starts_with("siglip") && own != "siglip2_vision_model";
   if (own == "pixtral") {
     write_pixtral(t, v);
     if (root_type == "mistral3" || root_type == "lighton_ocr") {
       p.plain("multi_modal_projector.norm", h);
-      p.linear("multi_modal_projector.patch_merger", h, times(square(root.count_or("spatial_merge_size", 2)), h),
-               false);
+      p.linear("multi_modal_projector.patch_merger", h,
+               times_in_tower(square(root.count_or("spatial_merge_size", 2)), h), false);
       two_linears(p, h, out, root.flag("multimodal_projector_bias", false));
     } else {
       two_linears(p, h, out, root.flag("multimodal_projector_bias", true));
@@ -356,7 +288,7 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   }
   if (is("gemma3 shieldgemma2")) {
     write_vit(t, v, false, v.flag("vision_use_head", false));
-    p.plain("multi_modal_projector.mm_input_projection_weight", times(h, out));
+    p.plain("multi_modal_projector.mm_input_projection_weight", times_in_tower(h, out));
     p.plain("multi_modal_projector.mm_soft_emb_norm", h);
     return true;
   }
@@ -368,8 +300,8 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   if (is("llava llava_next llava_next_video llava_onevision vipllava video_llava") && (is_clip || is_siglip)) {
     write_vit(t, v, is_clip, is_siglip && v.flag("vision_use_head", root_type != "llava_onevision"));
     if (root_type == "vipllava") {
-      p.plain("multi_modal_projector.norm", times(2, times(5, h)));
-      p.linear("multi_modal_projector.linear_1", out, times(5, h), true);
+      p.plain("multi_modal_projector.norm", times_in_tower(2, times_in_tower(5, h)));
+      p.linear("multi_modal_projector.linear_1", out, times_in_tower(5, h), true);
       p.linear("multi_modal_projector.linear_2", out, out, true);
       return true;
     }
@@ -380,14 +312,14 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   }
   if (is("idefics3 smolvlm idefics3_vision smolvlm_vision")) {
     write_vit(t, v, false, false);
-    p.linear("connector.modality_projection", out, times(square(root.count_or("scale_factor", 2)), h), false);
+    p.linear("connector.modality_projection", out, times_in_tower(square(root.count_or("scale_factor", 2)), h), false);
     return true;
   }
   if (is("cohere2_vision aya_vision") && is_siglip) {
     write_vit(t, v, false, v.flag("vision_use_head", false));
-    const std::uint64_t wide = times(square(root.count_or("downsample_factor", 2)), h);
+    const std::uint64_t wide = times_in_tower(square(root.count_or("downsample_factor", 2)), h);
     const std::uint64_t inner = root.count_or("alignment_intermediate_size", 36864);
-    if (root_type == "aya_vision") p.plain("multi_modal_projector.layernorm", times(2, wide));
+    if (root_type == "aya_vision") p.plain("multi_modal_projector.layernorm", times_in_tower(2, wide));
     p.linear("multi_modal_projector.linear_1", inner, wide, true);
     p.linear("multi_modal_projector.linear_2", out, inner / 2, true);
     return true;
@@ -404,6 +336,7 @@ bool write_audio(Inventory& inventory, const Config& a, const std::string& root_
     p.linear("multi_modal_projector.linear", inventory.hidden, h, true);
     return true;
   }
+  if (root_type == "gemma3n") return t.plain("audio_tower", kGemma3nAudio), true;
   if (root_type == "voxtral") {
     write_whisper_encoder(t, a);
     p.linear("multi_modal_projector.linear_1", inventory.hidden, count_of(a, {"intermediate_size"}, 5120), false);
@@ -422,10 +355,12 @@ void write_towers(Inventory& inventory) {
   inventory.out.outside(Place::kFirst);
   const auto bare = root.with_class("");
   bool seen_vision = false;
+  write_unnamed_towers(inventory, root_type);
   for (const std::string_view key :
-       {"vision_config", "visual", "vision_tower_config", "vit_config", "vision_encoder"}) {
-    const auto side = bare.child(key);
+       {"vision_config", "visual", "vision_tower_config", "vit_config", "vision_encoder", "visual_tokenizer_config"}) {
+    auto side = bare.child(key);
     if (!side || seen_vision) continue;
+    if (const auto backbone = side->child("backbone_config")) side = backbone;  // Ovis
     seen_vision = true;
     root.touch(key);
     const std::string own = side->find_string("model_type").value_or("");
@@ -433,9 +368,12 @@ void write_towers(Inventory& inventory) {
     if (!write_vision(inventory, bare, v, root_type, own))
       guess_tower(inventory, *side, Component::kVision, "the vision tower (" + (own.empty() ? root_type : own) + ")");
   }
-  for (const std::string_view key : {"audio_config", "audio_encoder_config"}) {
+  // The first LLaVAs name their tower by a repository alone.
+  if (!seen_vision && bare.is_string("mm_vision_tower"))
+    guess_tower(inventory, Config::empty(), Component::kVision, "the vision tower of mm_vision_tower");
+  for (const std::string_view key : {"audio_config", "audio_encoder_config", "encoder_config"}) {
     const auto side = bare.child(key);
-    if (!side) continue;
+    if (!side || (key == "encoder_config" && !root_type.starts_with("granite_speech"))) continue;
     root.touch(key);
     const std::string own = side->find_string("model_type").value_or("");
     if (!write_audio(inventory, side->with_class(own), root_type))
