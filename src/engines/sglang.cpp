@@ -368,6 +368,8 @@ Engine sglang_engine() {
   out.cache_budget = sglang_cache_budget;
   out.tables = tables;
   out.cuts_towers = true;
+  out.cuts = sglang_cuts;
+  out.halves_float32 = true;  // model_config.py _get_and_verify_dtype
   out.stages = [](std::uint64_t num_layers, const Request& request) {
     return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);
   };

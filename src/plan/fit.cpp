@@ -150,8 +150,8 @@ std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request) 
     Request doubled = request;
     std::uint64_t& ranks = by_heads ? doubled.tensor_parallel : doubled.pipeline_parallel;
     ranks *= 2;
-    doubled.gpu_count = doubled.tensor_parallel * doubled.pipeline_parallel * doubled.data_parallel;
     try {
+      doubled.gpu_count = gpus_of(doubled);
       make_plan(cache, doubled);
       return Change{by_heads ? "-tp" : "-pp", std::to_string(ranks), doubled};
     } catch (const Error&) {
@@ -224,7 +224,7 @@ void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out
 Bytes least_memory(const Plan& asked) {
   Bytes weights;
   for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
-  const std::uint64_t copies = asked.request.tensor_parallel * asked.request.data_parallel;
+  const std::uint64_t copies = asked.request.tensor_parallel * layout_copies(asked.request);
   // Ranks may repeat what they cannot split: an equal share of it is certain.
   return copies > 1 ? Bytes(weights.count() / copies)
                     : weights + std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
@@ -241,8 +241,9 @@ void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
   const bool has_experts = engine_of(request).expert_parallel && cache.model().experts.count > 0;
   for (std::uint64_t count = fewest_cards(out.asked); count <= kMostGpus; ++count) {
     std::vector<Answer> found;
-    if (count % request.data_parallel != 0) continue;
-    const std::uint64_t of_a_copy = count / request.data_parallel;
+    const std::uint64_t copies = layout_copies(request);
+    if (count % copies != 0) continue;
+    const std::uint64_t of_a_copy = count / copies;
     for (std::uint64_t tensor = 1; tensor <= of_a_copy; ++tensor) {
       if (of_a_copy % tensor != 0) continue;
       Request layout = request;
@@ -282,7 +283,7 @@ void add_cards(PlanCache& cache, const Request& request, Answers& out) {
   constexpr std::size_t kShown = 5;
   const Bytes least = least_memory(out.asked);
   std::vector<std::uint64_t> counts{1, 2, 4, 8, 16};
-  const std::uint64_t named = request.tensor_parallel * request.pipeline_parallel * request.data_parallel;
+  const std::uint64_t named = gpus_of(request);
   if (request.layout_given || named > 1) counts = {named};
   for (const std::uint64_t count : counts) {
     // Cards too small for an equal share need no plan.

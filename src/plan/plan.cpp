@@ -62,7 +62,9 @@ GpuMemory memory_of(const EngineInput& input, const Engine& engine, std::size_t 
 void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
                  const RankWeights& weights, const ExtraLines& extras, Plan& plan) {
   const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
-  for (std::uint64_t copy = 0; copy < plan.request.data_parallel; ++copy) {
+  // One for each copy; with DP attention the copies share their experts and the MLPs, and stand on a part of the ranks.
+  const std::uint64_t copies = plan.request.data_parallel;
+  for (std::uint64_t copy = 0; copy < copies; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const std::size_t stage = per_stage == 0 ? 0 : r / per_stage;
       plan.memory.push_back(memory_of(input, engine, stage, ranks[r].lines, weights, extras, plan));
@@ -217,9 +219,7 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
 // Every GPU has a row of the ledger.
 void check_gpus(const Request& request) {
   constexpr std::uint64_t kMostGpus = 65536;
-  constexpr std::string_view kWhat = "the number of GPUs";
-  const std::uint64_t gpus =
-      checked_mul(checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat), request.data_parallel, kWhat);
+  const std::uint64_t gpus = gpus_of(request);
   if (gpus > kMostGpus)
     fail("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
          "use smaller -tp, -pp or -dp");
@@ -227,15 +227,19 @@ void check_gpus(const Request& request) {
 
 std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights& weights, const ExtraLines& extras,
                                    const Plan& plan) {
-  std::vector<LedgerLine> out = layout.host(plan.load);
-  out.insert(out.end(), weights.host.begin(), weights.host.end());
-  out.insert(out.end(), extras.host.begin(), extras.host.end());
-  for (LedgerLine& line : out) {
-    line.bytes = line.bytes * plan.request.data_parallel;
-    line.low = line.low * plan.request.data_parallel;
-    line.high = line.high * plan.request.data_parallel;
-    apply_margin(line, plan.request.margin);
-  }
+  std::vector<LedgerLine> out;
+  const auto add = [&](const std::vector<LedgerLine>& lines, std::uint64_t copies) {
+    for (LedgerLine line : lines) {
+      line.bytes = line.bytes * copies;
+      line.low = line.low * copies;
+      line.high = line.high * copies;
+      apply_margin(line, plan.request.margin);
+      out.push_back(std::move(line));
+    }
+  };
+  add(layout.host(plan.load), plan.request.data_parallel);
+  add(weights.host, layout_copies(plan.request));
+  add(extras.host, layout_copies(plan.request));
   return out;
 }
 

@@ -104,9 +104,12 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   asked.type = request.weights;
   asked.dtype = request.dtype;
   asked.with_mtp = request.mtp;
+  const Engine& engine = engine_of(request);
   WeightShare& share = asked.share;
   share.tensor_parallel = request.tensor_parallel;
-  const Engine& engine = engine_of(request);
+  const TensorCuts cuts = tensor_cuts(request);
+  share.attention_parallel = cuts.attention;
+  share.embedding_parallel = cuts.embedding;
   const std::uint64_t flat = checked_mul(request.tensor_parallel, request.data_parallel, "the number of ranks");
   const std::uint64_t expert_ranks = engine.data_ranks_share_experts ? flat : request.tensor_parallel;
   share.expert_tensor_parallel = expert_ranks;
