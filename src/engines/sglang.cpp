@@ -51,6 +51,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
         types_(input.types),
         model_type_(input.model.model_type),
         two_pools_(sglang_hybrid_windows(model_type_)) {
+    check_heads("SGLang", input.model, ranks_);
     slots_ = sglang_slots(input.request.extras);
     verified_ = sglang_verified(input);
     const bool compressed = sglang_compressed(input.model.model_type);

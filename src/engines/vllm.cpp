@@ -380,11 +380,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
                          ": the cache is planned logically, as the architecture needs it"});
     return logical_engine().layout(input, notes);
   }
-  const std::uint64_t ranks = input.request.tensor_parallel;
-  if (input.model.num_heads > 0 && input.model.num_heads % ranks != 0)
-    fail("--tensor-parallel-size " + std::to_string(ranks) + ": vLLM divides the " +
-             std::to_string(input.model.num_heads) + " attention heads evenly",
-         "use a size that divides them");
+  check_heads("vLLM", input.model, input.request.tensor_parallel);
   if (vllm_is_deepseek_v4(input.model.model_type) && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
                      "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});

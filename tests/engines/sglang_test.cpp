@@ -145,6 +145,19 @@ TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, a
   CHECK(gpus_of(request) == 8);
 }
 
+TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not") {
+  for (const char* engine : {"sglang", "tensorrt-llm", "vllm"}) {
+    Request request = request_for(engine, 8192);
+    request.layout_given = true;
+    for (const std::uint64_t ranks : {3U, 6U}) {
+      request.tensor_parallel = ranks;  // of DeepSeek-V3's 128 heads
+      CHECK_THROWS_WITH_AS(make_plan(test_model("deepseek-v3"), request), doctest::Contains("128"), Error);
+    }
+    request.tensor_parallel = 4;
+    CHECK_NOTHROW(make_plan(test_model("deepseek-v3"), request));
+  }
+}
+
 TEST_CASE("SGLang: models outside its list keep every token of their windows") {
   const ModelSpec model = test_model("gemma-3n-e4b");
   const Plan plan = make_plan(model, request_for("sglang", 4096));
