@@ -90,6 +90,20 @@ LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::st
   return exact_line(Section::kWeights, std::move(what), bytes, std::move(formula), std::move(source));
 }
 
+bool has_towers(const ModelSpec& model) {
+  const auto in_tower = [](const auto& part) { return is_tower(part.component); };
+  return std::any_of(model.tensors.begin(), model.tensors.end(), in_tower) ||
+         std::any_of(model.unknown_tensors.begin(), model.unknown_tensors.end(), in_tower) ||
+         std::any_of(model.stored.begin(), model.stored.end(), in_tower);
+}
+
+Elements in_towers(const ModelSpec& model) {
+  Elements out;
+  for (const TensorGroup& group : model.tensors)
+    if (is_tower(group.component)) out += group.stored();
+  return out;
+}
+
 }  // namespace
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
@@ -104,7 +118,10 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   asked.type = request.weights;
   asked.dtype = request.dtype;
   asked.with_mtp = request.mtp;
+  // A file of the text model alone: encoders of images and sounds come with a projector file. Where the model is itself
+  // such a file, what it holds is there.
   const Engine& engine = engine_of(request);
+  asked.with_towers = !engine.has_projector_files || model.format == "gguf";
   WeightShare& share = asked.share;
   share.tensor_parallel = request.tensor_parallel;
   const TensorCuts cuts = tensor_cuts(request);
@@ -157,6 +174,9 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
   if (!out.is_known || only_stage) return out;
+  if (in_words && !asked.with_towers && !model.projector && has_towers(model))
+    notes.push_back({NoteLevel::kInfo, "towers_left_out",
+                     "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE"});
   if (offloaded > Bytes(0))
     out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
                                  request.engine + " --cpu-offload-gb"));
@@ -187,8 +207,9 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
       for (const LedgerLine& line : stage) all += line.bytes;
     for (const LedgerLine& line : out.host) all += line.bytes;
     const Parameters parameters = count_parameters(model);
-    if (parameters.is_known && parameters.total > 0)
-      out.bits = 8 * static_cast<double>(all.count()) / static_cast<double>(parameters.total);
+    const std::uint64_t left_out = asked.with_towers ? 0 : in_towers(model).count();
+    if (parameters.is_known && parameters.total > left_out)
+      out.bits = 8 * static_cast<double>(all.count()) / static_cast<double>(parameters.total - left_out);
   }
   return out;
 }

@@ -201,6 +201,18 @@ TEST_CASE("Caches in host memory: offloaded, swap space of V0") {
   CHECK(plan("llama-3.1-8b", {"--engine", "vllm@0.8", "--swap-space", "0"})["host_memory"].is_null());
 }
 
+TEST_CASE("llama.cpp: encoders of images and sounds are in a file of their own") {
+  const Json out = plan("gemma-3n-e4b", {"--engine", "llama.cpp", "--weights", "q4_k_m", "--max-model-len", "4k"});
+  for (const char* word : {"vision tower", "audio encoder", "projector"}) {
+    CHECK(line_of(out["memory"][0]["lines"], word).is_null());
+    CHECK(line_of(out["host_memory"]["lines"], word).is_null());
+  }
+  bool told = false;
+  for (const Json& note : out["notes"])
+    told = told || note["message"].get<std::string>().find("--mmproj") != std::string::npos;
+  CHECK(told);
+}
+
 TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
   // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's share and not the whole.
   const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",
