@@ -397,7 +397,8 @@ Bytes budget(const BudgetInput& in) {
 
 // In the type of the model. Positions of a video run ahead of its tokens: MRotaryEmbedding keeps four times as many.
 std::vector<LedgerLine> tables(const EngineInput& input) {
-  return rotary_lines(input.model, plain_bytes(input.request.dtype.value_or(input.model.dtype)), 4,
+  const auto loaded = loaded_dtype(input.request, input.model.model_type, input.model.dtype);
+  return rotary_lines(input.model, plain_bytes(loaded.value_or(input.model.dtype)), 4,
                       "vllm RotaryEmbedding.cos_sin_cache");
 }
 
@@ -412,6 +413,7 @@ Engine vllm_engine() {
   engine.tables = tables;
   // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
   engine.cuts_towers = true;
+  engine.halves_float32 = true;  // config/model.py _resolve_auto_dtype
   engine.data_ranks_share_experts = true;
   engine.expert_parallel = true;
   // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi

@@ -107,7 +107,8 @@ Elements in_towers(const ModelSpec& model) {
 }  // namespace
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
-  return rank_weights(model, Weigher(model, request.weights, request.dtype), request, true, notes);
+  return rank_weights(model, Weigher(model, request.weights, loaded_dtype(request, model.model_type, model.dtype)),
+                      request, true, notes);
 }
 
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
@@ -116,7 +117,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   WeightRequest asked;
   asked.in_words = in_words;
   asked.type = request.weights;
-  asked.dtype = request.dtype;
+  asked.dtype = loaded_dtype(request, model.model_type, model.dtype);
   asked.with_mtp = request.mtp;
   // A file of the text model alone: encoders of images and sounds come with a projector file. Where the model is itself
   // such a file, what it holds is there.

@@ -234,16 +234,19 @@ void add_unknown(const WeightModel& model, const WeightRequest& request, std::ma
 // The checkpoint's headers know better than any formula. A rank's share is the predicted one.
 void use_stored(const WeightModel& model, const WeightRequest& request, const std::map<Component, Sum>& predicted,
                 const std::map<Component, Sum>& whole, WeightReport& report) {
+  // A checkpoint in float32 that is loaded in 16 bit.
+  const bool halved = model.dtype == Dtype::kFloat32 && request.dtype && plain_bytes(*request.dtype) == 2;
   std::map<Component, Bytes> stored;
   std::map<Component, std::string> types;
   Bytes all;
   for (const StoredTensors& part : model.stored) {
     if (part.component == Component::kMtp && !request.with_mtp) continue;
     if (is_tower(part.component) && !request.with_towers) continue;
-    stored[part.component] += part.bytes;
-    all += part.bytes;
+    const Bytes bytes = halved && part.type == "F32" ? part.bytes - Bytes(part.elements.count()) * 2 : part.bytes;
+    stored[part.component] += bytes;
+    all += bytes;
     std::string& text = types[part.component];
-    text += (text.empty() ? "" : " + ") + part.type + " " + std::to_string(part.bytes.count());
+    text += (text.empty() ? "" : " + ") + part.type + " " + std::to_string(bytes.count());
   }
   Bytes guess;
   for (const auto& [component, sum] : whole) guess += sum.bytes;

@@ -201,6 +201,24 @@ TEST_CASE("Caches in host memory: offloaded, swap space of V0") {
   CHECK(plan("llama-3.1-8b", {"--engine", "vllm@0.8", "--swap-space", "0"})["host_memory"].is_null());
 }
 
+TEST_CASE("A checkpoint in float32 is loaded in 16 bit where the engine does so") {
+  // 763,857,920 and 2,768,345,600 parameters.
+  const auto weights = [](const char* name, const char* engine, std::vector<std::string> more) {
+    more.insert(more.end(), {"--engine", engine});
+    const Json out = plan(name, more);
+    std::uint64_t sum = 0;
+    for (const Json& line : out["memory"][0]["lines"])
+      if (line["part"] == "weights" && line["what"] != "rotary tables") sum += line["bytes"].get<std::uint64_t>();
+    return sum;
+  };
+  for (const char* engine : {"vllm", "sglang"}) {
+    CHECK(weights("whisper-medium", engine, {}) == 763857920ULL * 2);
+    CHECK(weights("whisper-medium", engine, {"--dtype", "float32"}) == 763857920ULL * 4);
+  }
+  CHECK(weights("mamba-2.8b", "vllm", {}) == 2768345600ULL * 2);
+  CHECK(weights("whisper-medium", "transformers", {}) == 763857920ULL * 4);
+}
+
 TEST_CASE("llama.cpp: encoders of images and sounds are in a file of their own") {
   const Json out = plan("gemma-3n-e4b", {"--engine", "llama.cpp", "--weights", "q4_k_m", "--max-model-len", "4k"});
   for (const char* word : {"vision tower", "audio encoder", "projector"}) {
