@@ -263,6 +263,28 @@ TEST_CASE("Bounds of speed: a step reads the active weights and the cache") {
   CHECK(own["bounds"]["first_token_s"].is_null());
 }
 
+TEST_CASE(
+    "Bounds of a prompt: narrow matrices at their rate, latents in the cheaper form, data parallel ranks for nothing") {
+  // FP8 at twice 989 TFLOPS; attention and the head stay at 16 bit.
+  const double layers = 2 * 6979588096.0 * 32768;
+  const double attention = 2.0 * 32 * 32 * 256 * 32768.0 * 32769 / 2;
+  const auto seconds = [](const char* model, std::vector<std::string> more) {
+    more.insert(more.end(), {"--gpu", "h100-80gb", "--max-model-len", "32k"});
+    return plan(model, more)["bounds"]["first_token_s"].get<double>();
+  };
+  const double wide = seconds("llama-3.1-8b", {});
+  CHECK(wide == doctest::Approx((layers + attention) / 989e12).epsilon(1e-3));
+  CHECK(seconds("llama-3.1-8b", {"--weights", "fp8"}) ==
+        doctest::Approx((layers / 2 + attention) / 989e12).epsilon(1e-3));
+  CHECK(seconds("llama-3.1-8b", {"--weights", "int4"}) == doctest::Approx(wide));
+  CHECK(seconds("llama-3.1-8b", {"--engine", "vllm", "-dp", "4", "--num-seqs", "4"}) == doctest::Approx(wide));
+  // DeepSeek-V3: 37,552,297,472 active parameters, less table and head; 128 heads of 128 + 64 and of 128.
+  const double active = 37552297472.0 - 2 * 129280.0 * 7168;
+  const double scores = 2.0 * 61 * 128 * (128 + 64 + 128) * 32768.0 * 32769 / 2;
+  CHECK(seconds("deepseek-v3", {"-tp", "8"}) ==
+        doctest::Approx((2 * active * 32768 / 2 + scores) / 8 / 989e12).epsilon(2e-3));
+}
+
 TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {
   // Mixtral: 12,879,925,248 active parameters of 46,702,792,704 (published: 12.9 and 46.7 B).
   const Json one = plan("mixtral-8x7b", {"--gpu-bandwidth", "1000", "--max-model-len", "4k"})["bounds"];
