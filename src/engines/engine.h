@@ -202,8 +202,6 @@ struct Engine {
   TensorCuts (*cuts)(const Request& request) = nullptr;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
   bool data_ranks_share_experts = false;
-  // Where releases differ in it; memory_utilization otherwise.
-  double (*utilization_of)(const Request& request) = nullptr;
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified
   // makes. Null: --ctx-size is another name of --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;

@@ -387,10 +387,6 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);
 }
 
-double utilization(const Request& request) {
-  return vllm_rules(request).utilization;
-}
-
 Bytes budget(const BudgetInput& in) {
   return vllm_cache_budget(*in.engine, in.gpu_memory, in.weights + in.activation + in.runtime, in.graphs);
 }
@@ -408,7 +404,6 @@ Engine vllm_engine() {
   Engine engine{"vllm",          "",           "paged blocks in groups of layers, with the hybrid manager",
                 vllm_versions(), 0.92,         resolve,
                 layout,          vllm_overhead};
-  engine.utilization_of = utilization;
   engine.cache_budget = budget;
   engine.tables = tables;
   // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.

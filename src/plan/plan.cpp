@@ -327,6 +327,10 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
     memory->what = "memory of the card";
     plan.calibrated.push_back(std::move(*memory));
   }
+  if (auto speed = find_figure(request, kBandwidthFigure); speed && plan.roofline && !request.gpu_bandwidth) {
+    speed->what = "bandwidth of the card, bytes a second";
+    plan.calibrated.push_back(std::move(*speed));
+  }
   if (request.calibration && request.calibration->named && plan.calibrated.empty())
     plan.notes.push_back({NoteLevel::kWarning, "calibration_unused",
                           "the calibration holds nothing for this card, engine and model: nothing was changed by it"});

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "plan/calibrate.h"
 #include "plan/gpus.h"
 
 namespace kvplan {
@@ -58,6 +59,8 @@ double times_16_bit(const Peak& peak, std::string_view weights) {
 
 double bandwidth_of(const Request& request) {
   if (request.gpu_bandwidth) return *request.gpu_bandwidth;
+  if (const auto measured = calibrated_bandwidth(request))
+    return measured->high / 1e9;  // a bound: the best that was seen
   return request.gpu ? parse_gpu(*request.gpu).bandwidth_gb_s : 0;
 }
 
