@@ -231,6 +231,22 @@ TEST_CASE("llama.cpp: encoders of images and sounds are in a file of their own")
   CHECK(told);
 }
 
+TEST_CASE("What the config does not determine is cut, stored and told as the rest") {
+  // RWKV-7's mixers: 5 squares of 2,560 in each of 32 layers, beside MLPs of two matrices.
+  const auto line = [](std::vector<std::string> more) {
+    return line_of(plan("rwkv7-2.9b", std::move(more))["memory"][0]["lines"], "state mixer");
+  };
+  const std::uint64_t all = std::uint64_t{32} * 5 * 2560 * 2560;
+  CHECK(line({})["bytes"] == all * 2);
+  CHECK(line({})["formula"] == std::to_string(all) + " elements * 16 bits");
+  CHECK(line({"-tp", "2"})["bytes"] == all);
+  CHECK(line({"-pp", "2"})["bytes"] == all);
+  CHECK(line({"--weights", "fp8"})["bytes"].get<double>() == doctest::Approx(static_cast<double>(all)).epsilon(1e-3));
+  CHECK(line_of(plan("rwkv7-2.9b", {})["memory"][0]["lines"], "mlp")["bytes"] == 32ULL * 2 * 2560 * 10240 * 2);
+  const Json tower = line_of(plan("gemma-3n-e4b", {})["memory"][0]["lines"], "vision tower");
+  CHECK(tower["formula"].get<std::string>().find("0 elements") != 0);
+}
+
 TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
   // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's share and not the whole.
   const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",

@@ -126,6 +126,7 @@ constexpr std::array kTraits{
     Traits{.model_types = "doge", .qk_norm = QkNorm::kHead},
     Traits{.model_types = "hrm_text", .gate = Gate::kWide, .norms = 0},
     Traits{.model_types = "rwkv", .norms = 2, .norm_style = NormStyle::kLayerNorm},
+    Traits{.model_types = "rwkv5 rwkv6 rwkv7", .norms = 2, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false},
     Traits{.model_types = "modernbert-decoder", .head_bias = "decoder_bias", .ties_by_default = true},
     Traits{.model_types = "granite_swa", .has_sinks = true, .ties_by_default = true},
     Traits{.model_types = "lfm2 lfm2_moe", .qkv_bias = "", .o_bias = "", .qk_norm = QkNorm::kHead, .ties_by_default = true},
