@@ -192,6 +192,8 @@ struct Engine {
   bool has_scores = false;
   // How weights are dealt to the stages; null: as vLLM splits them.
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
+  // MTP layers count where layers are dealt to GPUs, whether or not they are used (llama.cpp).
+  bool places_nextn_layers = false;
   // What it keeps on every GPU beside the checkpoint's tensors, as lines of the weights.
   std::vector<LedgerLine> (*tables)(const EngineInput& input) = nullptr;
   // Tensor parallelism cuts the towers of images and sounds too; else each rank holds them whole.

@@ -134,7 +134,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   if (request.expert_parallel) share.expert_parallel = expert_ranks;
   share.embedding_on_host = engine.embedding_on_host;
   share.cut_towers = engine.cuts_towers;
-  const std::uint64_t layers = model.layers.size();
+  const std::uint64_t layers =
+      checked_add(model.layers.size(), engine.places_nextn_layers ? model.num_nextn_layers : 0, "a number of layers");
   std::vector<StageShare> stages{{0, layers, true, true}};
   if (engine.stages != nullptr)
     stages = engine.stages(layers, request);
@@ -184,7 +185,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   if (host_experts > Bytes(0))
     out.host.push_back(
         host_line("experts", host_experts,
-                  "of the first " + std::to_string(std::min(layers, *request.cpu_moe_layers)) + " layers",
+                  "of the first " +
+                      std::to_string(std::min<std::uint64_t>(model.layers.size(), *request.cpu_moe_layers)) + " layers",
                   "llama.cpp --n-cpu-moe"));
   if (engine.embedding_on_host) {
     // The table, and the layers before the first on a GPU; the head with them where no GPU has it.

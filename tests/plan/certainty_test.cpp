@@ -231,6 +231,19 @@ TEST_CASE("llama.cpp: encoders of images and sounds are in a file of their own")
   CHECK(told);
 }
 
+TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for caches") {
+  // load_tensors counts it: of 61 + 1 layers and the output, the last two are none of the decoder's.
+  const Json out =
+      plan("deepseek-v3", {"--engine", "llama.cpp", "--weights", "q4_k_m", "-ngl", "2", "--max-model-len", "4k"});
+  CHECK(line_of(out["memory"][0]["lines"], "attention").is_null());
+  CHECK(out["memory"][0]["kv_cache_bytes"] == 0);
+  CHECK(line_of(out["memory"][0]["lines"], "lm_head").is_object());
+  const Json one =
+      plan("deepseek-v3", {"--engine", "llama.cpp", "--weights", "q4_k_m", "-ngl", "3", "--max-model-len", "4k"});
+  CHECK(line_of(one["memory"][0]["lines"], "attention").is_object());
+  CHECK(one["memory"][0]["kv_cache_bytes"] > 0);
+}
+
 TEST_CASE("What the config does not determine is cut, stored and told as the rest") {
   // RWKV-7's mixers: 5 squares of 2,560 in each of 32 layers, beside MLPs of two matrices.
   const auto line = [](std::vector<std::string> more) {
