@@ -150,17 +150,16 @@ std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
   return checked_mul(sequences, request.data_parallel, "the sequences of all copies") / request.extras.copies();
 }
 
-// The largest n up to kMostLoad that fits, from a guess that may be off either way.
+// The largest n up to kAnyCount that fits, from a guess that may be off either way.
 template <class Fits>
 std::uint64_t largest_near(std::uint64_t guess, const Fits& fits) {
-  constexpr std::uint64_t kMostLoad = std::uint64_t{1} << 40;
   std::uint64_t low = 0;
   std::uint64_t high = guess + 1;  // does not fit, once it is known
   if (guess > 0 && !fits(guess))
     high = guess;
   else
-    for (low = guess; low < kMostLoad && fits(high); high *= 2) low = high;
-  if (low >= kMostLoad) return kMostLoad;
+    for (low = guess; low < kAnyCount && fits(high); high *= 2) low = high;
+  if (low >= kAnyCount) return kAnyCount;
   while (high - low > 1) {
     const std::uint64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;
@@ -212,7 +211,7 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
       return fits(load);
     });
   }
-  capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
+  if (capacity.max_num_seqs < kAnyCount) capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
   plan.capacity = capacity;
 }
 

@@ -466,8 +466,8 @@ constexpr std::string_view kSchema = R"json({
         "num_blocks": {"$ref": "#/$defs/count_or_null"},
         "tokens": {"$ref": "#/$defs/count_or_null"},
         "max_concurrency": {"type": "number", "minimum": 0},
-        "max_model_len": {"description": "the longest at the requested sequences", "$ref": "#/$defs/count"},
-        "max_num_seqs": {"description": "the most at the requested length", "$ref": "#/$defs/count"}
+        "max_model_len": {"description": "the longest at the requested sequences; null: any length", "$ref": "#/$defs/count_or_null"},
+        "max_num_seqs": {"description": "the most at the requested length; null: any number", "$ref": "#/$defs/count_or_null"}
       }
     },
     "verdict": {

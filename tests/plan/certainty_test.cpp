@@ -260,6 +260,12 @@ TEST_CASE("What the config does not determine is cut, stored and told as the res
   CHECK(tower["formula"].get<std::string>().find("0 elements") != 0);
 }
 
+TEST_CASE("What any number fits has no figure") {
+  const Json out = plan("mamba-2.8b", {"--gpu", "rtx-4090", "--max-model-len", "4k"});
+  CHECK(out["capacity"]["max_model_len"].is_null());
+  CHECK(out["capacity"]["max_num_seqs"] > 0);
+}
+
 TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
   // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's share and not the whole.
   const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",
