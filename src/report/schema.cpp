@@ -479,7 +479,7 @@ constexpr std::string_view kSchema = R"json({
         "reason": {"type": "string"},
         "headroom_bytes": {"description": "negative where memory is missing", "type": ["integer", "null"]},
         "either_way_bytes": {"description": "where it is close: half the width of the range of what a GPU needs", "$ref": "#/$defs/count_or_null"},
-        "advice": {"description": "where it is close: what to lower first", "$ref": "#/$defs/text_or_null"}
+        "advice": {"description": "where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for: whether it fits", "$ref": "#/$defs/text_or_null"}
       }
     },
 @MEASUREMENT@    "notes": {

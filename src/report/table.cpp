@@ -70,6 +70,8 @@ std::string verdict_line(const Plan& plan, const ReportOptions& options) {
   if (verdict.close) {
     const std::string close = wrapped(close_text(verdict), width_of(options));
     out += tinted(close, Tint::kYellow, options.color) + "\n";
+  } else if (!verdict.advice.empty()) {
+    out += tinted(wrapped(verdict.advice, width_of(options)), Tint::kYellow, options.color) + "\n";
   }
   return out;
 }

@@ -266,6 +266,16 @@ TEST_CASE("What any number fits has no figure") {
   CHECK(out["capacity"]["max_num_seqs"] > 0);
 }
 
+TEST_CASE("Where all sequences at full length do not fit, a stated mix that does is told") {
+  // 64 x 128k tokens of 131,072 B are a thousand GiB; 64 x 2,048 of them are 16 GiB.
+  const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu", "h100-80gb",
+                               "--num-seqs", "64", "--avg-len", "2048", "--json"});
+  CHECK(run.exit == 1);
+  const std::string advice = Json::parse(run.out)["verdict"]["advice"];
+  CHECK(advice.find("16.00 GiB") != std::string::npos);
+  CHECK(advice.find(", and fits") != std::string::npos);
+}
+
 TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
   // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's share and not the whole.
   const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",
