@@ -216,6 +216,7 @@ TEST_CASE("A checkpoint in float32 is loaded in 16 bit where the engine does so"
     CHECK(weights("whisper-medium", engine, {"--dtype", "float32"}) == 763857920ULL * 4);
   }
   CHECK(weights("mamba-2.8b", "vllm", {}) == 2768345600ULL * 2);
+  CHECK(weights("mamba-2.8b", "mistralrs", {}) == 2768345600ULL * 2);
   CHECK(weights("whisper-medium", "transformers", {}) == 763857920ULL * 4);
 }
 
