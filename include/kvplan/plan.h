@@ -58,13 +58,16 @@ struct KvCachePlan {
   std::vector<CacheGroup> groups;
 };
 
+// Where a search for the largest ends: from here on, anything fits.
+inline constexpr std::uint64_t kAnyCount = std::uint64_t{1} << 40;
+
 struct Capacity {
   Bytes kv_cache_memory;  // per GPU
   std::optional<std::uint64_t> num_blocks;
   std::optional<std::uint64_t> tokens;
   double max_concurrency = 0;
-  std::uint64_t max_model_len = 0;  // the largest at the requested sequences
-  std::uint64_t max_num_seqs = 0;   // the most at the requested length
+  std::uint64_t max_model_len = 0;  // the largest at the requested sequences; kAnyCount: any
+  std::uint64_t max_num_seqs = 0;   // the most at the requested length; likewise
 };
 
 // A mix of sequence lengths, on all GPUs together (one copy of what tensor parallelism repeats).

@@ -6,7 +6,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMost = kAnyCount;
 
 // The largest n in [0, kMost] for which `fits` holds, where it holds for all smaller ones.
 template <class Fits>

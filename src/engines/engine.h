@@ -172,6 +172,12 @@ struct StageShare {
   bool has_head = false;
 };
 
+// Ranks that attention (with states and towers) and the embedding are cut to: the tensor parallel ones, or fewer where
+// data parallel copies of attention stand among them.
+struct TensorCuts {
+  std::uint64_t attention = 1, embedding = 1;
+};
+
 struct Engine {
   std::string_view name;
   std::string_view aliases;
@@ -200,10 +206,14 @@ struct Engine {
   std::pair<std::uint64_t, std::uint64_t> (*mxfp4_padding)(const Request& request) = nullptr;
   // How weights are dealt to the stages; null: as vLLM splits them.
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
+  // MTP layers count where layers are dealt to GPUs, whether or not they are used (llama.cpp).
+  bool places_nextn_layers = false;
+  // A checkpoint in float32 is loaded in 16 bit unless --dtype says otherwise.
+  bool halves_float32 = false;
+  // Data parallel copies of attention within the tensor parallel ranks; null: there is no such layout.
+  TensorCuts (*cuts)(const Request& request) = nullptr;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
   bool data_ranks_share_experts = false;
-  // Where releases differ in it; memory_utilization otherwise.
-  double (*utilization_of)(const Request& request) = nullptr;
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified
   // makes. Null: --ctx-size is another name of --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
@@ -235,6 +245,13 @@ const Engine& find_engine(std::string_view text, Request& request);
 const Engine& engine_of(const Request& request);
 // The versions as numbers, for comparisons: "0.20" -> 20, "1.3" -> 1003. Newest where none was named.
 std::uint64_t engine_version(const Engine& engine, const Request& request);
+
+TensorCuts tensor_cuts(const Request& request);
+// The type that weights which nothing quantizes are kept in; absent: as the checkpoint has them.
+std::optional<Dtype> loaded_dtype(const Request& request, std::string_view model_type, Dtype dtype);
+// Copies of the whole layout, each on GPUs of its own: the data parallel ones that are not among its ranks.
+std::uint64_t layout_copies(const Request& request);
+std::uint64_t gpus_of(const Request& request);
 
 // The types behind `auto` as most engines resolve them: what was asked for, else what the checkpoint declares, else
 // the model's own type (16 bit where that is float32). States: the type the config names, else the model's own.

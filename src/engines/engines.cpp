@@ -94,6 +94,29 @@ const Engine& find_engine(std::string_view text, Request& request) {
   fail("--engine: there is no engine \"" + one_line(text, 40) + "\"", nearest_remedy(wanted, known));
 }
 
+TensorCuts tensor_cuts(const Request& request) {
+  const auto cuts = engine_of(request).cuts;
+  return cuts != nullptr ? cuts(request) : TensorCuts{request.tensor_parallel, request.tensor_parallel};
+}
+
+std::optional<Dtype> loaded_dtype(const Request& request, std::string_view model_type, Dtype dtype) {
+  if (request.dtype || dtype != Dtype::kFloat32 || !engine_of(request).halves_float32) return request.dtype;
+  // Half has no room for Gemma's and GLM-4's sums.
+  const bool wide = model_type.starts_with("gemma") || model_type == "glm4" || model_type == "plamo2";
+  return wide ? Dtype::kBfloat16 : Dtype::kFloat16;
+}
+
+std::uint64_t layout_copies(const Request& request) {
+  constexpr std::string_view kWhat = "the number of ranks";
+  return checked_mul(request.data_parallel, tensor_cuts(request).attention, kWhat) / request.tensor_parallel;
+}
+
+std::uint64_t gpus_of(const Request& request) {
+  constexpr std::string_view kWhat = "the number of GPUs";
+  return checked_mul(checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat), layout_copies(request),
+                     kWhat);
+}
+
 const Engine& engine_of(const Request& request) {
   for (const Engine& engine : engines())
     if (engine.name == request.engine) return engine;

@@ -202,6 +202,7 @@ Engine llama_cpp_engine() {
   engine.embedding_on_host = true;
   engine.has_scores = true;
   engine.stages = llama_cpp_stages;
+  engine.places_nextn_layers = true;
   engine.slot_tokens = slot_tokens;
   engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.draft_methods = "draft_model eagle3 mtp ngram";

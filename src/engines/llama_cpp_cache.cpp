@@ -169,7 +169,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
       flash_attention_(llama_flash_attention(input)),
       keeps_windows_(llama_cpp_keeps_windows(input.model) && !input.request.swa_full),
       rollback_rows_(0),
-      placement_(input.request, input.model.num_layers + input.model.num_nextn_layers) {
+      placement_(input) {
   const Request& request = input_.request;
   const bool rolls_back = request.mtp || input_.draft_method == DraftMethod::kEagle3;
   if (rolls_back && llama_cpp_rolls_back(input_.model))
@@ -180,9 +180,9 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
       llama_cpp_expands_latents(input_.model) || llama_build(request).value_or(kFirstLatent) < kFirstLatent;
   const LayerCache* last_attention = nullptr;
   std::map<std::string, CacheGroup> groups;
+  compressed_ = llama_keeps_sequences_apart(input_);
   for (const LayerCache& cache : input_.caches) {
     for (const Term& term : cache.compact) {
-      if (term.growth == Growth::kToken && term.stride > 1) compressed_ = true;
       if (term.role == Role::kValue && term.growth == Growth::kToken && !flash_attention_)
         widest_value_ = std::max(widest_value_, term.elements().count());
     }
@@ -328,16 +328,25 @@ void LlamaCppLayout::add_tensor(Tensor tensor) {
 }
 
 // Cells of one stream, padded; rows of one sequence for states.
+std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart) {
+  const bool shared = context.unified && !apart;
+  const std::uint64_t reserve =
+      checked_add(checked_mul(window, shared ? context.num_seqs : 1, kWhat), context.n_ubatch, kWhat);
+  return round_up(std::min(context.n_ctx_seq, reserve), context.pad, kWhat);
+}
+
+bool llama_keeps_sequences_apart(const EngineInput& input) {
+  const auto strided = [](const Term& term) { return term.growth == Growth::kToken && term.stride > 1; };
+  return std::any_of(input.caches.begin(), input.caches.end(), [&](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(), strided);
+  });
+}
+
 std::uint64_t LlamaCppLayout::cells_of(Cells rule, std::uint64_t window, std::uint64_t stride,
                                        const LlamaContext& context) const {
   switch (rule) {
     case Cells::kFull: return context.n_ctx_seq;
-    case Cells::kWindow: {
-      const bool shared = context.unified && !compressed_;
-      const std::uint64_t reserve =
-          checked_add(checked_mul(window, shared ? context.num_seqs : 1, kWhat), context.n_ubatch, kWhat);
-      return round_up(std::min(context.n_ctx_seq, reserve), context.pad, kWhat);
-    }
+    case Cells::kWindow: return llama_window_cells(context, window, compressed_);
     case Cells::kCompressed: return round_up(ceil_div(context.n_ctx_seq, stride), context.pad, kWhat);
     case Cells::kSequence: return 1;
   }

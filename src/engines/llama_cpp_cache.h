@@ -20,6 +20,9 @@ struct LlamaContext {
   bool unified = false;
 };
 LlamaContext llama_context(const EngineInput& input, const Load& load);
+// Cells of a window's cache. Apart: each sequence has its own, whatever --kv-unified says (DeepSeek-V4).
+std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart);
+bool llama_keeps_sequences_apart(const EngineInput& input);
 
 // Flash attention after "auto" is resolved, as CUDA has kernels for the head sizes.
 bool llama_flash_attention(const EngineInput& input);
@@ -32,7 +35,10 @@ struct LlamaPlacement {
   std::uint64_t first_on_gpu = 0;  // layers before it stay in host memory
   std::uint64_t units_on_gpu = 0;
 
+  // `num_layers` counts the MTP layers of a file, used or not (load_tensors: n_layer_all).
   LlamaPlacement(const Request& request, std::uint64_t num_layers);
+  explicit LlamaPlacement(const EngineInput& input)
+      : LlamaPlacement(input.request, input.model.num_layers + input.model.num_nextn_layers) {}
   bool on_host(std::uint64_t unit) const { return unit < first_on_gpu; }
   std::uint64_t gpu_of(std::uint64_t unit) const { return (unit - first_on_gpu) * gpus / units_on_gpu; }
 };

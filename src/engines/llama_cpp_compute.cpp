@@ -127,9 +127,8 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   const std::uint64_t ub = context.n_ubatch;
   const std::uint64_t row = mul(ub, kFloat);
   const std::uint64_t hidden = model.hidden_size;
-  const std::uint64_t reserve = add(mul(widths.window, context.unified ? context.num_seqs : 1), ub);
   const std::uint64_t window_cells =
-      widths.window > 0 ? round_up(std::min(context.n_ctx_seq, reserve), context.pad, kWhat) : 0;
+      widths.window > 0 ? llama_window_cells(context, widths.window, llama_keeps_sequences_apart(input)) : 0;
   const std::uint64_t full_cells = widths.full ? context.n_ctx_seq : 0;
   out.mask = mul(mul(ub, add(full_cells, window_cells)), flash_attention ? 2 : 4);
   out.hidden = mul(row, hidden);
@@ -204,7 +203,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const ModelShape& model = input.model;
   const Graph graph = graph_of(input, in.load);
-  const LlamaPlacement placement(input.request, model.num_layers + model.num_nextn_layers);
+  const LlamaPlacement placement(input);
   const bool last = in.stage + 1 == placement.gpus;
   const bool pipelined = placement.gpus > 1 && placement.first_on_gpu == 0;
 

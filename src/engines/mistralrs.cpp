@@ -71,6 +71,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
              overhead};
+  out.halves_float32 = true;    // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
   out.makers = "NVIDIA Apple";  // CUDA and Metal
   // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
   out.draft_methods = "draft_model";

@@ -68,6 +68,7 @@ Engine ollama_engine() {
   out.embedding_on_host = true;
   out.has_scores = true;
   out.stages = llama_cpp_engine().stages;
+  out.places_nextn_layers = true;
   out.default_context = default_context;
   out.unsupported_cards = llama_cpp_engine().unsupported_cards;
   out.lora = LoraHolding::kFiles;

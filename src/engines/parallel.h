@@ -3,6 +3,7 @@
 #define KVPLAN_ENGINES_PARALLEL_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "engines/engine.h"
@@ -12,6 +13,9 @@ namespace kvplan {
 // Units of a term on one of `ranks` ranks: units / ranks, or one (repeated) where there are fewer units than ranks.
 // Error(kBadInput) where neither divides the other.
 std::uint64_t local_units(const Term& term, std::uint64_t ranks);
+
+// Error(kBadInput) where an engine that cuts attention by heads finds no whole number of them for each of `ranks`.
+void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t ranks);
 
 // "layer 3, key": what a layer's own tensor is called.
 std::string buffer_name(std::uint64_t layer, std::string_view part);

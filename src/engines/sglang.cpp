@@ -51,6 +51,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
         types_(input.types),
         model_type_(input.model.model_type),
         two_pools_(sglang_hybrid_windows(model_type_)) {
+    check_heads("SGLang", input.model, ranks_);
     slots_ = sglang_slots(input.request.extras);
     verified_ = sglang_verified(input);
     const bool compressed = sglang_compressed(input.model.model_type);
@@ -364,6 +365,8 @@ Engine sglang_engine() {
   out.cuts_towers = true;
   out.loading = Loading::kReserved;  // "mem usage" of its log: a difference of free memory
   out.rotary_in_float32 = true;
+  out.cuts = sglang_cuts;
+  out.halves_float32 = true;  // model_config.py _get_and_verify_dtype
   out.stages = [](std::uint64_t num_layers, const Request& request) {
     return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);
   };

@@ -12,7 +12,8 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kSlotsPerRequest = 3;  // one live, two kept by the radix tree
-constexpr std::uint64_t kGuesses = 3;          // --speculative-num-steps where nothing names it
+constexpr std::uint64_t kCutEmbeddingSince = 5;
+constexpr std::uint64_t kGuesses = 3;  // --speculative-num-steps where nothing names it
 
 // Models whose sliding layers get a pool of their own (model_config.py, is_hybrid_swa_model).
 constexpr std::array<std::string_view, 19> kHybridWindows{
@@ -78,6 +79,13 @@ std::uint64_t sglang_attention_ranks(const Request& request) {
              " is not a multiple of --data-parallel-size " + std::to_string(request.data_parallel),
          "with DP attention the data parallel ranks are among the tensor parallel ones");
   return request.tensor_parallel / request.data_parallel;
+}
+
+TensorCuts sglang_cuts(const Request& request) {
+  const std::uint64_t attention = sglang_attention_ranks(request);
+  // Until January 2026 (pull request 17403) every rank held the whole table.
+  const bool cuts_table = engine_version(engine_of(request), request) >= kCutEmbeddingSince;
+  return {attention, request.dp_attention && !cuts_table ? 1 : attention};
 }
 
 }  // namespace kvplan

@@ -15,6 +15,7 @@ std::uint64_t sglang_page(const ModelShape& model, bool sparse);
 CacheTypes sglang_types(const ModelShape& model, const Request& request);
 // Ranks that share out the attention; Error where the layout makes no sense.
 std::uint64_t sglang_attention_ranks(const Request& request);
+TensorCuts sglang_cuts(const Request& request);
 // State slots of a running request (_calculate_mamba_ratio); Error for a strategy that SGLang does not have.
 std::uint64_t sglang_slots(const ExtrasRequest& extras);
 // Tokens that are verified at once, the last real one among them; 0 where nothing guesses.

@@ -46,7 +46,7 @@ struct SglangCounts {
 
 class SglangPools {
  protected:
-  static constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t kMost = kAnyCount;
 
   template <class Fits>
   static std::uint64_t largest(const Fits& fits) {

@@ -8,6 +8,7 @@
 // - Windows hold every token unless max_attention_window is given, which kvplan has no option for.
 #include "engines/estimates.h"
 #include "engines/holdings.h"
+#include "engines/parallel.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -31,6 +32,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  check_heads("TensorRT-LLM", input.model, input.request.tensor_parallel);
   const bool small = engine_version(engine_of(input.request), input.request) >= kSmallBlocksSince;
   const std::uint64_t block = input.request.block_size.value_or(small ? 32 : 64);
   if ((block & (block - 1)) != 0)

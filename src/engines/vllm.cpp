@@ -384,19 +384,11 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
                          ": the cache is planned logically, as the architecture needs it"});
     return logical_engine().layout(input, notes);
   }
-  const std::uint64_t ranks = input.request.tensor_parallel;
-  if (input.model.num_heads > 0 && input.model.num_heads % ranks != 0)
-    fail("--tensor-parallel-size " + std::to_string(ranks) + ": vLLM divides the " +
-             std::to_string(input.model.num_heads) + " attention heads evenly",
-         "use a size that divides them");
+  check_heads("vLLM", input.model, input.request.tensor_parallel);
   if (vllm_is_deepseek_v4(input.model.model_type) && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
                      "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
   return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);
-}
-
-double utilization(const Request& request) {
-  return vllm_rules(request).utilization;
 }
 
 Bytes budget(const BudgetInput& in) {
@@ -409,7 +401,6 @@ Engine vllm_engine() {
   Engine engine{"vllm",          "",           "paged blocks in groups of layers, with the hybrid manager",
                 vllm_versions(), 0.92,         resolve,
                 layout,          vllm_overhead};
-  engine.utilization_of = utilization;
   engine.cache_budget = budget;
   engine.data_ranks_share_experts = true;
   engine.loading = Loading::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
@@ -417,6 +408,7 @@ Engine vllm_engine() {
   engine.cuts_towers = true;
   engine.video_positions = 4;  // MRotaryEmbedding: positions of a video run ahead of its tokens
   engine.mxfp4_padding = vllm_mxfp4_padding;
+  engine.halves_float32 = true;  // config/model.py _resolve_auto_dtype
   engine.expert_parallel = true;
   // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi
   // by a plugin.

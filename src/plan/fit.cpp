@@ -12,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMost = kAnyCount;
 constexpr std::uint64_t kMostGpus = 64;
 
 // Whether a request fits, and the room that it leaves (negative where it lacks some), where the plan says.
@@ -112,6 +112,11 @@ std::string short_count(std::uint64_t n) {
   return std::to_string(n);
 }
 
+// A figure of an option; where any number fits, the plan beside it is of a usual one.
+std::string option_count(std::uint64_t n) {
+  return n >= kMost ? "any" : std::to_string(n);
+}
+
 // One change of the request, to be weighed by what it buys.
 struct Change {
   std::string option, value;
@@ -150,8 +155,8 @@ std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request) 
     Request doubled = request;
     std::uint64_t& ranks = by_heads ? doubled.tensor_parallel : doubled.pipeline_parallel;
     ranks *= 2;
-    doubled.gpu_count = doubled.tensor_parallel * doubled.pipeline_parallel * doubled.data_parallel;
     try {
+      doubled.gpu_count = gpus_of(doubled);
       make_plan(cache, doubled);
       return Change{by_heads ? "-tp" : "-pp", std::to_string(ranks), doubled};
     } catch (const Error&) {
@@ -170,13 +175,15 @@ Answer answer_of(PlanCache& cache, const Request& request, std::string name,
 void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out) {
   const std::uint64_t guess = out.asked.capacity ? out.asked.capacity->max_model_len : 4096;
   const std::uint64_t longest = longest_from(cache, request, guess);
+  const std::uint64_t usual = std::max(out.asked.load.max_model_len, cache.model().max_model_len).count();
+  const auto shown = [usual](std::uint64_t tokens) { return tokens >= kMost ? usual : tokens; };
   if (longest > 0)
-    out.answers.push_back(answer_of(cache, with_context(request, longest), "longest_context",
-                                    {{"--max-model-len", std::to_string(longest)}}));
+    out.answers.push_back(answer_of(cache, with_context(request, shown(longest)), "longest_context",
+                                    {{"--max-model-len", option_count(longest)}}));
   const std::uint64_t most = most_from(cache, request);
   if (most > 0)
-    out.answers.push_back(
-        answer_of(cache, with_seqs(request, most), "most_sequences", {{"--num-seqs", std::to_string(most)}}));
+    out.answers.push_back(answer_of(cache, with_seqs(request, most >= kMost ? request.num_seqs : most),
+                                    "most_sequences", {{"--num-seqs", option_count(most)}}));
   if (longest == 0) {
     out.sentences.push_back("not one token fits: the weights and what the engine needs beside them take the card");
   } else {
@@ -189,9 +196,8 @@ void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out
     const Request here = with_seqs(request, seqs);
     const std::uint64_t tokens = longest_from(cache, here, std::max<std::uint64_t>(1, longest / seqs));
     if (tokens == 0) break;
-    out.answers.push_back(
-        answer_of(cache, with_context(here, tokens), "frontier",
-                  {{"--num-seqs", std::to_string(seqs)}, {"--max-model-len", std::to_string(tokens)}}));
+    out.answers.push_back(answer_of(cache, with_context(here, shown(tokens)), "frontier",
+                                    {{"--num-seqs", std::to_string(seqs)}, {"--max-model-len", option_count(tokens)}}));
   }
 
   if (longest > 0 && cache.model().max_model_len > Tokens(0) && longest > cache.model().max_model_len.count())
@@ -207,8 +213,8 @@ void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out
     const std::uint64_t tokens = longest_from(cache, change.request, std::max<std::uint64_t>(longest, 1024) * 2);
     if (tokens <= longest) continue;
     const std::uint64_t gain = tokens - longest;
-    out.answers.push_back(answer_of(cache, with_context(change.request, tokens), "change",
-                                    {{change.option, change.value}, {"--max-model-len", std::to_string(tokens)}}));
+    out.answers.push_back(answer_of(cache, with_context(change.request, shown(tokens)), "change",
+                                    {{change.option, change.value}, {"--max-model-len", option_count(tokens)}}));
     if (change.request.gpu_count != request.gpu_count) {
       out.sentences.push_back("twice the GPUs (" + std::to_string(change.request.gpu_count) + "): +" +
                               short_count(gain) + " tokens");
@@ -224,7 +230,7 @@ void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out
 Bytes least_memory(const Plan& asked) {
   Bytes weights;
   for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
-  const std::uint64_t copies = asked.request.tensor_parallel * asked.request.data_parallel;
+  const std::uint64_t copies = asked.request.tensor_parallel * layout_copies(asked.request);
   // Ranks may repeat what they cannot split: an equal share of it is certain.
   return copies > 1 ? Bytes(weights.count() / copies)
                     : weights + std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
@@ -241,8 +247,9 @@ void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
   const bool has_experts = engine_of(request).expert_parallel && cache.model().experts.count > 0;
   for (std::uint64_t count = fewest_cards(out.asked); count <= kMostGpus; ++count) {
     std::vector<Answer> found;
-    if (count % request.data_parallel != 0) continue;
-    const std::uint64_t of_a_copy = count / request.data_parallel;
+    const std::uint64_t copies = layout_copies(request);
+    if (count % copies != 0) continue;
+    const std::uint64_t of_a_copy = count / copies;
     for (std::uint64_t tensor = 1; tensor <= of_a_copy; ++tensor) {
       if (of_a_copy % tensor != 0) continue;
       Request layout = request;
@@ -282,7 +289,7 @@ void add_cards(PlanCache& cache, const Request& request, Answers& out) {
   constexpr std::size_t kShown = 5;
   const Bytes least = least_memory(out.asked);
   std::vector<std::uint64_t> counts{1, 2, 4, 8, 16};
-  const std::uint64_t named = request.tensor_parallel * request.pipeline_parallel * request.data_parallel;
+  const std::uint64_t named = gpus_of(request);
   if (request.layout_given || named > 1) counts = {named};
   for (const std::uint64_t count : counts) {
     // Cards too small for an equal share need no plan.

@@ -139,6 +139,7 @@ void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, Ex
              number(lora.rank),
          "use a --max-lora-rank that they divide");
   lora.share.tensor_parallel = request.tensor_parallel;
+  lora.share.attention_parallel = tensor_cuts(request).attention;
   if (request.expert_parallel) lora.share.expert_parallel = request.tensor_parallel;
   const std::uint64_t layers = model.layers.size();
   const std::uint64_t stages = request.pipeline_parallel;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "engines/capacity.h"
 #include "engines/estimates.h"
@@ -60,7 +61,9 @@ GpuMemory memory_of(const EngineInput& input, const Engine& engine, std::size_t 
 void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
                  const RankWeights& weights, const ExtraLines& extras, Plan& plan) {
   const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
-  for (std::uint64_t copy = 0; copy < plan.request.data_parallel; ++copy) {
+  // One for each copy; with DP attention the copies share their experts and the MLPs, and stand on a part of the ranks.
+  const std::uint64_t copies = plan.request.data_parallel;
+  for (std::uint64_t copy = 0; copy < copies; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const std::size_t stage = per_stage == 0 ? 0 : r / per_stage;
       plan.memory.push_back(memory_of(input, engine, stage, ranks[r].lines, weights, extras, plan));
@@ -146,17 +149,16 @@ std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
   return checked_mul(sequences, request.data_parallel, "the sequences of all copies") / request.extras.copies();
 }
 
-// The largest n up to kMostLoad that fits, from a guess that may be off either way.
+// The largest n up to kAnyCount that fits, from a guess that may be off either way.
 template <class Fits>
 std::uint64_t largest_near(std::uint64_t guess, const Fits& fits) {
-  constexpr std::uint64_t kMostLoad = std::uint64_t{1} << 40;
   std::uint64_t low = 0;
   std::uint64_t high = guess + 1;  // does not fit, once it is known
   if (guess > 0 && !fits(guess))
     high = guess;
   else
-    for (low = guess; low < kMostLoad && fits(high); high *= 2) low = high;
-  if (low >= kMostLoad) return kMostLoad;
+    for (low = guess; low < kAnyCount && fits(high); high *= 2) low = high;
+  if (low >= kAnyCount) return kAnyCount;
   while (high - low > 1) {
     const std::uint64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;
@@ -215,7 +217,7 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
     capacity.max_num_seqs = most;
     if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));
   }
-  capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
+  if (capacity.max_num_seqs < kAnyCount) capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
   plan.capacity = capacity;
 }
 
@@ -223,9 +225,7 @@ constexpr std::uint64_t kMostGpus = 2048;
 
 // Every GPU has a row of the ledger: so many are 5 MB of JSON, and compare has fifteen such plans.
 void check_gpus(const Request& request) {
-  constexpr std::string_view kWhat = "the number of GPUs";
-  const std::uint64_t gpus =
-      checked_mul(checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat), request.data_parallel, kWhat);
+  const std::uint64_t gpus = gpus_of(request);
   if (gpus > kMostGpus)
     fail("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
          "use smaller -tp, -pp or -dp");
@@ -233,15 +233,19 @@ void check_gpus(const Request& request) {
 
 std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights& weights, const ExtraLines& extras,
                                    const Plan& plan) {
-  std::vector<LedgerLine> out = layout.host(plan.load);
-  out.insert(out.end(), weights.host.begin(), weights.host.end());
-  out.insert(out.end(), extras.host.begin(), extras.host.end());
-  for (LedgerLine& line : out) {
-    line.bytes = line.bytes * plan.request.data_parallel;
-    line.low = line.low * plan.request.data_parallel;
-    line.high = line.high * plan.request.data_parallel;
-    apply_margin(line, plan.request.margin);
-  }
+  std::vector<LedgerLine> out;
+  const auto add = [&](const std::vector<LedgerLine>& lines, std::uint64_t copies) {
+    for (LedgerLine line : lines) {
+      line.bytes = line.bytes * copies;
+      line.low = line.low * copies;
+      line.high = line.high * copies;
+      apply_margin(line, plan.request.margin);
+      out.push_back(std::move(line));
+    }
+  };
+  add(layout.host(plan.load), plan.request.data_parallel);
+  add(weights.host, layout_copies(plan.request));
+  add(extras.host, layout_copies(plan.request));
   return out;
 }
 
@@ -277,6 +281,31 @@ VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
   fill_capacity(input, engine, layout, weights, extras, Depth::kVerdict, plan);
   judge(input, engine, layout, Depth::kVerdict, plan);
   return std::move(plan.verdict);
+}
+
+// The verdict is for every sequence at full length. Where that does not fit, whether the stated mix does.
+void advise_on_mix(const Engine& engine, Plan& plan) {
+  if (!plan.mix || !plan.capacity || plan.verdict.status != Verdict::kDoesNotFit) return;
+  const MixReport& mix = *plan.mix;
+  const KvCachePlan& kv = plan.kv_cache;
+  if (kv.logical == Bytes(0) || (!mix.engine_pages && engine.name != "logical")) return;
+  // Of one copy's cache, the fullest GPU's share. A list of lengths is dealt to the copies; others are of each copy.
+  const auto copies = static_cast<double>(plan.request.data_parallel);
+  const double share =
+      copies * static_cast<double>(kv.logical_per_gpu.count()) / static_cast<double>(kv.logical.count());
+  const double of_a_copy =
+      static_cast<double>((mix.pages - mix.shared_saving).count()) / (plan.request.seq_lens.empty() ? 1 : copies);
+  const Bytes needed(static_cast<std::uint64_t>(std::ceil(share * of_a_copy)));
+  const auto gib = [](Bytes bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes.count()) / 1073741824.0);
+    return std::string(text);
+  };
+  const Bytes budget = plan.capacity->kv_cache_memory;
+  std::string& advice = plan.verdict.advice;
+  if (!advice.empty()) advice += "; ";
+  advice += "that is every sequence at full length: the stated mix takes " + gib(needed) + " of cache on a GPU, and " +
+            (needed <= budget ? "fits" : "does not fit either") + " the " + gib(budget) + " for it";
 }
 
 // Whether one stage is more than a card holds: any would settle it, and the second-last mostly has the most layers.
@@ -331,6 +360,7 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   fill_capacity(input, engine, layout, weights, extras, Depth::kPlan, plan);
   judge(input, engine, layout, Depth::kPlan, plan);
   plan.mix = mix_of(input, layout, plan.load);
+  advise_on_mix(engine, plan);
   plan.roofline = roofline_of(model, plan, weights);
 
   if (request.gpu && !runs_on(engine, parse_gpu(*request.gpu)))
@@ -339,6 +369,10 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (auto memory = find_figure(request, kUsableFigure); memory && request.gpu && !request.gpu_memory) {
     memory->what = "memory of the card";
     plan.calibrated.push_back(std::move(*memory));
+  }
+  if (auto speed = find_figure(request, kBandwidthFigure); speed && plan.roofline && !request.gpu_bandwidth) {
+    speed->what = "bandwidth of the card, bytes a second";
+    plan.calibrated.push_back(std::move(*speed));
   }
   if (request.calibration && request.calibration->named && plan.calibrated.empty())
     plan.notes.push_back({NoteLevel::kWarning, "calibration_unused",

@@ -76,11 +76,12 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
 }
 
 const Weigher& PlanCache::weigher(const Request& request) {
+  const std::optional<Dtype> dtype = loaded_dtype(request, model_->model_type, model_->dtype);
   for (const OfType& known : weighers_)
-    if (known.type == request.weights && known.dtype == request.dtype) return known.weigher;
+    if (known.type == request.weights && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();
   // In place: a weigher stays where it is made.
-  return weighers_.emplace_front(*model_, request.weights, request.dtype).weigher;
+  return weighers_.emplace_front(*model_, request.weights, dtype).weigher;
 }
 
 const PlanCache::Weighed& PlanCache::weighed(const Request& request, bool in_words) {

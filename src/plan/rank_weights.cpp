@@ -129,10 +129,25 @@ LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::st
   return exact_line(Section::kWeights, std::move(what), bytes, std::move(formula), std::move(source));
 }
 
+bool has_towers(const ModelSpec& model) {
+  const auto in_tower = [](const auto& part) { return is_tower(part.component); };
+  return std::any_of(model.tensors.begin(), model.tensors.end(), in_tower) ||
+         std::any_of(model.unknown_tensors.begin(), model.unknown_tensors.end(), in_tower) ||
+         std::any_of(model.stored.begin(), model.stored.end(), in_tower);
+}
+
+Elements in_towers(const ModelSpec& model) {
+  Elements out;
+  for (const TensorGroup& group : model.tensors)
+    if (is_tower(group.component)) out += group.stored();
+  return out;
+}
+
 }  // namespace
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
-  return rank_weights(model, Weigher(model, request.weights, request.dtype), request, true, notes);
+  return rank_weights(model, Weigher(model, request.weights, loaded_dtype(request, model.model_type, model.dtype)),
+                      request, true, notes);
 }
 
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
@@ -141,11 +156,17 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   WeightRequest asked;
   asked.in_words = in_words;
   asked.type = request.weights;
-  asked.dtype = request.dtype;
+  asked.dtype = loaded_dtype(request, model.model_type, model.dtype);
   asked.with_mtp = request.mtp;
+  // A file of the text model alone: encoders of images and sounds come with a projector file. Where the model is itself
+  // such a file, what it holds is there.
+  const Engine& engine = engine_of(request);
+  asked.with_towers = !engine.has_projector_files || model.format == "gguf";
   WeightShare& share = asked.share;
   share.tensor_parallel = request.tensor_parallel;
-  const Engine& engine = engine_of(request);
+  const TensorCuts cuts = tensor_cuts(request);
+  share.attention_parallel = cuts.attention;
+  share.embedding_parallel = cuts.embedding;
   const std::uint64_t flat = checked_mul(request.tensor_parallel, request.data_parallel, "the number of ranks");
   const std::uint64_t expert_ranks = engine.data_ranks_share_experts ? flat : request.tensor_parallel;
   share.expert_tensor_parallel = expert_ranks;
@@ -153,7 +174,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   share.embedding_on_host = engine.embedding_on_host;
   share.cuts_towers = engine.cuts_towers;
   if (engine.mxfp4_padding != nullptr) std::tie(share.mxfp4_width, share.mxfp4_hidden) = engine.mxfp4_padding(request);
-  const std::uint64_t layers = model.layers.size();
+  const std::uint64_t layers =
+      checked_add(model.layers.size(), engine.places_nextn_layers ? model.num_nextn_layers : 0, "a number of layers");
   std::vector<StageShare> stages{{0, layers, true, true}};
   if (engine.stages != nullptr)
     stages = engine.stages(layers, request);
@@ -196,13 +218,17 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
   if (!out.is_known || only_stage) return out;
+  if (in_words && !asked.with_towers && !model.projector && has_towers(model))
+    notes.push_back({NoteLevel::kInfo, "towers_left_out",
+                     "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE"});
   if (offloaded > Bytes(0))
     out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
                                  request.engine + " --cpu-offload-gb"));
   if (host_experts > Bytes(0))
     out.host.push_back(
         host_line("experts", host_experts,
-                  "of the first " + std::to_string(std::min(layers, *request.cpu_moe_layers)) + " layers",
+                  "of the first " +
+                      std::to_string(std::min<std::uint64_t>(model.layers.size(), *request.cpu_moe_layers)) + " layers",
                   "llama.cpp --n-cpu-moe"));
   if (engine.embedding_on_host) {
     // The table, and the layers before the first on a GPU; the head with them where no GPU has it.
@@ -226,8 +252,9 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
       for (const LedgerLine& line : stage) all += line.bytes;
     for (const LedgerLine& line : out.host) all += line.bytes;
     const Parameters parameters = count_parameters(model);
-    if (parameters.is_known && parameters.total > 0)
-      out.bits = 8 * static_cast<double>(all.count()) / static_cast<double>(parameters.total);
+    const std::uint64_t left_out = asked.with_towers ? 0 : in_towers(model).count();
+    if (parameters.is_known && parameters.total > left_out)
+      out.bits = 8 * static_cast<double>(all.count()) / static_cast<double>(parameters.total - left_out);
   }
   return out;
 }

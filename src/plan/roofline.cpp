@@ -4,41 +4,65 @@
 #include <array>
 
 #include "kvplan/rounding.h"
+#include "plan/calibrate.h"
 #include "plan/gpus.h"
 
 namespace kvplan {
 
 namespace {
 
-// Peak of the tensor cores, dense, 16 bit with 32 bit sums; by the first words of a card's name.
+// Peak of the tensor cores, dense, 16 bit with 32 bit sums, and how many times as fast they multiply narrower types
+// that both sides are in; by the first words of a card's name. 1: no faster (or no such cores).
 struct Peak {
   std::string_view name;
   double tflops;
+  double int8 = 2, fp8 = 1, fp4 = 1;
 };
 // Sources: NVIDIA's data sheets of A10, A100, H100, H200, L4, L40S and HGX B200 (half of the figures with sparsity:
 // 1,979 of an H100, 4,500 of a B200), the white papers of Ampere GA102, Ada and RTX Blackwell (with 32 bit sums: half
 // of what GeForce cards do with 16 bit sums); AMD's data sheets of MI250X (one of two dies: half of 383) and MI300X
 // (1,307.4).
 constexpr std::array kPeaks{
-    Peak{"a100", 312},     Peak{"a10", 125},      Peak{"h100-pcie", 756}, Peak{"h100-nvl", 835}, Peak{"h100", 989},
-    Peak{"h200", 989},     Peak{"b200", 2250},    Peak{"l40s", 362},      Peak{"l4", 121},       Peak{"rtx-3090", 71},
-    Peak{"rtx-4090", 165}, Peak{"rtx-5090", 210}, Peak{"mi250x", 192},    Peak{"mi300x", 1307},
+    Peak{"a100", 312},
+    Peak{"a10", 125},
+    Peak{"h100-pcie", 756, 2, 2},
+    Peak{"h100-nvl", 835, 2, 2},
+    Peak{"h100", 989, 2, 2},
+    Peak{"h200", 989, 2, 2},
+    Peak{"b200", 2250, 2, 2, 4},
+    Peak{"l40s", 362, 2, 2},
+    Peak{"l4", 121, 2, 2},
+    Peak{"rtx-3090", 71, 4},
+    Peak{"rtx-4090", 165, 4, 4},  // FP8 with 16 bit sums; 330 with 32
+    Peak{"rtx-5090", 210, 4, 4, 8},
+    Peak{"mi250x", 192, 1},
+    Peak{"mi300x", 1307, 2, 2},
 };
 
-std::optional<double> peak_of(const Request& request) {
-  if (request.gpu_tflops) return request.gpu_tflops;
-  if (!request.gpu) return std::nullopt;
+const Peak* peak_of(const Request& request) {
+  if (!request.gpu) return nullptr;
   for (const Peak& row : kPeaks) {
     if (!request.gpu->starts_with(row.name)) continue;
     const std::string_view rest = std::string_view(*request.gpu).substr(row.name.size());
     // "h100-80gb" is one, "rtx-3090-ti" is another card.
-    if (rest.empty() || (rest.front() == '-' && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9')) return row.tflops;
+    if (rest.empty() || (rest.front() == '-' && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9')) return &row;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+// Types whose activations are narrow too, so that the cores multiply at their rate; all others are widened to 16 bit.
+double times_16_bit(const Peak& peak, std::string_view weights) {
+  if (weights.starts_with("fp8") || weights == "mxfp8") return peak.fp8;
+  if (weights == "int8" || weights == "bnb-int8") return peak.int8;
+  if (weights == "nvfp4") return std::max(peak.fp4, peak.fp8);
+  if (weights == "mxfp4") return peak.fp4 > 1 ? peak.fp8 : 1;  // beside FP8 activations at best
+  return 1;
 }
 
 double bandwidth_of(const Request& request) {
   if (request.gpu_bandwidth) return *request.gpu_bandwidth;
+  if (const auto measured = calibrated_bandwidth(request))
+    return measured->high / 1e9;  // a bound: the best that was seen
   return request.gpu ? parse_gpu(*request.gpu).bandwidth_gb_s : 0;
 }
 
@@ -75,7 +99,7 @@ Bytes layer_read(const Mixer& mixer, const CacheTypes& types, const Load& load, 
 
 Bytes cache_read(const ModelSpec& model, const Plan& plan) {
   Bytes out;
-  const std::uint64_t ranks = plan.request.tensor_parallel;
+  const std::uint64_t ranks = tensor_cuts(plan.request).attention;
   for (const LayerGroup& group : plan.groups) {
     const Mixer* mixer = group.mixer;
     if (const auto* shared = std::get_if<Shared>(mixer)) {
@@ -90,6 +114,18 @@ Bytes cache_read(const ModelSpec& model, const Plan& plan) {
 double entries_sum(double tokens, double limit, double stride) {
   const double grown = limit > 0 ? std::min(tokens, limit) : tokens;
   return (grown * (grown + 1) / 2 + (tokens - grown) * grown) / stride;
+}
+
+// Of a token and a cached one: in a prefill latents may be expanded first, which costs less where there are many.
+std::uint64_t prefill_macs(const Mixer& mixer) {
+  const auto* mla = std::get_if<Mla>(&mixer);
+  if (mla == nullptr) return macs_per_entry(mixer);
+  constexpr std::string_view kWhat = "the work of one cached token";
+  const Latent& latent = mla->latent;
+  const std::uint64_t wide =
+      checked_add(checked_add(latent.qk_nope_head_dim, latent.qk_rope_head_dim, kWhat), latent.v_head_dim, kWhat);
+  const std::uint64_t expanded = checked_mul(latent.num_heads, wide, kWhat);
+  return expanded > 0 ? std::min(expanded, macs_per_entry(mixer)) : macs_per_entry(mixer);
 }
 
 // Multiply-adds of attention over a whole prompt: each position attends to those before it.
@@ -108,7 +144,7 @@ double attention_macs(const Plan& plan) {
               ? tokens * static_cast<double>(plan.load.source_tokens.count())
               : entries_sum(tokens, static_cast<double>(term.limit.total().count()), static_cast<double>(term.stride));
     }
-    out += static_cast<double>(macs_per_entry(mixer)) * entries * static_cast<double>(group.indices.size());
+    out += static_cast<double>(prefill_macs(mixer)) * entries * static_cast<double>(group.indices.size());
   }
   return out;
 }
@@ -145,10 +181,22 @@ class Step {
 
 }  // namespace
 
-double prefill_flops(const ModelSpec& model, const Plan& plan) {
-  if (model.tensors.empty()) return 0;
-  Elements passed;
+namespace {
+
+// Operations of a prefill, by what shares them out.
+struct PrefillWork {
+  double attention_weights = 0, experts = 0, others = 0;  // matrices that every token passes through
+  double attention = 0;                                   // of tokens with each other
+  double head = 0;                                        // of the last token
+  double all() const { return attention_weights + experts + others + attention + head; }
+};
+
+PrefillWork prefill_work(const ModelSpec& model, const Plan& plan) {
+  PrefillWork out;
+  if (model.tensors.empty()) return out;
+  const auto length = static_cast<double>(plan.load.tokens_of_sequence().count());
   for (const TensorGroup& group : model.tensors) {
+    const double work = 2 * length * static_cast<double>(group.active().count());
     switch (group.component) {
       case Component::kEmbedding:
       case Component::kLmHead:
@@ -157,12 +205,39 @@ double prefill_flops(const ModelSpec& model, const Plan& plan) {
       case Component::kAudio:
       case Component::kProjector:
       case Component::kMtp: break;
-      default: passed += group.active();
+      case Component::kAttention:
+      case Component::kStateMixer: out.attention_weights += work; break;
+      case Component::kExperts: out.experts += work; break;
+      default: out.others += work; break;
     }
   }
-  const auto length = static_cast<double>(plan.load.tokens_of_sequence().count());
-  const double head = static_cast<double>(model.vocab_size) * static_cast<double>(model.hidden_size);
-  return 2 * (static_cast<double>(passed.count()) * length + head + attention_macs(plan));
+  out.attention = 2 * attention_macs(plan);
+  out.head = 2 * static_cast<double>(model.vocab_size) * static_cast<double>(model.hidden_size);
+  return out;
+}
+
+// The least seconds that the cores take for one prompt. Other data parallel ranks help with its experts alone, where
+// they share them.
+double prefill_seconds(const PrefillWork& work, const Plan& plan, const RankWeights& weights, double tflops) {
+  const Request& request = plan.request;
+  const auto ranks = static_cast<double>(request.tensor_parallel);
+  const auto copies = static_cast<double>(request.data_parallel);
+  const auto attention_ranks = static_cast<double>(tensor_cuts(request).attention);
+  const double expert_ranks = engine_of(request).data_ranks_share_experts ? ranks * copies : ranks;
+  const Peak* peak = request.gpu_tflops ? nullptr : peak_of(request);
+  const double faster = peak != nullptr ? times_16_bit(*peak, weights.type) : 1;
+  const bool narrow_cache = plain_bytes(plan.types.key) < 2;
+  const double attention_faster = peak != nullptr && narrow_cache ? std::max(peak->fp8, peak->int8) : 1;
+  const double units = work.attention_weights / (faster * attention_ranks) + work.experts / (faster * expert_ranks) +
+                       work.others / (faster * ranks) + work.attention / (attention_faster * attention_ranks) +
+                       work.head / ranks;
+  return units / (tflops * 1e12 * static_cast<double>(request.pipeline_parallel));
+}
+
+}  // namespace
+
+double prefill_flops(const ModelSpec& model, const Plan& plan) {
+  return prefill_work(model, plan).all();
 }
 
 std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, const RankWeights& weights) {
@@ -170,25 +245,31 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, co
   if (gb_s <= 0 || !weights.is_known || weights.read_always == Bytes(0)) return std::nullopt;
   const double bandwidth = gb_s * 1e9;
   const auto stages = static_cast<double>(plan.request.pipeline_parallel);
-  const auto ranks = static_cast<double>(plan.request.tensor_parallel);
   const auto copies = static_cast<double>(plan.request.data_parallel);
   const auto batch = static_cast<double>(plan.load.num_seqs);
   Roofline out;
   out.bandwidth_gb_s = gb_s;
   out.num_seqs = plan.request.num_seqs;
   out.cache_read = cache_read(model, plan);
+  // Where copies share the experts out, those of a rank meet the tokens of all copies.
+  const bool shared = layout_copies(plan.request) == 1 || engine_of(plan.request).data_ranks_share_experts;
+  const double met = shared ? copies * batch : batch;
   const Step step(model, weights, out.cache_read);
   out.weights_read = Bytes(static_cast<std::uint64_t>(step.weights(1)));
-  out.weights_read_batch = Bytes(static_cast<std::uint64_t>(step.weights(plan.load.num_seqs)));
+  out.weights_read_batch = Bytes(static_cast<std::uint64_t>(step.weights(static_cast<std::uint64_t>(met))));
   out.tokens_per_s_empty = bandwidth / step.weights(1);
   out.tokens_per_s = bandwidth / step.bytes(1);
-  out.tokens_per_s_batch = copies * batch * bandwidth * std::min(stages, batch) / step.bytes(plan.load.num_seqs);
+  out.tokens_per_s_batch = copies * batch * bandwidth * std::min(stages, batch) /
+                           (step.weights(static_cast<std::uint64_t>(met)) + batch * real(out.cache_read));
   out.cache_outweighs_at = step.crossing();
   out.prefill_flops = prefill_flops(model, plan);
-  out.tflops = peak_of(plan.request);
+  if (plan.request.gpu_tflops)
+    out.tflops = plan.request.gpu_tflops;
+  else if (const Peak* peak = peak_of(plan.request))
+    out.tflops = peak->tflops;
   if (out.tflops && out.prefill_flops > 0)
-    out.first_token_s =
-        std::max(out.prefill_flops / (*out.tflops * 1e12 * ranks * stages), step.weights(1) / (bandwidth * stages));
+    out.first_token_s = std::max(prefill_seconds(prefill_work(model, plan), plan, weights, *out.tflops),
+                                 step.weights(1) / (bandwidth * stages));
   return out;
 }
 

@@ -6,6 +6,8 @@
 //   tokens/s  <= bandwidth * stages * B / step(B)         one sequence passes through the stages in turn: no * stages
 //   prefill   = 2 * parameters passed * L + 2 * vocab * hidden + 2 * multiply-adds of attention
 //   first token >= max(prefill / (TFLOPS * ranks), weights(1) / (bandwidth * stages))
+//               matrices at the rate of their type where activations are as narrow (FP8, INT8, NVFP4 on cards that
+//               have such cores), else at 16 bit; latents in the cheaper of their two forms
 //
 // cache is what a sequence at full length attends to: a window its own tokens, an indexer all of its keys and the
 // index_topk entries that it chooses, a layer that shares another's cache reads it again; recurrent states are read

@@ -10,7 +10,7 @@ namespace kvplan {
 // How much of a plan is asked for: whether it fits, or all that there is to tell.
 enum class Depth { kVerdict, kPlan };
 
-// The share of a card that the engine uses, and what that is of `memory`.
+// The share of a card that an engine without a rule of its own (cache_budget) uses, and what that is of `memory`.
 double usable_share(const Engine& engine, const Request& request);
 Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory);
 

@@ -29,7 +29,7 @@ std::string gib_cell(Bytes bytes) {
 }
 
 std::string count_cell(std::uint64_t n) {
-  return n >= (std::uint64_t{1} << 40) ? "any" : grouped(n);
+  return n >= kAnyCount ? "any" : grouped(n);
 }
 
 std::string verdict_cell(const Plan& plan) {

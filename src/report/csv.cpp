@@ -56,8 +56,10 @@ std::string plan_fields(const Plan& plan) {
   for (const auto& part : {gpu.weights, gpu.kv_cache, gpu.activation, gpu.runtime}) out += "," + bytes(part);
   out += "," + std::to_string(gpu.total.count());
   out += "," + (plan.capacity && plan.capacity->tokens ? std::to_string(*plan.capacity->tokens) : "");
-  out += "," + (plan.capacity ? std::to_string(plan.capacity->max_model_len) : "");
-  out += "," + (plan.capacity ? std::to_string(plan.capacity->max_num_seqs) : "");
+  // Nothing where any number fits.
+  const auto most = [&](std::uint64_t n) { return n < kAnyCount ? std::to_string(n) : std::string(); };
+  out += "," + (plan.capacity ? most(plan.capacity->max_model_len) : "");
+  out += "," + (plan.capacity ? most(plan.capacity->max_num_seqs) : "");
   out += "," + std::string(verdict_word(plan.verdict.status)) + (plan.verdict.close ? ",true" : ",false");
   out += "," + std::to_string(low.count()) + "," + std::to_string(high.count()) + "," +
          std::to_string(host_total(plan).count());

@@ -11,10 +11,8 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kAny = std::uint64_t{1} << 40;
-
-std::string count_text(std::uint64_t n) {
-  return n >= kAny ? "any" : grouped(n);
+std::string figure_of(const Answer& answer, std::uint64_t n) {
+  return answer.changes.front().second == "any" ? "any" : grouped(n);
 }
 
 const Answer* find_answer(const Answers& answers, std::string_view name) {
@@ -64,8 +62,8 @@ Rows fits_rows(const std::vector<FitEntry>& entries) {
     const Answer* layout = find_answer(answers, "layout");
     rows.push_back({engine, asked.request.gpu.value_or("-"), kv_type_text(asked.types),
                     asked.verdict.status == Verdict::kFits ? (asked.verdict.close ? "close" : "yes") : "no",
-                    longest != nullptr ? count_text(longest->plan.load.max_model_len.count()) : "0",
-                    most != nullptr ? count_text(most->plan.request.num_seqs) : "0",
+                    longest != nullptr ? figure_of(*longest, longest->plan.load.max_model_len.count()) : "0",
+                    most != nullptr ? figure_of(*most, most->plan.request.num_seqs) : "0",
                     layout != nullptr ? std::to_string(layout->plan.memory.size()) : "-", best_change(answers)});
   }
   return rows;

@@ -11,10 +11,8 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kAny = std::uint64_t{1} << 40;
-
 std::string length_text(std::uint64_t tokens) {
-  if (tokens >= kAny) return "any";
+  if (tokens >= kAnyCount) return "any";
   return tokens >= 10240 ? grouped(tokens / 1024) + "k" : grouped(tokens);
 }
 

@@ -41,7 +41,8 @@ std::string tiles(const Plan& plan) {
     out += tile(human_bytes(kv.reserved),
                 fmt::format("that {} reserves{}", plan.request.engine, plan.memory.size() > 1 ? " on a GPU" : ""));
   if (plan.capacity) {
-    out += tile(grouped(plan.capacity->max_model_len),
+    const std::uint64_t longest = plan.capacity->max_model_len;
+    out += tile(longest >= kAnyCount ? "any number" : grouped(longest),
                 fmt::format("tokens: the longest context of {}", plural(plan.request.num_seqs, "sequence")));
     out += tile(fmt::format("{:.2f}", plan.capacity->max_concurrency),
                 fmt::format("sequences of {} tokens in the room for KV", tokens_text(plan.load.max_model_len.count())));
@@ -172,7 +173,6 @@ std::string kv_curves(const ModelSpec& model, const Plan& plan) {
 }
 
 Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
-  constexpr std::uint64_t kAny = std::uint64_t{1} << 40;
   Frontier out;
   if (!plan.capacity) return out;
   for (std::uint64_t seqs = 1; seqs <= 256; seqs *= 2) {
@@ -180,7 +180,7 @@ Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
     request.num_seqs = seqs;
     request.layout_given = true;
     const std::uint64_t tokens = longest_that_fits(model, request);
-    if (tokens == 0 || tokens >= kAny) break;
+    if (tokens == 0 || tokens >= kAnyCount) break;
     out.emplace_back(seqs, tokens);
   }
   return out;

@@ -233,14 +233,19 @@ Json memory_json(const std::vector<GpuMemory>& memory) {
   return out;
 }
 
+// Any number has no figure.
+Json count_or_null(std::uint64_t n) {
+  return n >= kAnyCount ? Json(nullptr) : Json(n);
+}
+
 Json capacity_json(const std::optional<Capacity>& capacity) {
   if (!capacity) return nullptr;
   return {{"kv_cache_memory_bytes", capacity->kv_cache_memory.count()},
           {"num_blocks", or_null(capacity->num_blocks)},
           {"tokens", or_null(capacity->tokens)},
           {"max_concurrency", capacity->max_concurrency},
-          {"max_model_len", capacity->max_model_len},
-          {"max_num_seqs", capacity->max_num_seqs}};
+          {"max_model_len", count_or_null(capacity->max_model_len)},
+          {"max_num_seqs", count_or_null(capacity->max_num_seqs)}};
 }
 
 Json mix_json(const std::optional<MixReport>& mix) {
@@ -372,7 +377,7 @@ std::string grid_json(const Grid& grid, const ReportOptions&) {
     for (std::size_t c = 0; c < row.cells.size(); ++c) {
       const GridCell& cell = row.cells[c];
       const bool planned = cell.error.empty();
-      const auto number = [&](std::uint64_t n) { return planned ? Json(n) : Json(nullptr); };
+      const auto number = [&](std::uint64_t n) { return planned ? count_or_null(n) : Json(nullptr); };
       cells.push_back({{"gpu", grid.cards[c]},
                        {"error", text_or_null(cell.error)},
                        {"tensor_parallel_size", number(cell.tensor_parallel)},

@@ -160,6 +160,7 @@ void sglang_arguments(const ModelSpec& model, const Plan& plan, Arguments& out) 
   if (request.tensor_parallel > 1) out.add("--tp", request.tensor_parallel);
   if (request.pipeline_parallel > 1) out.add("--pp", request.pipeline_parallel);
   if (request.data_parallel > 1) out.add("--dp", request.data_parallel);
+  if (request.dp_attention) out.add("--enable-dp-attention");
   if (kv_chosen(request)) out.add("--kv-cache-dtype", name(plan.types.key));
   if (const std::string_view type = online_quantization(request); !type.empty()) out.add("--quantization", type);
   if (request.memory_utilization) out.add_share("--mem-fraction-static", *request.memory_utilization);

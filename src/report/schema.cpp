@@ -466,8 +466,8 @@ constexpr std::string_view kSchema = R"json({
         "num_blocks": {"$ref": "#/$defs/count_or_null"},
         "tokens": {"$ref": "#/$defs/count_or_null"},
         "max_concurrency": {"type": "number", "minimum": 0},
-        "max_model_len": {"description": "the longest at the requested sequences", "$ref": "#/$defs/count"},
-        "max_num_seqs": {"description": "the most at the requested length", "$ref": "#/$defs/count"}
+        "max_model_len": {"description": "the longest at the requested sequences; null: any length", "$ref": "#/$defs/count_or_null"},
+        "max_num_seqs": {"description": "the most at the requested length; null: any number", "$ref": "#/$defs/count_or_null"}
       }
     },
     "verdict": {
@@ -479,7 +479,7 @@ constexpr std::string_view kSchema = R"json({
         "reason": {"type": "string"},
         "headroom_bytes": {"description": "negative where memory is missing", "type": ["integer", "null"]},
         "either_way_bytes": {"description": "where it is close: half the width of the range of what a GPU needs", "$ref": "#/$defs/count_or_null"},
-        "advice": {"description": "where it is close: what to lower first", "$ref": "#/$defs/text_or_null"}
+        "advice": {"description": "where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for: whether it fits", "$ref": "#/$defs/text_or_null"}
       }
     },
 @MEASUREMENT@    "notes": {

@@ -70,6 +70,8 @@ std::string verdict_line(const Plan& plan, const ReportOptions& options) {
   if (verdict.close) {
     const std::string close = wrapped(close_text(verdict), width_of(options));
     out += tinted(close, Tint::kYellow, options.color) + "\n";
+  } else if (!verdict.advice.empty()) {
+    out += tinted(wrapped(verdict.advice, width_of(options)), Tint::kYellow, options.color) + "\n";
   }
   return out;
 }
@@ -168,7 +170,7 @@ std::string capacity_lines(const Plan& plan) {
   rows.push_back({fmt::format("sequences of {} tokens", grouped(plan.load.max_model_len.count())),
                   fmt::format("{:.2f}", capacity.max_concurrency)});
   rows.push_back({fmt::format("longest of {} sequence{}", plan.request.num_seqs, plan.request.num_seqs == 1 ? "" : "s"),
-                  grouped(capacity.max_model_len)});
+                  capacity.max_model_len >= kAnyCount ? "any length" : grouped(capacity.max_model_len)});
   return "Room\n" + columns(rows, 0b10);
 }
 

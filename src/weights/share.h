@@ -17,9 +17,24 @@ struct Piece {
   std::uint64_t rows = 0, columns = 0, copies = 0;
 };
 
+// Ranks that a tensor outside of the experts is cut to. Of MTP layers, what has heads is attention.
+inline std::uint64_t cutting_ranks(const TensorGroup& group, const WeightShare& share) {
+  const auto some_or_all = [&](std::uint64_t some) { return some > 0 ? some : share.tensor_parallel; };
+  switch (group.component) {
+    case Component::kAttention:
+    case Component::kStateMixer:
+    case Component::kVision:
+    case Component::kAudio:
+    case Component::kProjector: return some_or_all(share.attention_parallel);
+    case Component::kMtp: return some_or_all(group.units > 0 ? share.attention_parallel : 0);
+    case Component::kEmbedding: return some_or_all(share.embedding_parallel);
+    default: return share.tensor_parallel;
+  }
+}
+
 inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
   Piece piece{group.rows, group.columns, group.copies};
-  std::uint64_t ranks = share.tensor_parallel;
+  std::uint64_t ranks = cutting_ranks(group, share);
   if (is_tower(group.component)) {
     // A tower whose width the ranks do not divide is whole on each.
     const std::uint64_t cut = group.split == Split::kColumns ? group.columns : group.rows;

@@ -92,7 +92,24 @@ class Weigher::Storer {
     return one(group, usual(group), piece, share) * held.count();
   }
 
+  // Bytes of a part of which no more than a number of elements is guessed: as its linear layers would be stored.
+  Bytes bytes(const UnknownTensors& part, Elements elements) const {
+    TensorGroup guess;
+    guess.component = part.component;
+    guess.role = part.component == Component::kEmbedding ? TensorRole::kEmbedding : TensorRole::kLinear;
+    guess.module = part.component == Component::kEmbedding ? "model.embed_tokens" : "";
+    guess.place = part.component == Component::kEmbedding ? Place::kFirst : Place::kLayers;
+    guess.columns = kGuessedColumns;
+    guess.rows = ceil_div(elements.count(), kGuessedColumns);
+    if (mixture_) return mixture_->bytes(guess, 0, guess.rows, guess.columns);
+    const WeightType* type = as_stored_ ? nullptr : usual(guess);
+    if (type != nullptr && elements > Elements(0)) return matrix_bytes(*type, guess.rows, guess.columns);
+    return Bytes(elements.count()) * (plain_.millibits / 8000);
+  }
+
  private:
+  static constexpr std::uint64_t kGuessedColumns = 4096;
+
   // Layers in turn that are stored alike; null: they stay plain.
   struct Ruled {
     LayerRun run;
@@ -224,15 +241,35 @@ struct Sum {
   Elements elements;
 };
 
-void add_unknown(const WeightModel& model, const WeightRequest& request, std::map<Component, Sum>& sums,
-                 WeightReport& report) {
-  const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
+// What a rank holds of a part that the config does not determine: cut as such parts are.
+Elements share_of(const UnknownTensors& part, Elements elements, const WeightModel& model, const WeightShare& share) {
+  TensorGroup like;
+  like.component = part.component;
+  like.place = is_tower(part.component) || part.component == Component::kEmbedding ? Place::kFirst : Place::kLayers;
+  like.split = Split::kRows;
+  like.rows = elements.count();
+  if (like.place == Place::kLayers && share.layers && model.num_layers > 0)
+    like.rows = static_cast<std::uint64_t>(static_cast<long double>(like.rows) *
+                                           static_cast<long double>(std::min(*share.layers, model.num_layers)) /
+                                           static_cast<long double>(model.num_layers));
+  else if (like.place == Place::kFirst && Held{like, share}.count() == 0)
+    return Elements(0);
+  return Elements(piece_of(like, share).rows);
+}
+
+template <class Storer>
+void add_unknown(const WeightModel& model, const Storer& storer, const WeightRequest& request,
+                 std::map<Component, Sum>& sums, WeightReport& report) {
   for (const UnknownTensors& part : model.unknown_tensors) {
     if (is_tower(part.component) && !request.with_towers) continue;
-    Sum& sum = sums[part.component];
-    sum.bytes += Bytes(part.estimate.count()) * element;
-    sum.low += Bytes(part.low.count()) * element;
-    sum.high += Bytes(part.high.count()) * element;
+    const auto mine = [&](Elements elements) { return share_of(part, elements, model, request.share); };
+    if (mine(part.high) > Elements(0)) {
+      Sum& sum = sums[part.component];
+      sum.bytes += storer.bytes(part, mine(part.estimate));
+      sum.low += storer.bytes(part, mine(part.low));
+      sum.high += storer.bytes(part, mine(part.high));
+      sum.elements += mine(part.estimate);
+    }
     report.notes.push_back({NoteLevel::kWarning, "estimated_weights",
                             "the config does not determine " + part.what + ": its weights are an estimate"});
   }
@@ -241,16 +278,19 @@ void add_unknown(const WeightModel& model, const WeightRequest& request, std::ma
 // The checkpoint's headers know better than any formula. A rank's share is the predicted one.
 void use_stored(const WeightModel& model, const WeightRequest& request, const std::map<Component, Sum>& predicted,
                 const std::map<Component, Sum>& whole, WeightReport& report) {
+  // A checkpoint in float32 that is loaded in 16 bit.
+  const bool halved = model.dtype == Dtype::kFloat32 && request.dtype && plain_bytes(*request.dtype) == 2;
   std::map<Component, Bytes> stored;
   std::map<Component, std::string> types;
   Bytes all;
   for (const StoredTensors& part : model.stored) {
     if (part.component == Component::kMtp && !request.with_mtp) continue;
     if (is_tower(part.component) && !request.with_towers) continue;
-    stored[part.component] += part.bytes;
-    all += part.bytes;
+    const Bytes bytes = halved && part.type == "F32" ? part.bytes - Bytes(part.elements.count()) * 2 : part.bytes;
+    stored[part.component] += bytes;
+    all += bytes;
     std::string& text = types[part.component];
-    text += (text.empty() ? "" : " + ") + part.type + " " + std::to_string(part.bytes.count());
+    text += (text.empty() ? "" : " + ") + part.type + " " + std::to_string(bytes.count());
   }
   Bytes guess;
   for (const auto& [component, sum] : whole) guess += sum.bytes;
@@ -365,13 +405,15 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
     const Piece piece = piece_of(group, request.share);
     sum.elements += Elements(piece.rows) * piece.columns * piece.copies * Held{group, request.share}.count();
   }
-  add_unknown(model, request, sums, report);
+  add_unknown(model, storer, request, sums, report);
   if (!model.stored.empty() && !request.type) {
     std::map<Component, Sum> whole;
     WeightRequest all = request;
     all.share = {};
     for (const TensorGroup& group : model.tensors)
       if (counts(group, request)) whole[group.component].bytes += storer.bytes(group, all.share);
+    WeightReport untold;
+    add_unknown(model, storer, all, whole, untold);
     use_stored(model, request, sums, whole, report);
     return report;
   }

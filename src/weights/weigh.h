@@ -26,6 +26,8 @@ Parameters count_parameters(const WeightModel& model);
 // Where a rank stands.
 struct WeightShare {
   std::uint64_t tensor_parallel = 1;
+  // Ranks among those that cut attention (with states and towers) and the embedding; 0: all of them.
+  std::uint64_t attention_parallel = 0, embedding_parallel = 0;
   std::uint64_t expert_parallel = 1;  // ranks that deal out whole experts; 1: tensor parallelism cuts each expert
   std::uint64_t expert_tensor_parallel = 0;  // ranks that cut each expert; 0: as the rest
   std::uint64_t first_layer = 0;

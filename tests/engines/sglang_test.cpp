@@ -110,6 +110,56 @@ TEST_CASE("SGLang: with DP attention every data parallel rank has a pool of its 
   CHECK_THROWS_AS(make_plan(model, request), Error);
 }
 
+const LedgerLine& weights_line(const Plan& plan, std::string_view what) {
+  static const LedgerLine kNone;
+  for (const LedgerLine& line : plan.memory.front().lines)
+    if (line.part == Section::kWeights && line.what == what) return line;
+  return kNone;
+}
+
+// The model's sizes: 61 layers of 187,107,328 attention weights, a table of 129,280 x 7,168. Per rank, tp 8 and dp 2:
+// 82.82 GiB with the whole table, 81.53 GiB with a quarter of it (SGLang's pull request 17403; absorbed maps in
+// bfloat16 are among them).
+TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, and its share of the rest") {
+  const ModelSpec model = test_model("deepseek-v3");
+  const auto plan = [&](const char* engine, std::uint64_t copies) {
+    Request request = request_for(engine, 8192);
+    request.tensor_parallel = 8;
+    request.data_parallel = copies;
+    request.layout_given = true;
+    request.dp_attention = true;
+    return make_plan(model, request);
+  };
+  const Plan eight = plan("sglang", 8);
+  CHECK(eight.memory.size() == 8);
+  CHECK(weights_line(eight, "attention").formula.starts_with("11413422080 elements"));
+  CHECK(weights_line(eight, "embedding").bytes == Bytes(std::uint64_t{129280} * 7168 * 2));
+  CHECK(weights_line(eight, "lm_head").bytes == Bytes(std::uint64_t{129280} * 7168 * 2 / 8));
+  CHECK(weights_line(eight, "experts").bytes == weights_line(plan("sglang", 1), "experts").bytes);
+  const double cut = static_cast<double>(plan("sglang", 2).memory.front().weights->count());
+  const double whole = static_cast<double>(plan("sglang@0.4", 2).memory.front().weights->count());
+  CHECK((whole - cut) / kGibibyte == doctest::Approx(82.82 - 81.53).epsilon(0.01));
+  CHECK(cut / kGibibyte == doctest::Approx(81.53).epsilon(0.01));
+  Request request = request_for("sglang", 8192);
+  request.tensor_parallel = request.data_parallel = 8;
+  CHECK(gpus_of(request) == 64);
+  request.dp_attention = true;
+  CHECK(gpus_of(request) == 8);
+}
+
+TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not") {
+  for (const char* engine : {"sglang", "tensorrt-llm", "vllm"}) {
+    Request request = request_for(engine, 8192);
+    request.layout_given = true;
+    for (const std::uint64_t ranks : {3U, 6U}) {
+      request.tensor_parallel = ranks;  // of DeepSeek-V3's 128 heads
+      CHECK_THROWS_WITH_AS(make_plan(test_model("deepseek-v3"), request), doctest::Contains("128"), Error);
+    }
+    request.tensor_parallel = 4;
+    CHECK_NOTHROW(make_plan(test_model("deepseek-v3"), request));
+  }
+}
+
 TEST_CASE("SGLang: models outside its list keep every token of their windows") {
   const ModelSpec model = test_model("gemma-3n-e4b");
   const Plan plan = make_plan(model, request_for("sglang", 4096));

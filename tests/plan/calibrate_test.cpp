@@ -56,7 +56,8 @@ TEST_CASE("calibrate: a card's context takes the place of the allowance") {
   CHECK(context->low == Bytes(400 * kMiB));
   CHECK(context->high == Bytes(1024 * kMiB));  // libraries come beside it
   CHECK(context->source.find("measured 2 times on NVIDIA H100 80GB HBM3") != std::string::npos);
-  REQUIRE(plan.calibrated.size() == 2);
+  REQUIRE(plan.calibrated.size() == 3);
+  CHECK(plan.roofline->bandwidth_gb_s == doctest::Approx(2500));
   CHECK(plan.calibrated[0].what == context->what);
   CHECK(plan.calibrated[1].what == "memory of the card");
   // The total of a program is the measured one: 80000 MiB less what does not belong to the cache.

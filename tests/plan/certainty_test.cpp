@@ -201,6 +201,82 @@ TEST_CASE("Caches in host memory: offloaded, swap space of V0") {
   CHECK(plan("llama-3.1-8b", {"--engine", "vllm@0.8", "--swap-space", "0"})["host_memory"].is_null());
 }
 
+TEST_CASE("A checkpoint in float32 is loaded in 16 bit where the engine does so") {
+  // 763,857,920 and 2,768,345,600 parameters.
+  const auto weights = [](const char* name, const char* engine, std::vector<std::string> more) {
+    more.insert(more.end(), {"--engine", engine});
+    const Json out = plan(name, more);
+    std::uint64_t sum = 0;
+    for (const Json& line : out["memory"][0]["lines"])
+      if (line["part"] == "weights" && line["what"] != "rotary tables") sum += line["bytes"].get<std::uint64_t>();
+    return sum;
+  };
+  for (const char* engine : {"vllm", "sglang"}) {
+    CHECK(weights("whisper-medium", engine, {}) == 763857920ULL * 2);
+    CHECK(weights("whisper-medium", engine, {"--dtype", "float32"}) == 763857920ULL * 4);
+  }
+  CHECK(weights("mamba-2.8b", "vllm", {}) == 2768345600ULL * 2);
+  CHECK(weights("mamba-2.8b", "mistralrs", {}) == 2768345600ULL * 2);
+  CHECK(weights("whisper-medium", "transformers", {}) == 763857920ULL * 4);
+}
+
+TEST_CASE("llama.cpp: encoders of images and sounds are in a file of their own") {
+  const Json out = plan("gemma-3n-e4b", {"--engine", "llama.cpp", "--weights", "q4_k_m", "--max-model-len", "4k"});
+  for (const char* word : {"vision tower", "audio encoder", "projector"}) {
+    CHECK(line_of(out["memory"][0]["lines"], word).is_null());
+    CHECK(line_of(out["host_memory"]["lines"], word).is_null());
+  }
+  bool told = false;
+  for (const Json& note : out["notes"])
+    told = told || note["message"].get<std::string>().find("--mmproj") != std::string::npos;
+  CHECK(told);
+}
+
+TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for caches") {
+  // load_tensors counts it: of 61 + 1 layers and the output, the last two are none of the decoder's.
+  const Json out =
+      plan("deepseek-v3", {"--engine", "llama.cpp", "--weights", "q4_k_m", "-ngl", "2", "--max-model-len", "4k"});
+  CHECK(line_of(out["memory"][0]["lines"], "attention").is_null());
+  CHECK(out["memory"][0]["kv_cache_bytes"] == 0);
+  CHECK(line_of(out["memory"][0]["lines"], "lm_head").is_object());
+  const Json one =
+      plan("deepseek-v3", {"--engine", "llama.cpp", "--weights", "q4_k_m", "-ngl", "3", "--max-model-len", "4k"});
+  CHECK(line_of(one["memory"][0]["lines"], "attention").is_object());
+  CHECK(one["memory"][0]["kv_cache_bytes"] > 0);
+}
+
+TEST_CASE("What the config does not determine is cut, stored and told as the rest") {
+  // RWKV-7's mixers: 5 squares of 2,560 in each of 32 layers, beside MLPs of two matrices.
+  const auto line = [](std::vector<std::string> more) {
+    return line_of(plan("rwkv7-2.9b", std::move(more))["memory"][0]["lines"], "state mixer");
+  };
+  const std::uint64_t all = std::uint64_t{32} * 5 * 2560 * 2560;
+  CHECK(line({})["bytes"] == all * 2);
+  CHECK(line({})["formula"] == std::to_string(all) + " elements * 16 bits");
+  CHECK(line({"-tp", "2"})["bytes"] == all);
+  CHECK(line({"-pp", "2"})["bytes"] == all);
+  CHECK(line({"--weights", "fp8"})["bytes"].get<double>() == doctest::Approx(static_cast<double>(all)).epsilon(1e-3));
+  CHECK(line_of(plan("rwkv7-2.9b", {})["memory"][0]["lines"], "mlp")["bytes"] == 32ULL * 2 * 2560 * 10240 * 2);
+  const Json tower = line_of(plan("gemma-3n-e4b", {})["memory"][0]["lines"], "vision tower");
+  CHECK(tower["formula"].get<std::string>().find("0 elements") != 0);
+}
+
+TEST_CASE("What any number fits has no figure") {
+  const Json out = plan("mamba-2.8b", {"--gpu", "rtx-4090", "--max-model-len", "4k"});
+  CHECK(out["capacity"]["max_model_len"].is_null());
+  CHECK(out["capacity"]["max_num_seqs"] > 0);
+}
+
+TEST_CASE("Where all sequences at full length do not fit, a stated mix that does is told") {
+  // 64 x 128k tokens of 131,072 B are a thousand GiB; 64 x 2,048 of them are 16 GiB.
+  const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu", "h100-80gb",
+                               "--num-seqs", "64", "--avg-len", "2048", "--json"});
+  CHECK(run.exit == 1);
+  const std::string advice = Json::parse(run.out)["verdict"]["advice"];
+  CHECK(advice.find("16.00 GiB") != std::string::npos);
+  CHECK(advice.find(", and fits") != std::string::npos);
+}
+
 TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
   // 8 GiB in all, 5.3 of them for the GPU: a model of 8 GiB split in two fits the GPU's share and not the whole.
   const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",
@@ -231,6 +307,28 @@ TEST_CASE("Bounds of speed: a step reads the active weights and the cache") {
   const Json own = plan("llama-3.1-8b", {"--gpu-bandwidth", "2016", "--max-model-len", "32k"});
   CHECK(own["bounds"]["tokens_per_s"].get<double>() == doctest::Approx(2 * 1008e9 / (kWeights + kCache)));
   CHECK(own["bounds"]["first_token_s"].is_null());
+}
+
+TEST_CASE(
+    "Bounds of a prompt: narrow matrices at their rate, latents in the cheaper form, data parallel ranks for nothing") {
+  // FP8 at twice 989 TFLOPS; attention and the head stay at 16 bit.
+  const double layers = 2 * 6979588096.0 * 32768;
+  const double attention = 2.0 * 32 * 32 * 256 * 32768.0 * 32769 / 2;
+  const auto seconds = [](const char* model, std::vector<std::string> more) {
+    more.insert(more.end(), {"--gpu", "h100-80gb", "--max-model-len", "32k"});
+    return plan(model, more)["bounds"]["first_token_s"].get<double>();
+  };
+  const double wide = seconds("llama-3.1-8b", {});
+  CHECK(wide == doctest::Approx((layers + attention) / 989e12).epsilon(1e-3));
+  CHECK(seconds("llama-3.1-8b", {"--weights", "fp8"}) ==
+        doctest::Approx((layers / 2 + attention) / 989e12).epsilon(1e-3));
+  CHECK(seconds("llama-3.1-8b", {"--weights", "int4"}) == doctest::Approx(wide));
+  CHECK(seconds("llama-3.1-8b", {"--engine", "vllm", "-dp", "4", "--num-seqs", "4"}) == doctest::Approx(wide));
+  // DeepSeek-V3: 37,552,297,472 active parameters, less table and head; 128 heads of 128 + 64 and of 128.
+  const double active = 37552297472.0 - 2 * 129280.0 * 7168;
+  const double scores = 2.0 * 61 * 128 * (128 + 64 + 128) * 32768.0 * 32769 / 2;
+  CHECK(seconds("deepseek-v3", {"-tp", "8"}) ==
+        doctest::Approx((2 * active * 32768 / 2 + scores) / 8 / 989e12).epsilon(2e-3));
 }
 
 TEST_CASE("Bounds of speed: experts, windows, latents, states, ranks") {

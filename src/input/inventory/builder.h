@@ -37,6 +37,13 @@ class Builder {
   // `count` norms of `width`, with or without a bias each.
   void norms(std::string_view module, std::uint64_t width, std::uint64_t count = 1, bool bias = false);
 
+  // Layers that the next group stands in.
+  std::uint64_t num_layers() const {
+    std::uint64_t out = 0;
+    for (const LayerRun& run : layers_) out += run.count;
+    return out;
+  }
+
   ModelSpec& model() { return model_; }
 
  private:

@@ -251,9 +251,9 @@ void write_rwkv(Inventory& inventory, const Rwkv& rwkv) {
   if (inventory.is("rwkv7")) return write_rwkv7(inventory);
   if (inventory.is("rwkv5 rwkv6")) return write_rwkv5(inventory, rwkv);
   if (rwkv.version > 4) {
-    inventory.reader.model.unknown_tensors.push_back({kMix, "the mixers of RWKV " + std::to_string(rwkv.version),
-                                                      Elements(times(4, times(h, h))), Elements(times(5, times(h, h))),
-                                                      Elements(times(7, times(h, h)))});
+    const Elements square = Elements(times(h, h)) * out.num_layers();
+    inventory.reader.model.unknown_tensors.push_back(
+        {kMix, "the mixers of RWKV " + std::to_string(rwkv.version), square * 4, square * 5, square * 7});
     return;
   }
   const std::uint64_t ffn = inventory.text.count_or("intermediate_size", times(4, h));
