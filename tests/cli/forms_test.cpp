@@ -229,6 +229,13 @@ TEST_CASE("html: text from outside is escaped") {
   }
 }
 
+TEST_CASE("html: the bounds of speed stand on lines of their own") {
+  const Run run = run_program({kModel, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k", "--format", "html"});
+  CHECK(run.out.find("Speed at most") != std::string::npos);
+  CHECK(run.out.find("\xEF\xBF\xBD") == std::string::npos);
+  CHECK(run.out.find(" tokens/s\n") != std::string::npos);
+}
+
 TEST_CASE("html: one file without network, with its pictures") {
   const std::string text = page({kModel, "--gpu-memory", "24GiB", "--engine", "vllm"});
   for (const std::string wanted :
