@@ -316,19 +316,5 @@ TEST_CASE("Markdown names both types of the cache, and one sequence as one") {
   CHECK(run.out.find("KV float16/q4_0") != std::string::npos);
 }
 
-// vLLM and SGLang quantize to FP8 and NF4 while they load; to no other type by a name of kvplan's.
-TEST_CASE("--format args passes on a weight type only where the engine has it") {
-  const auto line = [](const char* engine, const char* type) {
-    return run_program({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--max-model-len", "8k", "--weights",
-                        type, "--format", "args"})
-        .out;
-  };
-  for (const char* engine : {"vllm", "sglang"}) {
-    CHECK(line(engine, "fp8").find("--quantization fp8") != std::string::npos);
-    CHECK(line(engine, "nf4").find("--quantization bitsandbytes") != std::string::npos);
-    CHECK(line(engine, "int4").find("--quantization") == std::string::npos);
-  }
-}
-
 }  // namespace
 }  // namespace kvplan
