@@ -78,9 +78,7 @@ void check_budget(const Invocation& call) {
 void check_layout(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   const Request& request = call.request;
   if (!given("--gpu-count")) return;
-  constexpr std::string_view kWhat = "the number of GPUs";
-  std::uint64_t needed = checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat);
-  if (!request.dp_attention) needed = checked_mul(needed, request.data_parallel, kWhat);
+  const std::uint64_t needed = request.gpus();
   if (needed > request.gpu_count)
     fail("the layout needs " + text(needed) + " GPUs and --gpu-count is " + text(request.gpu_count),
          "raise --gpu-count, or lower -tp, -pp or -dp");

@@ -217,9 +217,7 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
 // Every GPU has a row of the ledger.
 void check_gpus(const Request& request) {
   constexpr std::uint64_t kMostGpus = 65536;
-  constexpr std::string_view kWhat = "the number of GPUs";
-  const std::uint64_t gpus =
-      checked_mul(checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat), request.data_parallel, kWhat);
+  const std::uint64_t gpus = request.gpus();
   if (gpus > kMostGpus)
     fail("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
          "use smaller -tp, -pp or -dp");
@@ -346,20 +344,33 @@ Plan make_plan(const ModelSpec& model, const Request& request) {
   return make_plan(cache, request);
 }
 
+bool searches_layouts(const Request& request) {
+  return request.gpu_count > 1 && !request.layout_given;
+}
+
 namespace {
 
-// Several cards and no layout named: asks each layout, and takes the answer that leaves most room.
-template <class Answer, class Ask, class Room>
-Answer roomiest(const Request& request, const Ask& ask, const Room& room) {
+// Several cards and no layout named: the one with the most tensor parallelism that fits, for it is the fastest, as far
+// as a node reaches; where none fits, the one that lacks least.
+template <class Answer, class Ask, class Judged>
+Answer best_layout(const Request& request, const Ask& ask, const Judged& judged) {
+  constexpr std::uint64_t kNode = 8;
+  const std::uint64_t cards =
+      request.dp_attention ? request.gpu_count : std::max<std::uint64_t>(1, request.gpu_count / request.data_parallel);
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = cards; size >= 1; --size)
+    if (cards % size == 0) sizes.push_back(size);
+  std::stable_partition(sizes.begin(), sizes.end(), [](std::uint64_t size) { return size <= kNode; });
   std::optional<Answer> best;
   std::optional<Error> refusal;
-  for (std::uint64_t tensor_parallel = request.gpu_count; tensor_parallel >= 1; --tensor_parallel) {
-    if (request.gpu_count % tensor_parallel != 0) continue;
+  const auto room = [&](const Answer& answer) { return judged(answer).headroom.value_or(0); };
+  for (const std::uint64_t size : sizes) {
     Request candidate = request;
-    candidate.tensor_parallel = tensor_parallel;
-    candidate.pipeline_parallel = request.gpu_count / tensor_parallel;
+    candidate.tensor_parallel = size;
+    candidate.pipeline_parallel = cards / size;
     try {
       Answer answer = ask(candidate);
+      if (judged(answer).status != Verdict::kDoesNotFit) return answer;
       if (!best || room(answer) > room(*best)) best = std::move(answer);
     } catch (const Error& error) {
       if (!refusal) refusal = error;
@@ -369,21 +380,20 @@ Answer roomiest(const Request& request, const Ask& ask, const Room& room) {
   return std::move(*best);
 }
 
-bool searches_layouts(const Request& request) {
-  return request.gpu_count > 1 && !request.layout_given;
-}
-
 }  // namespace
 
 Plan make_plan(PlanCache& cache, const Request& request) {
   if (!searches_layouts(request)) return plan_layout(cache, request);
-  Plan best = roomiest<Plan>(
+  Plan best = best_layout<Plan>(
       request, [&](const Request& candidate) { return plan_layout(cache, candidate); },
-      [](const Plan& plan) { return plan.verdict.headroom.value_or(0); });
-  best.notes.push_back({NoteLevel::kInfo, "chosen_layout",
-                        std::to_string(request.gpu_count) + " GPUs: tensor parallel " +
-                            std::to_string(best.request.tensor_parallel) + ", pipeline parallel " +
-                            std::to_string(best.request.pipeline_parallel) + " leaves most room"});
+      [](const Plan& plan) -> const VerdictReport& { return plan.verdict; });
+  best.notes.push_back(
+      {NoteLevel::kInfo, "chosen_layout",
+       std::to_string(request.gpu_count) + " GPUs: tensor parallel " + std::to_string(best.request.tensor_parallel) +
+           ", pipeline parallel " + std::to_string(best.request.pipeline_parallel) +
+           (best.verdict.status == Verdict::kDoesNotFit ? ", of the layouts that do not fit the one that lacks least"
+            : best.verdict.status == Verdict::kFits     ? ", the most tensor parallelism within a node that fits"
+                                                        : ", the most tensor parallelism within a node")});
   return best;
 }
 
@@ -394,9 +404,9 @@ bool layout_fits(PlanCache& cache, const Request& request) {
 
 VerdictReport verdict_of(PlanCache& cache, const Request& request) {
   if (!searches_layouts(request)) return verdict_of_layout(cache, request);
-  return roomiest<VerdictReport>(
+  return best_layout<VerdictReport>(
       request, [&](const Request& candidate) { return verdict_of_layout(cache, candidate); },
-      [](const VerdictReport& verdict) { return verdict.headroom.value_or(0); });
+      [](const VerdictReport& verdict) -> const VerdictReport& { return verdict; });
 }
 
 }  // namespace kvplan
