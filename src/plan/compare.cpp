@@ -2,6 +2,7 @@
 
 #include "kvplan/error.h"
 #include "plan/answers.h"
+#include "plan/changes.h"
 
 namespace kvplan {
 
@@ -36,8 +37,7 @@ Answers compare_types(const ModelSpec& model, const Request& request) {
   const Answer* cheapest = nullptr;
   for (const std::string& weight : weights) {
     for (const std::string& kv : kvs) {
-      Request changed = out.asked.request;
-      changed.layout_given = true;
+      Request changed = request;
       Answer answer;
       answer.name = weight + " x " + kv;
       if (weight != own_weights) {
@@ -66,9 +66,7 @@ Answers compare_types(const ModelSpec& model, const Request& request) {
     if (cheapest == nullptr) {
       out.sentences.push_back("no combination of types fits");
     } else {
-      std::string what;
-      for (const auto& [option, value] : cheapest->changes) what += (what.empty() ? "" : " ") + option + " " + value;
-      out.sentences.push_back(what + " makes it fit");
+      out.sentences.push_back(options_text(cheapest->changes) + " makes it fit");
     }
   }
   return out;
