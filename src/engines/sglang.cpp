@@ -366,6 +366,7 @@ std::vector<LedgerLine> tables(const EngineInput& input) {
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
+  out.utilization_of = sglang_share;
   out.tables = tables;
   out.cuts_towers = true;
   out.stages = [](std::uint64_t num_layers, const Request& request) {
