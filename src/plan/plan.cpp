@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "engines/capacity.h"
@@ -280,6 +281,34 @@ bool stage_exceeds(PlanCache& cache, const Request& request) {
   return memory_of(input, engine, stage, cached, weights, {}, plan).total > *input.request.gpu_memory;
 }
 
+// A release before the first or behind the last that is known: what it is planned as.
+std::string unknown_release(const Engine& engine, const Request& request) {
+  if (request.engine_version.empty()) return "";
+  for (const EngineVersion& known : engine.versions)
+    if (known.version == request.engine_version) return "";
+  Request other = request;
+  const auto number = [&](std::string_view version) {
+    other.engine_version = version;
+    return engine_version(engine, other);
+  };
+  const std::uint64_t wanted = engine_version(engine, request);
+  std::string_view oldest = engine.versions.front().version;
+  std::string_view newest = engine.versions.back().version;
+  const bool older = wanted < number(oldest);
+  // Builds of llama.cpp ("b6900") are counted apart from its versions: those behind the known one are as the newest.
+  const auto build = [](std::string_view version) {
+    std::uint64_t out = 0;
+    if (version.starts_with('b')) std::from_chars(version.data() + 1, version.data() + version.size(), out);
+    return out;
+  };
+  constexpr std::uint64_t kBuildsOfRow = 100;
+  const bool newer = build(request.engine_version) >= build(oldest) + kBuildsOfRow || wanted > number(newest);
+  const bool is_older = older || (build(request.engine_version) > 0 && build(request.engine_version) < build(oldest));
+  if (!is_older && !newer) return "";
+  return std::string(engine.name) + " " + request.engine_version + " is not known: planned as " +
+         std::string(newer ? newest : oldest);
+}
+
 Plan plan_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model();
   check_gpus(request);
@@ -324,6 +353,8 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (request.calibration && request.calibration->named && plan.calibrated.empty())
     plan.notes.push_back({NoteLevel::kWarning, "calibration_unused",
                           "the calibration holds nothing for this card, engine and model: nothing was changed by it"});
+  if (std::string stands_for = unknown_release(engine, request); !stands_for.empty())
+    plan.notes.push_back({NoteLevel::kInfo, "unknown_release", std::move(stands_for)});
   if (!request.gpu_note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.gpu_note});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",
