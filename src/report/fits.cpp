@@ -95,15 +95,16 @@ std::string fits_table(const std::vector<FitEntry>& entries, const ReportOptions
   if (rows.size() == 1) return errors;
   const bool cards = rows.front().size() > 5;
   // Most narrow terminals: the card and the KV type stand in every other form.
-  std::string out = tinted(title_of(entries), Tint::kBold, options.color) + "\n\n" +
-                    columns_within(rows, cards ? 0b01110000U : 0b01100U, "", width,
-                                   cards ? std::vector<std::size_t>{2, 6} : std::vector<std::size_t>{2, 1});
+  const std::string body = columns_within(rows, cards ? 0b01110000U : 0b01100U, "", width,
+                                          cards ? std::vector<std::size_t>{2, 6} : std::vector<std::size_t>{2, 1});
+  const bool has_gpus = body.substr(0, body.find('\n')).find("GPUs") != std::string::npos;
+  std::string out = tinted(title_of(entries), Tint::kBold, options.color) + "\n\n" + body;
   if (cards)
     out += "\n" +
-           wrapped(
-               "longest: context in tokens at the requested sequences; most seqs: sequences at the requested "
-               "context; GPUs: the fewest that hold the request",
-               width) +
+           wrapped(std::string("longest: context in tokens at the requested sequences; most seqs: sequences at the "
+                               "requested context") +
+                       (has_gpus ? "; GPUs: the fewest that hold the request" : ""),
+                   width) +
            "\n";
   return out + (errors.empty() ? "" : "\n" + errors);
 }
