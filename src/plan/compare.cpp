@@ -3,6 +3,7 @@
 #include "kvplan/error.h"
 #include "plan/answers.h"
 #include "plan/changes.h"
+#include "weights/types.h"
 
 namespace kvplan {
 
@@ -22,6 +23,12 @@ void add_unique(std::vector<std::string>& list, const std::string& word) {
   if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
 }
 
+// "f16" is another name of float16.
+bool same_type(const std::string& a, const std::string& b) {
+  const WeightType* type = find_weight_type(a);
+  return type != nullptr && type == find_weight_type(b);
+}
+
 }  // namespace
 
 Answers compare_types(const ModelSpec& model, const Request& request) {
@@ -31,7 +38,8 @@ Answers compare_types(const ModelSpec& model, const Request& request) {
   const std::string own_kv(name(out.asked.types.key));
   std::vector<std::string> weights{own_weights};
   std::vector<std::string> kvs{own_kv};
-  for (const std::string& word : words(engine.weight_choices)) add_unique(weights, word);
+  for (const std::string& word : words(engine.weight_choices))
+    if (!same_type(word, own_weights)) add_unique(weights, word);
   for (const std::string& word : words(engine.kv_choices)) add_unique(kvs, word);
 
   const Answer* cheapest = nullptr;

@@ -35,7 +35,7 @@ TEST_CASE("launch: every option that moves bytes, as the engine spells it") {
       {"llama-3.1-8b", {"--engine", "vllm@0.6", "--swap-space", "8"}, "--swap-space 8"},
       {"llama-3.1-8b", {"--engine", "vllm", "--max-num-seqs", "32"}, "--max-num-seqs 32"},
       {"llama-3.1-8b", {"--engine", "sglang", "--max-num-seqs", "32"}, "--max-running-requests 32"},
-      {"llama-3.1-8b", {"--engine", "sglang", "--max-lora-rank", "8", "--max-cpu-loras", "3"}, "--max-loaded-loras 3"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--max-lora-rank", "8", "--max-cpu-loras", "9"}, "--max-loaded-loras 9"},
       {"mixtral-8x7b", {"--engine", "llama.cpp", "--cpu-moe"}, "--cpu-moe"},
       {"mixtral-8x7b", {"--engine", "llama.cpp", "--n-cpu-moe", "4"}, "--n-cpu-moe 4"},
       {"llama-3.1-8b",
