@@ -171,29 +171,42 @@ std::string capacity_section(const Plan& plan) {
     const double share = usable_share_of(plan).value_or(1);
     rows.push_back({"the card", bytes(card), ""});
     rows.push_back({"usable share", fmt::format("{:.4g}", share), "--gpu-memory-utilization"});
-    rows.push_back({"beside the cache", bytes(beside), "weights + activations + runtime of the fullest GPU"});
+    rows.push_back({"beside the cache", bytes(beside), "weights, activations, runtime"});
     const Bytes usable(static_cast<std::uint64_t>(static_cast<double>(card.count()) * share));
     const std::int64_t rest =
         signed_difference(usable.count(), beside.count()) - static_cast<std::int64_t>(capacity.kv_cache_memory.count());
     rows.push_back({"budget of the cache", bytes(capacity.kv_cache_memory),
-                    rest >= -1 && rest <= 1 ? "card x share - what is beside the cache" : "by the engine's own rule"});
+                    rest >= -1 && rest <= 1 ? "card x share - beside the cache" : "by the engine's own rule"});
   }
-  for (const CacheGroup& group : plan.kv_cache.groups)
-    if (group.block_size)
-      rows.push_back({"a block of " + group.kind, bytes(group.page_bytes * group.layers),
-                      fmt::format("{} x {} B of {}", plural(group.layers, "layer"), grouped(group.page_bytes.count()),
-                                  plural(*group.block_size, "token"))});
-  if (capacity.num_blocks)
-    rows.push_back({"blocks", grouped(*capacity.num_blocks), "whole blocks that the budget holds"});
+  // Groups that are alike share a row.
+  std::vector<std::pair<CacheGroup, std::uint64_t>> groups;
+  for (const CacheGroup& group : plan.kv_cache.groups) {
+    if (!group.block_size) continue;
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
+      const CacheGroup& o = other.first;
+      return o.kind == group.kind && o.layers == group.layers && o.block_size == group.block_size &&
+             o.page_bytes == group.page_bytes;
+    });
+    if (same == groups.end())
+      groups.emplace_back(group, 1);
+    else
+      ++same->second;
+  }
+  for (const auto& [group, count] : groups)
+    rows.push_back({"a block of " + group.kind, bytes(group.page_bytes * group.layers),
+                    fmt::format("{} of {}{}", plural(group.layers, "layer"), plural(*group.block_size, "token"),
+                                count > 1 ? fmt::format(", {} groups", count) : "")});
+  if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks), "whole ones in the budget"});
   if (capacity.tokens) rows.push_back({"tokens", grouped(*capacity.tokens), ""});
   rows.push_back({fmt::format("sequences of {} tokens", grouped(plan.load.max_model_len.count())),
                   fmt::format("{:.2f}", capacity.max_concurrency), ""});
   rows.push_back({"the request reserves", bytes(plan.kv_cache.reserved), ""});
   std::string out = "Capacity\n" + columns(rows, 0b010);
   if (plan.verdict.status != Verdict::kUnknown)
-    out += wrapped(fmt::format("  {}: {}", plan.verdict.status == Verdict::kFits ? "fits" : "does not fit",
+    out += "  " +
+           wrapped(fmt::format("{}: {}", plan.verdict.status == Verdict::kFits ? "fits" : "does not fit",
                                plan.verdict.reason),
-                   80) +
+                   78) +
            "\n";
   return out;
 }
