@@ -62,7 +62,10 @@ Rows fits_rows(const std::vector<FitEntry>& entries) {
     const Answer* longest = find_answer(answers, "longest_context");
     const Answer* most = find_answer(answers, "most_sequences");
     const Answer* layout = find_answer(answers, "layout");
-    rows.push_back({engine, asked.request.gpu.value_or("-"), kv_type_text(asked.types),
+    std::string card = asked.request.gpu.value_or("-");
+    if (asked.request.tensor_parallel > 1) card += fmt::format(" TP {}", asked.request.tensor_parallel);
+    if (asked.request.pipeline_parallel > 1) card += fmt::format(" PP {}", asked.request.pipeline_parallel);
+    rows.push_back({engine, card, kv_type_text(asked.types),
                     asked.verdict.status == Verdict::kFits ? (asked.verdict.close ? "close" : "yes") : "no",
                     longest != nullptr ? count_text(longest->plan.load.max_model_len.count()) : "0",
                     most != nullptr ? count_text(most->plan.request.num_seqs) : "0",
