@@ -198,7 +198,7 @@ std::string capacity_section(const Plan& plan) {
                                 count > 1 ? fmt::format(", {} groups", count) : "")});
   if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks), "whole ones in the budget"});
   if (capacity.tokens) rows.push_back({"tokens", grouped(*capacity.tokens), ""});
-  rows.push_back({fmt::format("sequences of {} tokens", grouped(plan.load.max_model_len.count())),
+  rows.push_back({"sequences of " + plural(plan.load.max_model_len.count(), "token"),
                   fmt::format("{:.2f}", capacity.max_concurrency), ""});
   rows.push_back({"the request reserves", bytes(plan.kv_cache.reserved), ""});
   std::string out = "Capacity\n" + columns(rows, 0b010);

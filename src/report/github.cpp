@@ -50,9 +50,9 @@ std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOp
   for (const GpuMemory& gpu : plan.memory) fullest = std::max(fullest, gpu.total);
   const bool broken = plan.verdict.status == Verdict::kDoesNotFit;
   std::string message = fmt::format(
-      "{} on {} for {} of {} tokens in {}", gib(fullest),
+      "{} on {} for {} of {} in {}", gib(fullest),
       plan.memory.size() == 1 ? "the GPU" : fmt::format("the fullest of {} GPUs", plan.memory.size()),
-      plural(plan.request.num_seqs, "sequence"), grouped(plan.load.max_model_len.count()), plan.request.engine);
+      plural(plan.request.num_seqs, "sequence"), plural(plan.load.max_model_len.count(), "token"), plan.request.engine);
   if (plan.verdict.status != Verdict::kUnknown) message += ": " + plan.verdict.reason;
   if (plan.verdict.close) message += "; " + close_text(plan.verdict);
   std::string out = annotation(broken ? "error" : "notice", one_line(model.source),

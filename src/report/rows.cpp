@@ -61,7 +61,7 @@ std::string cards_text(const Plan& plan) {
 
 std::string request_text(const Plan& plan) {
   const Request& request = plan.request;
-  std::string out = fmt::format("{} tokens x {}, {} {}", grouped(plan.load.max_model_len.count()),
+  std::string out = fmt::format("{} x {}, {} {}", plural(plan.load.max_model_len.count(), "token"),
                                 plural(request.num_seqs, "sequence"), request.engine, plan.engine_version);
   if (!plan.weights_dtype.empty()) out += ", weights " + plan.weights_dtype;
   out += ", KV " + kv_type_text(plan.types);

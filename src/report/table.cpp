@@ -154,7 +154,7 @@ std::string capacity_lines(const Plan& plan) {
   rows.push_back({"for the cache, per GPU", gib(capacity.kv_cache_memory), ""});
   if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks), ""});
   if (capacity.tokens) rows.push_back({"tokens", grouped(*capacity.tokens), ""});
-  rows.push_back({fmt::format("sequences of {} tokens", grouped(plan.load.max_model_len.count())),
+  rows.push_back({"sequences of " + plural(plan.load.max_model_len.count(), "token"),
                   fmt::format("{:.2f}", capacity.max_concurrency), ""});
   rows.push_back({"longest of " + plural(plan.request.num_seqs, "sequence"), grouped(capacity.max_model_len), ""});
   if (const auto start = memory_at_start(plan)) {

@@ -40,6 +40,13 @@ TEST_CASE("reading: the request's line names card, share, types and layout, and 
   CHECK(has(explain.out, "x 1 sequence, logical"));
 }
 
+TEST_CASE("reading: one of a thing is one thing") {
+  const Run run = run_program({kLlama, "--max-model-len", "1", "--gpu", "h100"});
+  CHECK(has(run.out, "\n1 token x 1 sequence, "));
+  const Run line = run_program({kLlama, "--max-model-len", "1", "--format", "github"});
+  CHECK(has(line.out, " on the GPU for 1 sequence of 1 token in logical"));
+}
+
 TEST_CASE("reading: what an engine takes at its start") {
   // 0.92 of the 22,558 MiB that an L4 shows.
   const Run run = run_program({kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
