@@ -89,6 +89,7 @@ struct Request {
   std::optional<Bytes> gpu_memory;                 // of one card
   std::string gpu_note;                            // --gpu auto: what was found, for the reader
   std::uint64_t gpu_count = 1;                     // cards at hand
+  bool gpu_count_given = false;                    // --gpu-count was named: another number of cards must be, too
   std::optional<double> memory_utilization;        // share of the card the engine may use
   std::optional<Bytes> kv_cache_memory_bytes;      // the KV budget itself, per GPU
   std::shared_ptr<const Calibration> calibration;  // figures in place of estimates, where card and engine match
@@ -104,6 +105,12 @@ struct Request {
 
   bool operator==(const Request&) const = default;
 
+  // GPUs of the layout. SGLang's data parallel attention needs none of its own.
+  std::uint64_t gpus() const {
+    constexpr const char* kWhat = "the number of GPUs";
+    const std::uint64_t copy = checked_mul(tensor_parallel, pipeline_parallel, kWhat);
+    return dp_attention ? copy : checked_mul(copy, data_parallel, kWhat);
+  }
   // Live sequences, each beam and sample counted.
   std::uint64_t sequences() const { return checked_mul(num_seqs, extras.copies(), "the sequences"); }
 };

@@ -173,7 +173,8 @@ int run_diff(const Invocation& call) {
     throw error;
   }
   require_known_form(call, {"table", "json", "markdown", "github"});
-  const PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]));
+  PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]));
+  diff.limit = call.fail_over;
   emit(call, call.format == "json"       ? diff_json(diff)
              : call.format == "markdown" ? diff_markdown(diff)
              : call.format == "github"   ? diff_github(diff, grew_beyond(diff, call.fail_over))
@@ -205,19 +206,31 @@ int run_check_log(const Invocation& call) {
   }
 }
 
+// A built-in table is shown whole.
+void refuse_words(const Invocation& call) {
+  if (call.models.empty()) return;
+  Error error(Exit::kBadInput, call.command + " takes no \"" + one_line(call.models.front(), 60) + "\"",
+              "leave it out, and search what kvplan " + call.command + " prints");
+  error.set_source("command line");
+  throw error;
+}
+
 int run_formulas(const Invocation& call) {
+  refuse_words(call);
   require_known_form(call, {"table", "markdown"});
   emit(call, call.format == "markdown" ? kinds_markdown() : kinds_text());
   return 0;
 }
 
 int run_dtypes(const Invocation& call) {
+  refuse_words(call);
   require_known_form(call, {"table"});
   emit(call, dtypes_text());
   return 0;
 }
 
 int run_engines(const Invocation& call) {
+  refuse_words(call);
   require_known_form(call, {"table"});
   emit(call, engines_text());
   return 0;
@@ -243,6 +256,7 @@ int run_gpus(const Invocation& call) {
 }
 
 int run_schema(const Invocation& call) {
+  refuse_words(call);
   require_known_form(call, {"table", "json"});
   emit(call, schema_json());
   return 0;
@@ -259,6 +273,7 @@ int run_completions(const Invocation& call) {
 }
 
 int run_man(const Invocation& call) {
+  refuse_words(call);
   emit(call, man_page());
   return 0;
 }

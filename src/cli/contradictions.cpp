@@ -77,7 +77,7 @@ void check_budget(const Invocation& call) {
 void check_layout(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   const Request& request = call.request;
   if (!given("--gpu-count")) return;
-  const std::uint64_t needed = gpus_of(request);
+  const std::uint64_t needed = request.gpus();
   if (needed > request.gpu_count)
     fail("the layout needs " + text(needed) + " GPUs and --gpu-count is " + text(request.gpu_count),
          "raise --gpu-count, or lower -tp, -pp or -dp");

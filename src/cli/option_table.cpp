@@ -195,7 +195,10 @@ constexpr std::array kOptions{
     Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
            [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
     Option{"--gpu-count", "N", kCard, "cards; without -tp and -pp the best layout is chosen",
-           [](Invocation& c, string_view v, string_view n) { c.request.gpu_count = parse_count(v, n); }},
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.gpu_count = parse_count(v, n);
+             c.request.gpu_count_given = true;
+           }},
     Option{"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "share of the card that the engine may use",
            [](Invocation& c, string_view v, string_view n) { c.request.memory_utilization = parse_share(v, n); }},
     Option{"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",

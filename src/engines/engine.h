@@ -214,6 +214,8 @@ struct Engine {
   TensorCuts (*cuts)(const Request& request) = nullptr;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
   bool data_ranks_share_experts = false;
+  // Where it depends on the release or the card; memory_utilization otherwise.
+  double (*utilization_of)(const Request& request) = nullptr;
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified
   // makes. Null: --ctx-size is another name of --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
@@ -251,7 +253,6 @@ TensorCuts tensor_cuts(const Request& request);
 std::optional<Dtype> loaded_dtype(const Request& request, std::string_view model_type, Dtype dtype);
 // Copies of the whole layout, each on GPUs of its own: the data parallel ones that are not among its ranks.
 std::uint64_t layout_copies(const Request& request);
-std::uint64_t gpus_of(const Request& request);
 
 // The types behind `auto` as most engines resolve them: what was asked for, else what the checkpoint declares, else
 // the model's own type (16 bit where that is float32). States: the type the config names, else the model's own.

@@ -111,12 +111,6 @@ std::uint64_t layout_copies(const Request& request) {
   return checked_mul(request.data_parallel, tensor_cuts(request).attention, kWhat) / request.tensor_parallel;
 }
 
-std::uint64_t gpus_of(const Request& request) {
-  constexpr std::string_view kWhat = "the number of GPUs";
-  return checked_mul(checked_mul(request.tensor_parallel, request.pipeline_parallel, kWhat), layout_copies(request),
-                     kWhat);
-}
-
 const Engine& engine_of(const Request& request) {
   for (const Engine& engine : engines())
     if (engine.name == request.engine) return engine;

@@ -406,7 +406,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
         gap[kFullStates] += signed_bytes(full) - signed_bytes(typed);
         gap[kRollback] += signed_bytes(total) - signed_bytes(full);
       }
-      formula = std::to_string(load.num_seqs) + " sequences";
+      formula = std::to_string(load.num_seqs) + (load.num_seqs == 1 ? " sequence" : " sequences");
       if (tensor.rollback > 0) formula += " x (1 + " + std::to_string(tensor.rollback) + " rows to roll back)";
     } else {
       const std::uint64_t streams = tensor.own_streams ? context.num_seqs : context.streams;

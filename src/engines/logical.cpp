@@ -17,6 +17,11 @@ namespace kvplan {
 
 namespace {
 
+std::string sequences(const Load& load) {
+  return std::to_string(load.num_seqs) + (load.num_seqs == 1 ? " sequence of " : " sequences of ") +
+         std::to_string(load.max_model_len.count()) + (load.max_model_len.count() == 1 ? " token" : " tokens");
+}
+
 class LogicalLayout : public CacheLayout {
  public:
   explicit LogicalLayout(const EngineInput& input) : tensor_parallel_(input.request.tensor_parallel) {
@@ -64,18 +69,14 @@ class LogicalLayout : public CacheLayout {
         const std::string kind(name);
         const Bytes bytes = TermSum(caches, types_, tensor_parallel_).bytes(load);
         rank.lines.push_back(exact_line(Section::kKvCache, kind + ", " + std::to_string(caches.size()) + " layers",
-                                        bytes,
-                                        "terms of " + kind + " x " + std::to_string(load.num_seqs) + " sequences of " +
-                                            std::to_string(load.max_model_len.count()) + " tokens",
-                                        "formulas/" + kind));
+                                        bytes, "terms of " + kind + " x " + sequences(load), "formulas/" + kind));
       }
       if (const Bytes bytes = draft_bytes(s, load); bytes > Bytes(0)) {
         rank.reserved += bytes;
         rank.gap.push_back({draft_label_, static_cast<std::int64_t>(bytes.count())});
         rank.lines.push_back(exact_line(
             Section::kKvCache, draft_label_, bytes,
-            std::to_string(load.num_seqs) + " sequences of " + std::to_string(load.max_model_len.count()) +
-                " tokens x " + std::to_string(draft_.per_token_in_window().count()) + " B a token of the draft",
+            sequences(load) + " x " + std::to_string(draft_.per_token_in_window().count()) + " B a token of the draft",
             "the draft's own config"));
       }
       out.insert(out.end(), tensor_parallel_, rank);

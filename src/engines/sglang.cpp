@@ -362,6 +362,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
+  out.utilization_of = sglang_share;
   out.cuts_towers = true;
   out.loading = Loading::kReserved;  // "mem usage" of its log: a difference of free memory
   out.rotary_in_float32 = true;

@@ -65,6 +65,12 @@ constexpr std::uint64_t kContext = 512 * kMiB;
 
 }  // namespace
 
+double sglang_share(const Request& request) {
+  constexpr double kUsual = 0.88;
+  return request.gpu_memory || request.memory_utilization ? static_share(request, request.gpu_memory.value_or(Bytes(1)))
+                                                          : kUsual;
+}
+
 Bytes sglang_cache_budget(const BudgetInput& in) {
   const Request& request = in.engine->request;
   const std::uint64_t memory = in.gpu_memory.count();

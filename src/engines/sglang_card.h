@@ -12,6 +12,8 @@ namespace kvplan {
 // mem_fraction_static of what is free before the weights are loaded, less the weights. Activations and graphs live in
 // the rest of the card.
 Bytes sglang_cache_budget(const BudgetInput& input);
+// mem_fraction_static as it is named, or as SGLang picks it for the card.
+double sglang_share(const Request& request);
 std::vector<LedgerLine> sglang_overhead(const OverheadInput& in);
 
 }  // namespace kvplan

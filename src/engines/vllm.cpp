@@ -43,6 +43,10 @@ namespace kvplan {
 
 namespace {
 
+std::string text(std::uint64_t count, std::string_view word) {
+  return std::to_string(count) + " " + std::string(word) + (count == 1 ? "" : "s");
+}
+
 constexpr std::string_view kBlocksOverflow = "the blocks of a request";
 constexpr double kMostTokens = 9e18;  // states do not grow: their "size in tokens" has no end
 
@@ -306,8 +310,8 @@ class VllmLayout : public CacheLayout {
         what += (what.empty() ? "" : " and ") + std::string(spec.label) + ", " + std::to_string(count) + " layers";
       }
       drafts = std::min(drafts, bytes);
-      std::string blocks = std::to_string(load.num_seqs) + " sequences x " + std::to_string(each) + " blocks";
-      if (tokens > 0) blocks += " of " + std::to_string(tokens) + " tokens";
+      std::string blocks = text(load.num_seqs, "sequence") + " x " + text(each, "block");
+      if (tokens > 0) blocks += " of " + text(tokens, "token");
       const auto line = [&](std::string name, Bytes share) {
         const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, each * load.num_seqs);
         out.push_back(exact_line(Section::kKvCache, std::move(name), share,
@@ -401,6 +405,7 @@ Engine vllm_engine() {
   Engine engine{"vllm",          "",           "paged blocks in groups of layers, with the hybrid manager",
                 vllm_versions(), 0.92,         resolve,
                 layout,          vllm_overhead};
+  engine.utilization_of = [](const Request& request) { return vllm_rules(request).utilization; };
   engine.cache_budget = budget;
   engine.data_ranks_share_experts = true;
   engine.loading = Loading::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage

@@ -1,5 +1,6 @@
 #include "input/plan_file.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "input/file.h"
@@ -73,12 +74,23 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
   if (const auto verdict = json.find("verdict"); verdict != json.end() && verdict->is_object())
     if (const auto status = verdict->find("status"); status != verdict->end() && status->is_string())
       out.verdict = one_line(status->get<std::string>(), 30);
+  if (const auto capacity = json.find("capacity"); capacity != json.end() && capacity->is_object())
+    for (const char* key : {"tokens", "max_model_len", "max_num_seqs"})
+      if (const auto value = capacity->find(key); value != capacity->end() && !value->is_null())
+        out.capacity.emplace_back(key, number(*capacity, key));
+  if (const auto model = json["model"].find("source"); model != json["model"].end() && model->is_string())
+    out.model_file = one_line(model->get<std::string>(), 4096);
   return out;
 }
 
 PlanDigest load_plan(const std::string& path) {
   try {
-    return parse_plan(read_file(path, kMaxPlanBytes), path);
+    PlanDigest out = parse_plan(read_file(path, kMaxPlanBytes), path);
+    // A directory stands for the config in it; a Hub id is no file.
+    std::error_code ignored;
+    if (std::filesystem::is_directory(out.model_file, ignored)) out.model_file += "/config.json";
+    if (!std::filesystem::is_regular_file(out.model_file, ignored)) out.model_file.clear();
+    return out;
   } catch (Error& error) {
     error.set_source(path);
     throw;

@@ -19,6 +19,9 @@ struct PlanDigest {
   std::uint64_t total = 0;
   std::uint64_t bytes_per_token = 0;
   std::string verdict;
+  // What the card holds: "tokens", "max_model_len" and "max_num_seqs", where the plan knows them.
+  std::vector<std::pair<std::string, std::uint64_t>> capacity;
+  std::string model_file;  // the model's own file, where that is one
 };
 
 // Throws Error(kBadInput) for text that is no plan, or a plan of another schema version.

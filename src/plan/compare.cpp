@@ -2,6 +2,8 @@
 
 #include "kvplan/error.h"
 #include "plan/answers.h"
+#include "plan/changes.h"
+#include "weights/types.h"
 
 namespace kvplan {
 
@@ -21,6 +23,12 @@ void add_unique(std::vector<std::string>& list, const std::string& word) {
   if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
 }
 
+// "f16" is another name of float16.
+bool same_type(const std::string& a, const std::string& b) {
+  const WeightType* type = find_weight_type(a);
+  return type != nullptr && type == find_weight_type(b);
+}
+
 }  // namespace
 
 Answers compare_types(const ModelSpec& model, const Request& request) {
@@ -30,14 +38,14 @@ Answers compare_types(const ModelSpec& model, const Request& request) {
   const std::string own_kv(name(out.asked.types.key));
   std::vector<std::string> weights{own_weights};
   std::vector<std::string> kvs{own_kv};
-  for (const std::string& word : words(engine.weight_choices)) add_unique(weights, word);
+  for (const std::string& word : words(engine.weight_choices))
+    if (!same_type(word, own_weights)) add_unique(weights, word);
   for (const std::string& word : words(engine.kv_choices)) add_unique(kvs, word);
 
   const Answer* cheapest = nullptr;
   for (const std::string& weight : weights) {
     for (const std::string& kv : kvs) {
-      Request changed = out.asked.request;
-      changed.layout_given = true;
+      Request changed = request;
       Answer answer;
       answer.name = weight + " x " + kv;
       if (weight != own_weights) {
@@ -66,9 +74,7 @@ Answers compare_types(const ModelSpec& model, const Request& request) {
     if (cheapest == nullptr) {
       out.sentences.push_back("no combination of types fits");
     } else {
-      std::string what;
-      for (const auto& [option, value] : cheapest->changes) what += (what.empty() ? "" : " ") + option + " " + value;
-      out.sentences.push_back(what + " makes it fit");
+      out.sentences.push_back(options_text(cheapest->changes) + " makes it fit");
     }
   }
   return out;

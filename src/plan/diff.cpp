@@ -39,6 +39,14 @@ PlanDiff diff_plans(PlanDigest before, PlanDigest after) {
   std::stable_sort(out.memory.begin(), out.memory.end(),
                    [&](const MemoryChange& a, const MemoryChange& b) { return size(a) > size(b); });
   out.total = {"total", before.total, after.total};
+  const auto figure = [](const PlanDigest& plan, std::string_view what) -> std::optional<std::uint64_t> {
+    for (const auto& [name, value] : plan.capacity)
+      if (name == what) return value;
+    return std::nullopt;
+  };
+  for (const char* what : {"tokens", "max_model_len", "max_num_seqs"})
+    if (const auto was = figure(before, what), is = figure(after, what); was != is)
+      out.capacity.push_back({what, was, is});
   out.before = std::move(before);
   out.after = std::move(after);
   return out;

@@ -24,20 +24,29 @@ struct MemoryChange {
   std::int64_t difference() const { return signed_difference(after, before); }
 };
 
-struct PlanDiff {
-  PlanDigest before, after;
-  std::vector<ValueChange> values;
-  std::vector<MemoryChange> memory;  // biggest first; unchanged parts left out
-  MemoryChange total;
+// What the card holds; nothing where one of the plans does not say.
+struct CapacityChange {
+  std::string what;  // "tokens", "max_model_len", "max_num_seqs"
+  std::optional<std::uint64_t> before, after;
 };
-
-PlanDiff diff_plans(PlanDigest before, PlanDigest after);
 
 // --fail-over SIZE or PERCENT%: whether the total grew by more.
 struct GrowthLimit {
   std::optional<Bytes> bytes;
   std::optional<double> percent;
 };
+
+struct PlanDiff {
+  PlanDigest before, after;
+  std::vector<ValueChange> values;
+  std::vector<MemoryChange> memory;  // biggest first; unchanged parts left out
+  MemoryChange total;
+  std::vector<CapacityChange> capacity;  // unchanged figures left out
+  GrowthLimit limit;                     // as the user set it
+};
+
+PlanDiff diff_plans(PlanDigest before, PlanDigest after);
+
 bool grew_beyond(const PlanDiff& diff, const GrowthLimit& limit);
 
 }  // namespace kvplan

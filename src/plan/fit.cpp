@@ -5,6 +5,7 @@
 
 #include "kvplan/error.h"
 #include "plan/answers.h"
+#include "plan/changes.h"
 #include "plan/gpus.h"
 #include "plan/plan_cache.h"
 
@@ -85,17 +86,6 @@ std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64
   return low;
 }
 
-Request with_context(Request request, std::uint64_t tokens) {
-  request.max_model_len = Tokens(tokens);
-  request.ctx_size.reset();
-  return request;
-}
-
-Request with_seqs(Request request, std::uint64_t seqs) {
-  request.num_seqs = seqs;
-  return request;
-}
-
 std::uint64_t longest_from(PlanCache& cache, const Request& request, std::uint64_t guess) {
   return largest(guess, [&](std::uint64_t n) { return probe(cache, with_context(request, n)); });
 }
@@ -112,78 +102,39 @@ std::string short_count(std::uint64_t n) {
   return std::to_string(n);
 }
 
-// A figure of an option; where any number fits, the plan beside it is of a usual one.
-std::string option_count(std::uint64_t n) {
-  return n >= kMost ? "any" : std::to_string(n);
-}
-
-// One change of the request, to be weighed by what it buys.
-struct Change {
-  std::string option, value;
-  Request request;
-};
-
-std::vector<Change> single_changes(const Request& request, const Plan& asked) {
-  std::vector<Change> out;
-  const Engine& engine = engine_of(request);
-  const auto each_word = [](std::string_view list, const std::function<void(std::string)>& use) {
-    for (std::string_view rest = list; !rest.empty();) {
-      const auto space = rest.find(' ');
-      use(std::string(rest.substr(0, space)));
-      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-    }
-  };
-  each_word(engine.kv_choices, [&](const std::string& word) {
-    const auto type = find_dtype(word);
-    if (!type || *type == asked.types.key) return;
-    Request changed = request;
-    changed.cache_type_k = changed.cache_type_v = *type;
-    out.push_back({"--kv-cache-dtype", word, changed});
-  });
-  each_word(engine.weight_choices, [&](const std::string& word) {
-    if (word == asked.weights_dtype) return;
-    Request changed = request;
-    changed.weights = word;
-    out.push_back({"--weights", word, changed});
-  });
-  return out;
-}
-
-// Twice the cards: by heads, or by layers for engines and models that cannot split heads.
-std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request) {
-  for (const bool by_heads : {true, false}) {
-    Request doubled = request;
-    std::uint64_t& ranks = by_heads ? doubled.tensor_parallel : doubled.pipeline_parallel;
-    ranks *= 2;
-    try {
-      doubled.gpu_count = gpus_of(doubled);
-      make_plan(cache, doubled);
-      return Change{by_heads ? "-tp" : "-pp", std::to_string(ranks), doubled};
-    } catch (const Error&) {
-      continue;
-    }
+// `request` has its layout named. `searched`: the user's own command does not name it, and where it would find another
+// one, the layout is among the changes.
+Answer answer_of(PlanCache& cache, const Request& request, std::string name, OptionValues changes,
+                 bool searched = false) {
+  if (searched) {
+    Request own = request;
+    own.layout_given = false;
+    Plan plan = make_plan(cache, own);
+    if (plan.request.tensor_parallel == request.tensor_parallel &&
+        plan.request.pipeline_parallel == request.pipeline_parallel)
+      return {std::move(name), std::move(changes), "", std::move(plan)};
+    changes.emplace_back("-tp", std::to_string(request.tensor_parallel));
+    changes.emplace_back("-pp", std::to_string(request.pipeline_parallel));
   }
-  return std::nullopt;
-}
-
-Answer answer_of(PlanCache& cache, const Request& request, std::string name,
-                 std::vector<std::pair<std::string, std::string>> changes) {
   Plan plan = make_plan(cache, request);  // throws before anything of the answer is there
   return {std::move(name), std::move(changes), "", std::move(plan)};
 }
 
-void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out) {
+// All answers rest on the layout of the plan that was asked for.
+void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) {
+  const bool searched = searches_layouts(plain);
+  Request request = out.asked.request;
+  request.layout_given = true;
   const std::uint64_t guess = out.asked.capacity ? out.asked.capacity->max_model_len : 4096;
   const std::uint64_t longest = longest_from(cache, request, guess);
   const std::uint64_t usual = std::max(out.asked.load.max_model_len, cache.model().max_model_len).count();
   const auto shown = [usual](std::uint64_t tokens) { return tokens >= kMost ? usual : tokens; };
-  if (longest > 0)
-    out.answers.push_back(answer_of(cache, with_context(request, shown(longest)), "longest_context",
-                                    {{"--max-model-len", option_count(longest)}}));
+  const auto add = [&](const Request& changed, const char* name, OptionValues options) {
+    out.answers.push_back(answer_of(cache, changed, name, std::move(options), searched));
+  };
+  if (longest > 0) add(with_context(request, shown(longest)), "longest_context", {context_option(request, longest)});
   const std::uint64_t most = most_from(cache, request);
-  if (most > 0)
-    out.answers.push_back(answer_of(cache, with_seqs(request, most >= kMost ? request.num_seqs : most),
-                                    "most_sequences", {{"--num-seqs", option_count(most)}}));
+  if (most > 0) add(with_seqs(request, most >= kMost ? request.num_seqs : most), "most_sequences", {seqs_option(most)});
   if (longest == 0) {
     out.sentences.push_back("not one token fits: the weights and what the engine needs beside them take the card");
   } else {
@@ -196,8 +147,7 @@ void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out
     const Request here = with_seqs(request, seqs);
     const std::uint64_t tokens = longest_from(cache, here, std::max<std::uint64_t>(1, longest / seqs));
     if (tokens == 0) break;
-    out.answers.push_back(answer_of(cache, with_context(here, shown(tokens)), "frontier",
-                                    {{"--num-seqs", std::to_string(seqs)}, {"--max-model-len", option_count(tokens)}}));
+    add(with_context(here, shown(tokens)), "frontier", {seqs_option(seqs), context_option(request, tokens)});
   }
 
   if (longest > 0 && cache.model().max_model_len > Tokens(0) && longest > cache.model().max_model_len.count())
@@ -207,20 +157,25 @@ void add_longest_and_most(PlanCache& cache, const Request& request, Answers& out
   // The one change that buys most context; twice the cards is said apart, for it is no change of a setting.
   std::uint64_t best_gain = 0;
   std::string best;
-  std::vector<Change> changes = single_changes(request, out.asked);
-  if (auto doubled = twice_the_cards(cache, request)) changes.push_back(std::move(*doubled));
+  std::vector<Change> changes = type_changes(request, out.asked);
+  if (auto doubled = twice_the_cards(cache, plain)) {
+    doubled->request = make_plan(cache, doubled->request).request;
+    doubled->request.layout_given = true;
+    changes.push_back(std::move(*doubled));
+  }
   for (const Change& change : changes) {
     const std::uint64_t tokens = longest_from(cache, change.request, std::max<std::uint64_t>(longest, 1024) * 2);
     if (tokens <= longest) continue;
     const std::uint64_t gain = tokens - longest;
-    out.answers.push_back(answer_of(cache, with_context(change.request, shown(tokens)), "change",
-                                    {{change.option, change.value}, {"--max-model-len", option_count(tokens)}}));
+    OptionValues options = change.options;
+    options.push_back(context_option(request, tokens));
+    add(with_context(change.request, shown(tokens)), "change", std::move(options));
     if (change.request.gpu_count != request.gpu_count) {
       out.sentences.push_back("twice the GPUs (" + std::to_string(change.request.gpu_count) + "): +" +
                               short_count(gain) + " tokens");
     } else if (gain > best_gain) {
       best_gain = gain;
-      best = change.option + " " + change.value + ": +" + short_count(gain) + " tokens";
+      best = options_text(change.options) + ": +" + short_count(gain) + " tokens";
     }
   }
   if (best_gain > 0) out.sentences.push_back("what buys most: " + best);
@@ -261,8 +216,9 @@ void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
       for (const bool dealt : {false, true}) {
         if (dealt && (tensor == 1 || !has_experts || request.expert_parallel)) continue;
         layout.expert_parallel = dealt || request.expert_parallel;
-        std::vector<std::pair<std::string, std::string>> options{{"-tp", std::to_string(tensor)},
-                                                                 {"-pp", std::to_string(of_a_copy / tensor)}};
+        OptionValues options{{"-tp", std::to_string(tensor)}, {"-pp", std::to_string(of_a_copy / tensor)}};
+        if (request.gpu_count_given && count != request.gpu_count)
+          options.emplace_back("--gpu-count", std::to_string(count));
         if (dealt) options.emplace_back("--enable-expert-parallel", "");
         try {
           if (layout_fits(cache, layout)) found.push_back(answer_of(cache, layout, "layout", std::move(options)));
@@ -289,7 +245,7 @@ void add_cards(PlanCache& cache, const Request& request, Answers& out) {
   constexpr std::size_t kShown = 5;
   const Bytes least = least_memory(out.asked);
   std::vector<std::uint64_t> counts{1, 2, 4, 8, 16};
-  const std::uint64_t named = gpus_of(request);
+  const std::uint64_t named = request.gpus();
   if (request.layout_given || named > 1) counts = {named};
   for (const std::uint64_t count : counts) {
     // Cards too small for an equal share need no plan.
@@ -339,32 +295,35 @@ std::uint64_t most_that_fit(const ModelSpec& model, const Request& request) {
 }
 
 std::string smallest_remedy(PlanCache& cache, const Plan& asked) {
-  Request request = asked.request;
-  request.layout_given = true;
+  const Request& request = asked.request;
   const auto fits = [&](const Request& changed) { return probe(cache, changed).fits; };
-  const std::vector<Change> changes = single_changes(request, asked);
-  const auto first_of = [&](std::string_view option) -> std::string {
-    for (const Change& change : changes)
-      if (change.option == option && fits(change.request)) return change.option + " " + change.value;
-    return "";
-  };
-  if (std::string out = first_of("--kv-cache-dtype"); !out.empty()) return out;
-  if (!request.min_context) {
+  const std::uint64_t wanted = asked.load.max_model_len.count();
+  // A length that nobody named is given up first, one that was asked for last.
+  const bool named = request.max_model_len || request.ctx_size;
+  const auto shorter = [&](std::uint64_t least) -> std::string {
+    if (request.min_context) return "";
     const std::uint64_t longest = longest_from(cache, request, asked.capacity ? asked.capacity->max_model_len : 4096);
-    if (longest > 0 && longest < asked.load.max_model_len.count()) return "--max-model-len " + std::to_string(longest);
+    if (longest < std::max<std::uint64_t>(least, 1) || longest >= wanted) return "";
+    return options_text({context_option(request, longest)});
+  };
+  for (const Change& change : type_changes(request, asked))
+    if (change.options.front().first != "--weights" && fits(change.request)) return options_text(change.options);
+  if (!named)
+    if (std::string out = shorter(kDefaultContext); !out.empty()) return out;
+  for (const Change& change : type_changes(request, asked))
+    if (change.options.front().first == "--weights" && fits(change.request)) return options_text(change.options);
+  Request more = request;
+  for (int doubling = 0; doubling < 4; ++doubling) {
+    const auto doubled = twice_the_cards(cache, more);
+    if (!doubled) break;
+    more = doubled->request;
+    if (fits(more))
+      return options_text(layout_options(request, more)) + " (" + std::to_string(more.gpu_count) + " GPUs)";
   }
-  if (std::string out = first_of("--weights"); !out.empty()) return out;
   if (!request.min_seqs && request.num_seqs > 1)
     if (const std::uint64_t most = most_from(cache, request); most > 0 && most < request.num_seqs)
-      return "--num-seqs " + std::to_string(most);
-  for (int doubling = 0; doubling < 4; ++doubling) {
-    const auto doubled = twice_the_cards(cache, request);
-    if (!doubled) break;
-    if (fits(doubled->request))
-      return doubled->option + " " + doubled->value + " (" + std::to_string(doubled->request.gpu_count) + " GPUs)";
-    request = doubled->request;
-  }
-  return "";
+      return options_text({seqs_option(most)});
+  return shorter(1);
 }
 
 Answers fit_model(const ModelSpec& model, const Request& request) {
@@ -374,9 +333,7 @@ Answers fit_model(const ModelSpec& model, const Request& request) {
     add_cards(cache, request, out);
     return out;
   }
-  Request laid_out = out.asked.request;
-  laid_out.layout_given = true;
-  add_longest_and_most(cache, laid_out, out);
+  add_longest_and_most(cache, request, out);
   add_layouts(cache, out.asked.request, out);
   return out;
 }

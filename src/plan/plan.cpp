@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -225,7 +226,7 @@ constexpr std::uint64_t kMostGpus = 2048;
 
 // Every GPU has a row of the ledger: so many are 5 MB of JSON, and compare has fifteen such plans.
 void check_gpus(const Request& request) {
-  const std::uint64_t gpus = gpus_of(request);
+  const std::uint64_t gpus = request.gpus();
   if (gpus > kMostGpus)
     fail("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
          "use smaller -tp, -pp or -dp");
@@ -328,6 +329,34 @@ bool stage_exceeds(PlanCache& cache, const Request& request) {
   return memory_of(input, engine, stage, cached, weights, {}, plan).total > *input.request.gpu_memory;
 }
 
+// A release before the first or behind the last that is known: what it is planned as.
+std::string unknown_release(const Engine& engine, const Request& request) {
+  if (request.engine_version.empty()) return "";
+  for (const EngineVersion& known : engine.versions)
+    if (known.version == request.engine_version) return "";
+  Request other = request;
+  const auto number = [&](std::string_view version) {
+    other.engine_version = version;
+    return engine_version(engine, other);
+  };
+  const std::uint64_t wanted = engine_version(engine, request);
+  std::string_view oldest = engine.versions.front().version;
+  std::string_view newest = engine.versions.back().version;
+  const bool older = wanted < number(oldest);
+  // Builds of llama.cpp ("b6900") are counted apart from its versions: those behind the known one are as the newest.
+  const auto build = [](std::string_view version) {
+    std::uint64_t out = 0;
+    if (version.starts_with('b')) std::from_chars(version.data() + 1, version.data() + version.size(), out);
+    return out;
+  };
+  constexpr std::uint64_t kBuildsOfRow = 100;
+  const bool newer = build(request.engine_version) >= build(oldest) + kBuildsOfRow || wanted > number(newest);
+  const bool is_older = older || (build(request.engine_version) > 0 && build(request.engine_version) < build(oldest));
+  if (!is_older && !newer) return "";
+  return std::string(engine.name) + " " + request.engine_version + " is not known: planned as " +
+         std::string(newer ? newest : oldest);
+}
+
 Plan plan_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model();
   check_gpus(request);
@@ -377,6 +406,8 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (request.calibration && request.calibration->named && plan.calibrated.empty())
     plan.notes.push_back({NoteLevel::kWarning, "calibration_unused",
                           "the calibration holds nothing for this card, engine and model: nothing was changed by it"});
+  if (std::string stands_for = unknown_release(engine, request); !stands_for.empty())
+    plan.notes.push_back({NoteLevel::kInfo, "unknown_release", std::move(stands_for)});
   if (!request.gpu_note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.gpu_note});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",
@@ -397,23 +428,36 @@ Plan make_plan(const ModelSpec& model, const Request& request) {
   return make_plan(cache, request);
 }
 
+bool searches_layouts(const Request& request) {
+  return request.gpu_count > 1 && !request.layout_given;
+}
+
 namespace {
 
-// Several cards and no layout named: asks each layout, and takes the answer that leaves most room.
-template <class Answer, class Ask, class Room>
-Answer roomiest(const Request& request, const Ask& ask, const Room& room) {
+// Several cards and no layout named: the one with the most tensor parallelism that fits, for it is the fastest, as far
+// as a node reaches; where none fits, the one that lacks least.
+template <class Answer, class Ask, class Judged>
+Answer best_layout(const Request& request, const Ask& ask, const Judged& judged) {
   if (request.gpu_count > kMostGpus)
     fail("--gpu-count " + std::to_string(request.gpu_count) + " is more than a plan holds",
          "use at most " + std::to_string(kMostGpus));
+  constexpr std::uint64_t kNode = 8;
+  const std::uint64_t cards =
+      request.dp_attention ? request.gpu_count : std::max<std::uint64_t>(1, request.gpu_count / request.data_parallel);
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = cards; size >= 1; --size)
+    if (cards % size == 0) sizes.push_back(size);
+  std::stable_partition(sizes.begin(), sizes.end(), [](std::uint64_t size) { return size <= kNode; });
   std::optional<Answer> best;
   std::optional<Error> refusal;
-  for (std::uint64_t tensor_parallel = request.gpu_count; tensor_parallel >= 1; --tensor_parallel) {
-    if (request.gpu_count % tensor_parallel != 0) continue;
+  const auto room = [&](const Answer& answer) { return judged(answer).headroom.value_or(0); };
+  for (const std::uint64_t size : sizes) {
     Request candidate = request;
-    candidate.tensor_parallel = tensor_parallel;
-    candidate.pipeline_parallel = request.gpu_count / tensor_parallel;
+    candidate.tensor_parallel = size;
+    candidate.pipeline_parallel = cards / size;
     try {
       Answer answer = ask(candidate);
+      if (judged(answer).status != Verdict::kDoesNotFit) return answer;
       if (!best || room(answer) > room(*best)) best = std::move(answer);
     } catch (const Error& error) {
       if (!refusal) refusal = error;
@@ -423,21 +467,20 @@ Answer roomiest(const Request& request, const Ask& ask, const Room& room) {
   return std::move(*best);
 }
 
-bool searches_layouts(const Request& request) {
-  return request.gpu_count > 1 && !request.layout_given;
-}
-
 }  // namespace
 
 Plan make_plan(PlanCache& cache, const Request& request) {
   if (!searches_layouts(request)) return plan_layout(cache, request);
-  Plan best = roomiest<Plan>(
+  Plan best = best_layout<Plan>(
       request, [&](const Request& candidate) { return plan_layout(cache, candidate); },
-      [](const Plan& plan) { return plan.verdict.headroom.value_or(0); });
-  best.notes.push_back({NoteLevel::kInfo, "chosen_layout",
-                        std::to_string(request.gpu_count) + " GPUs: tensor parallel " +
-                            std::to_string(best.request.tensor_parallel) + ", pipeline parallel " +
-                            std::to_string(best.request.pipeline_parallel) + " leaves most room"});
+      [](const Plan& plan) -> const VerdictReport& { return plan.verdict; });
+  best.notes.push_back(
+      {NoteLevel::kInfo, "chosen_layout",
+       std::to_string(request.gpu_count) + " GPUs: tensor parallel " + std::to_string(best.request.tensor_parallel) +
+           ", pipeline parallel " + std::to_string(best.request.pipeline_parallel) +
+           (best.verdict.status == Verdict::kDoesNotFit ? ", of the layouts that do not fit the one that lacks least"
+            : best.verdict.status == Verdict::kFits     ? ", the most tensor parallelism within a node that fits"
+                                                        : ", the most tensor parallelism within a node")});
   return best;
 }
 
@@ -448,9 +491,9 @@ bool layout_fits(PlanCache& cache, const Request& request) {
 
 VerdictReport verdict_of(PlanCache& cache, const Request& request) {
   if (!searches_layouts(request)) return verdict_of_layout(cache, request);
-  return roomiest<VerdictReport>(
+  return best_layout<VerdictReport>(
       request, [&](const Request& candidate) { return verdict_of_layout(cache, candidate); },
-      [](const VerdictReport& verdict) { return verdict.headroom.value_or(0); });
+      [](const VerdictReport& verdict) -> const VerdictReport& { return verdict; });
 }
 
 }  // namespace kvplan

@@ -45,7 +45,9 @@ class PlanCache;
 Plan make_plan(PlanCache& cache, const Request& request);
 // Whether it fits, and the room that is left or missing: the verdict of make_plan from numbers alone, without a word.
 VerdictReport verdict_of(PlanCache& cache, const Request& request);
-// The same of a layout, as yes or no: one stage that exceeds the card settles it.
+// Several cards and no layout named: each question finds the layout that fits best.
+bool searches_layouts(const Request& request);
+// The verdict of a layout, as yes or no: one stage that exceeds the card settles it.
 bool layout_fits(PlanCache& cache, const Request& request);
 
 // Steps of make_plan, for those who ask many questions of one model (fit, compare, sweeps).

@@ -40,6 +40,7 @@ Request of_weights(const Request& request) {
   out.gpu_memory = none.gpu_memory;
   out.gpu_note = none.gpu_note;
   out.gpu_count = none.gpu_count;
+  out.gpu_count_given = none.gpu_count_given;
   out.memory_utilization = none.memory_utilization;
   out.kv_cache_memory_bytes = none.kv_cache_memory_bytes;
   return out;
@@ -53,7 +54,7 @@ PlanCache::PlanCache(const ModelSpec& model)
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);
   key.weights.reset();
-  key.layout_given = false;  // no layout asks whether it was chosen
+  key.layout_given = key.gpu_count_given = false;  // no layout asks whether it was chosen
   for (auto known = laid_out_.begin(); known != laid_out_.end(); ++known) {
     if (known->key != key) continue;
     laid_out_.splice(laid_out_.begin(), laid_out_, known);

@@ -31,7 +31,8 @@ void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, By
 }  // namespace
 
 double usable_share(const Engine& engine, const Request& request) {
-  return request.memory_utilization.value_or(engine.memory_utilization);
+  if (request.memory_utilization) return *request.memory_utilization;
+  return engine.utilization_of != nullptr ? engine.utilization_of(request) : engine.memory_utilization;
 }
 
 Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory) {

@@ -6,22 +6,17 @@
 #include "report/report.h"
 #include "report/rows.h"
 #include "report/text.h"
+#include "weights/types.h"
 
 namespace kvplan {
 
 namespace {
 
-// What a weight type costs in quality, as published; rough, and not kvplan's to promise.
-// Source: as vendors publish them (INT8 below 0.5 %, INT4 1 to 3 %); llama.cpp's quantize tables for ggml types.
+// What a weight type costs in quality, where its makers publish it; rough, and not kvplan's to promise.
 std::string_view rough_quality(std::string_view weights) {
-  const auto has = [&](std::string_view part) { return weights.find(part) != std::string_view::npos; };
-  if (has("float") || has("bf16") || has("fp16") || has("f16")) return "none";
-  if (has("fp8") || has("int8") || has("q8") || has("8bit")) return "< 0.5 %";
-  if (has("q6") || has("q5")) return "< 1 %";
-  if (has("fp4") || has("int4") || has("q4") || has("iq4") || has("awq") || has("gptq") || has("nf4") || has("4bit"))
-    return "1-3 %";
-  if (has("q3") || has("q2") || has("iq")) return "> 3 %";
-  return "";
+  const WeightType* type = find_weight_type(weights);
+  if (type == nullptr) return "";
+  return type->scope == Scope::kEverything ? "none" : type->quality;
 }
 
 std::string gib_cell(Bytes bytes) {
@@ -54,11 +49,7 @@ std::string changes_text(const Answer& answer) {
 }
 
 std::string title_of(const ModelSpec& model, const Answers& answers) {
-  const Plan& plan = answers.asked;
-  return fmt::format("{}  {} tokens x {} sequence{}, {} {}",
-                     model.architecture.empty() ? model.model_type : model.architecture,
-                     grouped(plan.load.max_model_len.count()), plan.request.num_seqs,
-                     plan.request.num_seqs == 1 ? "" : "s", plan.request.engine, plan.engine_version);
+  return (model.architecture.empty() ? model.model_type : model.architecture) + "  " + request_text(answers.asked);
 }
 
 std::string sentences_text(const Answers& answers, std::string_view prefix, std::size_t width = 1000) {
@@ -89,7 +80,11 @@ Rows compare_rows(const Answers& answers) {
   if (rooms) {
     for (const char* title : {"fits", "longest", "seqs"}) rows[0].emplace_back(title);
   }
-  rows[0].emplace_back("rough loss");
+  const bool has_quality = std::any_of(answers.answers.begin(), answers.answers.end(), [](const Answer& answer) {
+    const std::string_view loss = rough_quality(answer.plan.weights_dtype);
+    return !loss.empty() && loss != "none";
+  });
+  if (has_quality) rows[0].emplace_back("rough loss");
   for (const Answer& answer : answers.answers) {
     const Plan& plan = answer.plan;
     const GpuMemory& gpu = fullest_gpu(plan);
@@ -101,7 +96,7 @@ Rows compare_rows(const Answers& answers) {
       row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
       row.push_back(plan.capacity ? count_cell(plan.capacity->max_num_seqs) : "-");
     }
-    row.emplace_back(rough_quality(plan.weights_dtype));
+    if (has_quality) row.emplace_back(rough_quality(plan.weights_dtype));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -124,9 +119,14 @@ Rows fit_rows(const Answers& answers) {
 
 std::string compare_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
   const bool rooms = answers.asked.capacity.has_value();
-  std::string out = tinted(wrapped(title_of(model, answers), 80), Tint::kBold, options.color) + "\n\n";
+  std::string out =
+      tinted(wrapped(title_of(model, answers), static_cast<std::size_t>(options.width)), Tint::kBold, options.color) +
+      "\n\n";
   const auto width = static_cast<std::size_t>(options.width);
-  const std::vector<std::size_t> drop = rooms ? std::vector<std::size_t>{8, 2} : std::vector<std::size_t>{5};
+  const std::size_t loss = rooms ? 8 : 5;
+  std::vector<std::size_t> drop;
+  if (compare_rows(answers).front().size() > loss) drop.push_back(loss);
+  if (rooms) drop.push_back(2);
   std::string body = columns_within(compare_rows(answers), rooms ? 0b11011100U : 0b00011100U, "", width, drop);
   if (options.color && rooms) {
     // The cells that fit stand out: whole rows, so that alignment is not disturbed.
@@ -141,7 +141,11 @@ std::string compare_table(const ModelSpec& model, const Answers& answers, const 
     body = tinted_body;
   }
   out += body + "\n* as the checkpoint is";
-  if (body.find("rough loss") != std::string::npos) out += "; rough loss: of quality, by what is published of the type";
+  if (body.find("rough loss") != std::string::npos)
+    out += "\n" + wrapped(
+                      "rough loss: of benchmark scores, by the weight type alone, as its makers publish it; what the "
+                      "KV type costs is not in it",
+                      width);
   return out + "\n" + sentences_text(answers, "", width);
 }
 
@@ -151,9 +155,9 @@ std::string compare_markdown(const ModelSpec& model, const Answers& answers, con
 }
 
 std::string fit_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
-  std::string out = tinted(wrapped(title_of(model, answers), 80), Tint::kBold, options.color) + "\n";
-  const VerdictReport& verdict = answers.asked.verdict;
   const auto width = static_cast<std::size_t>(options.width);
+  std::string out = tinted(wrapped(title_of(model, answers), width), Tint::kBold, options.color) + "\n";
+  const VerdictReport& verdict = answers.asked.verdict;
   if (verdict.status != Verdict::kUnknown) {
     const bool fits = verdict.status == Verdict::kFits;
     const std::string word = fits ? "FITS" : "DOES NOT FIT";

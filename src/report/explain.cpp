@@ -6,6 +6,7 @@
 
 #include "report/extras_text.h"
 #include "report/report.h"
+#include "report/rows.h"
 #include "report/speed.h"
 #include "report/text.h"
 #include "weights/weigh.h"
@@ -155,19 +156,74 @@ std::string gap_section(const Plan& plan) {
   return "From need to reservation\n" + columns(rows, 0b10);
 }
 
+// From the card to the tokens that it holds, with the numbers put in.
+std::string capacity_section(const Plan& plan) {
+  if (!plan.capacity) return "";
+  const Capacity& capacity = *plan.capacity;
+  const GpuMemory& gpu = fullest_gpu(plan);
+  const auto bytes = [](Bytes count) { return grouped(count.count()) + " B"; };
+  std::vector<std::vector<std::string>> rows;
+  if (plan.request.kv_cache_memory_bytes) {
+    rows.push_back({"budget of the cache", bytes(capacity.kv_cache_memory), "as --kv-cache-memory-bytes names it"});
+  } else {
+    const Bytes card = card_memory(plan);
+    const Bytes beside = gpu.total - plan.kv_cache.reserved;
+    const double share = usable_share_of(plan).value_or(1);
+    rows.push_back({"the card", bytes(card), ""});
+    rows.push_back({"usable share", fmt::format("{:.4g}", share), "--gpu-memory-utilization"});
+    rows.push_back({"beside the cache", bytes(beside), "weights, activations, runtime"});
+    const Bytes usable(static_cast<std::uint64_t>(static_cast<double>(card.count()) * share));
+    const std::int64_t rest =
+        signed_difference(usable.count(), beside.count()) - static_cast<std::int64_t>(capacity.kv_cache_memory.count());
+    rows.push_back({"budget of the cache", bytes(capacity.kv_cache_memory),
+                    rest >= -1 && rest <= 1 ? "card x share - beside the cache" : "by the engine's own rule"});
+  }
+  // Groups that are alike share a row.
+  std::vector<std::pair<CacheGroup, std::uint64_t>> groups;
+  for (const CacheGroup& group : plan.kv_cache.groups) {
+    if (!group.block_size) continue;
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
+      const CacheGroup& o = other.first;
+      return o.kind == group.kind && o.layers == group.layers && o.block_size == group.block_size &&
+             o.page_bytes == group.page_bytes;
+    });
+    if (same == groups.end())
+      groups.emplace_back(group, 1);
+    else
+      ++same->second;
+  }
+  for (const auto& [group, count] : groups)
+    rows.push_back({"a block of " + group.kind, bytes(group.page_bytes * group.layers),
+                    fmt::format("{} of {}{}", plural(group.layers, "layer"), plural(*group.block_size, "token"),
+                                count > 1 ? fmt::format(", {} groups", count) : "")});
+  if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks), "whole ones in the budget"});
+  if (capacity.tokens) rows.push_back({"tokens", grouped(*capacity.tokens), ""});
+  rows.push_back({"sequences of " + plural(plan.load.max_model_len.count(), "token"),
+                  fmt::format("{:.2f}", capacity.max_concurrency), ""});
+  rows.push_back({"the request reserves", bytes(plan.kv_cache.reserved), ""});
+  std::string out = "Capacity\n" + columns(rows, 0b010);
+  if (plan.verdict.status != Verdict::kUnknown)
+    out += "  " +
+           wrapped(fmt::format("{}: {}", plan.verdict.status == Verdict::kFits ? "fits" : "does not fit",
+                               plan.verdict.reason),
+                   78) +
+           "\n";
+  return out;
+}
+
 }  // namespace
 
 std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
   std::string out =
       tinted(model.architecture.empty() ? model.model_type : model.architecture, Tint::kBold, options.color);
   out += fmt::format("  read by the rule \"{}\"\n", model.family);
-  out += fmt::format("{} tokens x {} sequences, {} {}\n", grouped(plan.load.max_model_len.count()),
-                     plan.request.num_seqs, plan.request.engine, plan.engine_version);
+  out += wrapped(request_text(plan), static_cast<std::size_t>(options.width)) + "\n";
   for (const LayerGroup& group : plan.groups) out += "\n" + layer_section(group, plan.types, plan.load);
   out += draft_section(model, plan);
   if (const std::string files = companions_text(model); !files.empty()) out += "\n" + files;
   if (const std::string gap = gap_section(plan); !gap.empty()) out += "\n" + gap;
   out += "\n" + ledger_section(plan);
+  if (const std::string capacity = capacity_section(plan); !capacity.empty()) out += "\n" + capacity;
   out += "\n" + prefill_section(model, plan);
   out += "\n" + work_section(model, plan);
   if (const std::string speed = speed_section(plan); !speed.empty()) out += "\n" + speed;

@@ -60,7 +60,10 @@ Rows fits_rows(const std::vector<FitEntry>& entries) {
     const Answer* longest = find_answer(answers, "longest_context");
     const Answer* most = find_answer(answers, "most_sequences");
     const Answer* layout = find_answer(answers, "layout");
-    rows.push_back({engine, asked.request.gpu.value_or("-"), kv_type_text(asked.types),
+    std::string card = asked.request.gpu.value_or("-");
+    if (asked.request.tensor_parallel > 1) card += fmt::format(" TP {}", asked.request.tensor_parallel);
+    if (asked.request.pipeline_parallel > 1) card += fmt::format(" PP {}", asked.request.pipeline_parallel);
+    rows.push_back({engine, card, kv_type_text(asked.types),
                     asked.verdict.status == Verdict::kFits ? (asked.verdict.close ? "close" : "yes") : "no",
                     longest != nullptr ? figure_of(*longest, longest->plan.load.max_model_len.count()) : "0",
                     most != nullptr ? figure_of(*most, most->plan.request.num_seqs) : "0",
@@ -93,15 +96,16 @@ std::string fits_table(const std::vector<FitEntry>& entries, const ReportOptions
   if (rows.size() == 1) return errors;
   const bool cards = rows.front().size() > 5;
   // Most narrow terminals: the card and the KV type stand in every other form.
-  std::string out = tinted(title_of(entries), Tint::kBold, options.color) + "\n\n" +
-                    columns_within(rows, cards ? 0b01110000U : 0b01100U, "", width,
-                                   cards ? std::vector<std::size_t>{2, 6} : std::vector<std::size_t>{2, 1});
+  const std::string body = columns_within(rows, cards ? 0b01110000U : 0b01100U, "", width,
+                                          cards ? std::vector<std::size_t>{2, 6} : std::vector<std::size_t>{2, 1});
+  const bool has_gpus = body.substr(0, body.find('\n')).find("GPUs") != std::string::npos;
+  std::string out = tinted(title_of(entries), Tint::kBold, options.color) + "\n\n" + body;
   if (cards)
     out += "\n" +
-           wrapped(
-               "longest: context in tokens at the requested sequences; most seqs: sequences at the requested "
-               "context; GPUs: the fewest that hold the request",
-               width) +
+           wrapped(std::string("longest: context in tokens at the requested sequences; most seqs: sequences at the "
+                               "requested context") +
+                       (has_gpus ? "; GPUs: the fewest that hold the request" : ""),
+                   width) +
            "\n";
   return out + (errors.empty() ? "" : "\n" + errors);
 }

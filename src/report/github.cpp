@@ -49,9 +49,10 @@ std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOp
   Bytes fullest;
   for (const GpuMemory& gpu : plan.memory) fullest = std::max(fullest, gpu.total);
   const bool broken = plan.verdict.status == Verdict::kDoesNotFit;
-  std::string message =
-      fmt::format("{} on the fullest of {} GPUs for {} sequences of {} tokens in {}", gib(fullest), plan.memory.size(),
-                  plan.request.num_seqs, grouped(plan.load.max_model_len.count()), plan.request.engine);
+  std::string message = fmt::format(
+      "{} on {} for {} of {} in {}", gib(fullest),
+      plan.memory.size() == 1 ? "the GPU" : fmt::format("the fullest of {} GPUs", plan.memory.size()),
+      plural(plan.request.num_seqs, "sequence"), plural(plan.load.max_model_len.count(), "token"), plan.request.engine);
   if (plan.verdict.status != Verdict::kUnknown) message += ": " + plan.verdict.reason;
   if (plan.verdict.close) message += "; " + close_text(plan.verdict);
   std::string out = annotation(broken ? "error" : "notice", one_line(model.source),
@@ -63,7 +64,8 @@ std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOp
 }
 
 std::string diff_github(const PlanDiff& diff, bool is_too_much) {
-  return annotation(is_too_much ? "error" : "notice", one_line(diff.after.source),
+  const std::string& file = diff.after.model_file.empty() ? diff.after.source : diff.after.model_file;
+  return annotation(is_too_much ? "error" : "notice", one_line(file, 4096),
                     is_too_much ? "kvplan: memory grew too much" : "kvplan", diff_headline(diff));
 }
 

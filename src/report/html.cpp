@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "kvplan/rounding.h"
 #include "report/html_page.h"
@@ -107,8 +108,13 @@ std::string host_html(const Plan& plan) {
 std::string speed_html(const Plan& plan) {
   const std::string text = speed_section(plan);
   if (text.empty()) return "";
-  const auto end = text.find('\n');
-  return "<h2>" + html_escape(text.substr(0, end)) + "</h2>\n<pre>" + html_escape(text.substr(end + 1)) + "</pre>\n";
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  std::string out = "<h2>" + html_escape(line) + "</h2>\n<pre>";
+  // Line by line: a control character has no place in what is escaped.
+  while (std::getline(lines, line)) out += html_escape(line) + "\n";
+  return out + "</pre>\n";
 }
 
 std::vector<std::string_view> words_of(std::string_view list) {

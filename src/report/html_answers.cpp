@@ -126,7 +126,8 @@ std::string grid_html(const Grid& grid, const ReportOptions&) {
 
 std::string compare_html(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
   std::string body = html_heading(model, answers.asked) + html_verdict(answers.asked) + sentences(answers);
-  body += "<h2>Weight types and KV types</h2>\n" + table_of(compare_rows(answers), 2, 1) +
+  body += "<h2>Weight types and KV types</h2>\n" +
+          table_of(compare_rows(answers), 2, compare_rows(answers).front().back() == "rough loss" ? 1 : 0) +
           "<p class=\"small muted\">* as the checkpoint is</p>\n";
   body += answer_bars(answers, [](const Answer& answer) {
     return fmt::format("{} x {}", answer.plan.weights_dtype, kv_type_text(answer.plan.types));

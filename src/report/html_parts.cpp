@@ -19,19 +19,6 @@ std::string model_name(const ModelSpec& model) {
   return model.model_type.empty() ? "a model without a name" : one_line(model.model_type, 100);
 }
 
-std::string request_text(const Plan& plan) {
-  const Request& request = plan.request;
-  std::string out =
-      fmt::format("{} tokens x {}, {} {}, KV {}", grouped(plan.load.max_model_len.count()),
-                  plural(request.num_seqs, "sequence"), request.engine, plan.engine_version, kv_type_text(plan.types));
-  if (!plan.weights_dtype.empty()) out += ", weights " + plan.weights_dtype;
-  if (request.tensor_parallel > 1) out += fmt::format(", TP {}", request.tensor_parallel);
-  if (request.pipeline_parallel > 1) out += fmt::format(", PP {}", request.pipeline_parallel);
-  if (request.data_parallel > 1) out += fmt::format(", DP {}", request.data_parallel);
-  if (request.gpu) out += ", " + *request.gpu;
-  return out;
-}
-
 }  // namespace
 
 std::string page_title(const ModelSpec& model) {

@@ -3,6 +3,7 @@
 #include "report/json_text.h"
 #include "report/measurement.h"
 #include "report/report.h"
+#include "report/rows.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
@@ -154,6 +155,8 @@ Json request_json(const ModelSpec& model, const Plan& plan) {
           {"max_model_len", plan.load.max_model_len.count()},
           {"num_seqs", request.num_seqs},
           {"max_num_seqs", or_null(request.max_num_seqs)},
+          {"max_num_batched_tokens",
+           request.max_num_batched_tokens ? Json(request.max_num_batched_tokens->count()) : Json(nullptr)},
           {"encoder_len", plan.load.source_tokens > Tokens(0) ? Json(plan.load.source_tokens.count()) : Json(nullptr)},
           {"kv_cache_dtype", kv_type_name(plan.types)},
           {"state_dtype", name(plan.types.state)},
@@ -161,6 +164,9 @@ Json request_json(const ModelSpec& model, const Plan& plan) {
           {"tensor_parallel_size", request.tensor_parallel},
           {"pipeline_parallel_size", request.pipeline_parallel},
           {"data_parallel_size", request.data_parallel},
+          {"decode_context_parallel_size", request.decode_context_parallel},
+          {"enable_expert_parallel", request.expert_parallel},
+          {"enforce_eager", request.enforce_eager},
           {"attention", attention_name(request.attention)},
           {"margin", or_null(request.margin)},
           {"num_beams", request.extras.num_beams},
@@ -174,7 +180,9 @@ Json request_json(const ModelSpec& model, const Plan& plan) {
           {"loras", adapters_json(model)},
           {"mmproj", model.projector ? Json(model.projector->source) : Json(nullptr)},
           {"gpu", request.gpu ? Json(*request.gpu) : Json(nullptr)},
-          {"gpu_memory_bytes", or_null(request.gpu_memory)}};
+          {"gpu_memory_bytes", or_null(request.gpu_memory)},
+          {"gpu_memory_utilization", or_null(usable_share_of(plan))},
+          {"kv_cache_memory_bytes", or_null(request.kv_cache_memory_bytes)}};
 }
 
 Json cache_json(const KvCachePlan& kv) {

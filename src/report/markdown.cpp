@@ -64,9 +64,10 @@ std::string plan_markdown(const ModelSpec& model, const Plan& plan, const Report
   std::string out =
       fmt::format("### {}: {} layers, {}\n\n", cell(model.architecture.empty() ? model.model_type : model.architecture),
                   model.layers.size(), plan.attention);
-  out += fmt::format("{} tokens x {}, {} {}, KV {}\n\n", grouped(plan.load.max_model_len.count()),
-                     plural(plan.request.num_seqs, "sequence"), plan.request.engine, plan.engine_version,
-                     kv_type_text(plan.types));
+  std::string request = sentence(request_text(plan));
+  // Inside of a word, as in the names of types, they start nothing.
+  for (auto at = request.find("\\_"); at != std::string::npos; at = request.find("\\_", at)) request.erase(at, 1);
+  out += request + "\n\n";
   if (plan.verdict.status != Verdict::kUnknown)
     out += fmt::format("**{}**: {}\n\n", plan.verdict.status == Verdict::kFits ? "Fits" : "Does not fit",
                        sentence(plan.verdict.reason));

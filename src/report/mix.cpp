@@ -30,8 +30,8 @@ std::string mix_lines(const Plan& plan) {
     rows.push_back(
         {"pages, shared", gib(mix.pages - mix.shared_saving), "",
          fmt::format("{} tokens stored once save {}", grouped(mix.shared_prefix.count()), gib(mix.shared_saving))});
-  return fmt::format("Mix of {} sequences, {} tokens (all GPUs)\n", grouped(mix.sequences),
-                     grouped(mix.tokens.count())) +
+  return fmt::format("Mix of {}, {} (all GPUs)\n", plural(mix.sequences, "sequence"),
+                     plural(mix.tokens.count(), "token")) +
          columns(rows, 0b0110);
 }
 

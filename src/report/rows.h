@@ -22,6 +22,12 @@ LayerFigures layer_figures(const LayerGroup& group, const CacheTypes& types);
 const GpuMemory& fullest_gpu(const Plan& plan);
 Bytes card_memory(const Plan& plan);                // 0 without a card
 std::string kv_type_text(const CacheTypes& types);  // "float16", "q8_0/q4_0"
+// What was asked for, in a line: "32,768 tokens x 1 sequence, vllm 0.30, weights fp8, KV bfloat16, h100-80gb (92%)".
+std::string request_text(const Plan& plan);
+// The share of a card that the engine may use; nothing where no card is known.
+std::optional<double> usable_share_of(const Plan& plan);
+// What an engine that takes its cache at the start holds then, on the fullest GPU; nothing without a budget.
+std::optional<Bytes> memory_at_start(const Plan& plan);
 // "2.14 GiB left", or what is missing; empty where the plan has no limit.
 std::string headroom_text(const VerdictReport& verdict);
 

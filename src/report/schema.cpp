@@ -1,6 +1,7 @@
 // The JSON Schema (2020-12) of everything that kvplan prints as JSON. Keys may be added within a schema_version, so
 // unknown keys are allowed; a test holds every report against a copy that forbids them.
 #include "kvplan/version.h"
+#include "report/diff_schema.h"
 #include "report/measurement.h"
 #include "report/report.h"
 
@@ -156,53 +157,7 @@ constexpr std::string_view kSchema = R"json({
         "verdict": {"$ref": "#/$defs/verdict"}
       }
     },
-    "diff": {
-      "description": "kvplan diff OLD.json NEW.json",
-      "type": "object",
-      "required": ["schema_version", "kvplan_version", "headline", "total", "memory", "changes"],
-      "properties": {
-        "schema_version": {"$ref": "#/$defs/schema_version"},
-        "kvplan_version": {"type": "string"},
-        "headline": {"description": "one sentence for a reviewer", "type": "string"},
-        "total": {
-          "type": "object",
-          "required": ["before_bytes", "after_bytes", "change_bytes"],
-          "properties": {
-            "before_bytes": {"$ref": "#/$defs/count"},
-            "after_bytes": {"$ref": "#/$defs/count"},
-            "change_bytes": {"type": "integer"}
-          }
-        },
-        "memory": {
-          "description": "parts that changed, biggest first",
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["part", "before_bytes", "after_bytes", "change_bytes"],
-            "properties": {
-              "part": {"type": "string"},
-              "before_bytes": {"$ref": "#/$defs/count"},
-              "after_bytes": {"$ref": "#/$defs/count"},
-              "change_bytes": {"type": "integer"}
-            }
-          }
-        },
-        "changes": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["where", "key", "before", "after"],
-            "properties": {
-              "where": {"enum": ["config", "request"]},
-              "key": {"type": "string"},
-              "before": {"$ref": "#/$defs/text_or_null"},
-              "after": {"$ref": "#/$defs/text_or_null"}
-            }
-          }
-        }
-      }
-    },
-)json"
+@DIFF@)json"
                                      // Compilers promise 64 KiB to a literal; two are easier to read.
                                      R"json(    "model": {
       "type": "object",
@@ -297,6 +252,7 @@ constexpr std::string_view kSchema = R"json({
         "max_model_len": {"type": "integer", "minimum": 1},
         "num_seqs": {"type": "integer", "minimum": 1},
         "max_num_seqs": {"$ref": "#/$defs/count_or_null"},
+        "max_num_batched_tokens": {"$ref": "#/$defs/count_or_null"},
         "encoder_len": {"$ref": "#/$defs/count_or_null"},
         "kv_cache_dtype": {"type": "string"},
         "state_dtype": {"type": "string"},
@@ -304,6 +260,9 @@ constexpr std::string_view kSchema = R"json({
         "tensor_parallel_size": {"type": "integer", "minimum": 1},
         "pipeline_parallel_size": {"type": "integer", "minimum": 1},
         "data_parallel_size": {"type": "integer", "minimum": 1},
+        "decode_context_parallel_size": {"type": "integer", "minimum": 1},
+        "enable_expert_parallel": {"type": "boolean"},
+        "enforce_eager": {"type": "boolean"},
         "attention": {"description": "as --attention named it", "enum": ["naive", "flash", null]},
         "margin": {"description": "--margin as a share", "type": ["number", "null"], "minimum": 0},
         "num_beams": {"type": "integer", "minimum": 1},
@@ -329,7 +288,9 @@ constexpr std::string_view kSchema = R"json({
         },
         "mmproj": {"$ref": "#/$defs/text_or_null"},
         "gpu": {"$ref": "#/$defs/text_or_null"},
-        "gpu_memory_bytes": {"$ref": "#/$defs/count_or_null"}
+        "gpu_memory_bytes": {"$ref": "#/$defs/count_or_null"},
+        "gpu_memory_utilization": {"description": "the share of the card that the engine may use", "type": ["number", "null"]},
+        "kv_cache_memory_bytes": {"$ref": "#/$defs/count_or_null"}
       }
     },
     "kv_cache": {
@@ -508,8 +469,9 @@ std::string schema_json() {
   }
   std::string out(kSchema);
   const std::string_view measured = measurement_schema();
-  for (const auto& [mark, text] : {std::pair(std::string_view("@KINDS@"), std::string_view(kinds)),
-                                   std::pair(std::string_view("@MEASUREMENT@"), measured)})
+  for (const auto& [mark, text] :
+       {std::pair(std::string_view("@KINDS@"), std::string_view(kinds)),
+        std::pair(std::string_view("@DIFF@"), diff_schema()), std::pair(std::string_view("@MEASUREMENT@"), measured)})
     out.replace(out.find(mark), mark.size(), text);
   return out;
 }

@@ -45,19 +45,6 @@ std::string heading(const ModelSpec& model, const Plan& plan, const ReportOption
   return out;
 }
 
-std::string request_line(const Plan& plan) {
-  const Request& request = plan.request;
-  std::string out =
-      fmt::format("{} tokens x {} sequence{}, {} {}", grouped(plan.load.max_model_len.count()), request.num_seqs,
-                  request.num_seqs == 1 ? "" : "s", request.engine, plan.engine_version);
-  out += fmt::format(", KV {}", name(plan.types.key));
-  if (plan.types.value != plan.types.key) out += fmt::format("/{}", name(plan.types.value));
-  if (request.tensor_parallel > 1) out += fmt::format(", TP {}", request.tensor_parallel);
-  if (request.pipeline_parallel > 1) out += fmt::format(", PP {}", request.pipeline_parallel);
-  if (request.data_parallel > 1) out += fmt::format(", DP {}", request.data_parallel);
-  return out;
-}
-
 std::string verdict_line(const Plan& plan, const ReportOptions& options) {
   const VerdictReport& verdict = plan.verdict;
   if (verdict.status == Verdict::kUnknown) return "";
@@ -140,9 +127,10 @@ std::string host_lines(const Plan& plan) {
 std::string cache_lines(const Plan& plan) {
   const KvCachePlan& kv = plan.kv_cache;
   std::vector<std::vector<std::string>> rows;
-  rows.push_back({"one more token", human_bytes(kv.bytes_per_token)});
+  // In bytes both, to be compared.
+  rows.push_back({"one more token", grouped(kv.bytes_per_token.count()) + " B"});
   if (kv.bytes_per_token_in_window != kv.bytes_per_token)
-    rows.push_back({"  while every window grows", human_bytes(kv.bytes_per_token_in_window)});
+    rows.push_back({"  while every window grows", grouped(kv.bytes_per_token_in_window.count()) + " B"});
   if (kv.bytes_per_sequence > Bytes(0))
     rows.push_back({"fixed state of a sequence", human_bytes(kv.bytes_per_sequence)});
   rows.push_back({"the request needs", human_bytes(kv.logical)});
@@ -164,13 +152,20 @@ std::string capacity_lines(const Plan& plan) {
   if (!plan.capacity) return "";
   const Capacity& capacity = *plan.capacity;
   std::vector<std::vector<std::string>> rows;
-  rows.push_back({"for the cache, per GPU", gib(capacity.kv_cache_memory)});
-  if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks)});
-  if (capacity.tokens) rows.push_back({"tokens", grouped(*capacity.tokens)});
-  rows.push_back({fmt::format("sequences of {} tokens", grouped(plan.load.max_model_len.count())),
-                  fmt::format("{:.2f}", capacity.max_concurrency)});
-  rows.push_back({fmt::format("longest of {} sequence{}", plan.request.num_seqs, plan.request.num_seqs == 1 ? "" : "s"),
-                  capacity.max_model_len >= kAnyCount ? "any length" : grouped(capacity.max_model_len)});
+  rows.push_back({"for the cache, per GPU", gib(capacity.kv_cache_memory), ""});
+  if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks), ""});
+  if (capacity.tokens) rows.push_back({"tokens", grouped(*capacity.tokens), ""});
+  rows.push_back({"sequences of " + plural(plan.load.max_model_len.count(), "token"),
+                  fmt::format("{:.2f}", capacity.max_concurrency), ""});
+  rows.push_back({"longest of " + plural(plan.request.num_seqs, "sequence"),
+                  capacity.max_model_len >= kAnyCount ? "any length" : grouped(capacity.max_model_len), ""});
+  if (const auto start = memory_at_start(plan)) {
+    const Bytes card = card_memory(plan);
+    rows.push_back({"taken at start, per GPU", gib(*start),
+                    card == Bytes(0) ? ""
+                                     : fmt::format("{:.0f} % of the card", 100 * static_cast<double>(start->count()) /
+                                                                               static_cast<double>(card.count()))});
+  }
   return "Room\n" + columns(rows, 0b10);
 }
 
@@ -188,12 +183,13 @@ std::string ladder(const ModelSpec& model, const Plan& plan) {
   const std::size_t keep = steps.size() > 8 ? 2 : 1;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if ((steps.size() - 1 - i) % keep != 0) continue;
-    const Load load{Tokens(steps[i]), plan.load.num_seqs, plan.load.source_tokens};
+    Load load = plan.load;
+    load.max_model_len = Tokens(steps[i]);
     rows[0].push_back(tokens_text(steps[i]));
     rows[1].push_back(fmt::format("{:.2f}", static_cast<double>(layout->reserved(load).count()) / kGiB));
   }
-  return fmt::format("Contexts ({} sequence{}{})\n", plan.load.num_seqs, plan.load.num_seqs == 1 ? "" : "s",
-                     plan.memory.size() > 1 ? ", fullest GPU" : "") +
+  return fmt::format("Contexts ({}{}{})\n", plan.load.pooled ? "a pool of " : "",
+                     plural(plan.load.num_seqs, "sequence"), plan.memory.size() > 1 ? ", fullest GPU" : "") +
          columns(rows, ~std::uint64_t{1});
 }
 
@@ -227,7 +223,7 @@ std::string note_lines(const Plan& plan, const ReportOptions& options) {
 
 std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
   std::string out = heading(model, plan, options);
-  out += request_line(plan) + "\n";
+  out += wrapped(request_text(plan), width_of(options)) + "\n";
   out += verdict_line(plan, options);
   out += "\n" + parts(plan, options);
   if (const std::string extras = extra_lines_text(plan); !extras.empty()) out += "\n" + extras;

@@ -365,7 +365,16 @@ std::string declared_weight_type(const WeightModel& model) {
   if (!is_declared(declared)) return std::string(name(model.dtype));
   if (declared.scheme) return declared.scheme->type;
   if (declared.expert_scheme) return declared.expert_scheme->type;
-  return declared.dialect;
+  // Named layer by layer: the types, each once, in the order of the file. The dialect is a tool's name and says
+  // nothing.
+  std::vector<std::string> types;
+  for (const SchemeRule& rule : declared.rules)
+    if (rule.scheme && std::find(types.begin(), types.end(), rule.scheme->type) == types.end())
+      types.push_back(rule.scheme->type);
+  if (types.empty()) return declared.dialect;
+  std::string out = types.size() > 1 ? "mixed " + types.front() : types.front();
+  for (std::size_t i = 1; i < types.size(); ++i) out += "/" + types[i];
+  return out;
 }
 
 Weigher::Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype)

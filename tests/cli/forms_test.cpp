@@ -165,7 +165,9 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
     CHECK(std::count(command.examples.begin(), command.examples.end(), '\n') == 2);
   }
   // Nothing is hidden: the main help names every option, --help all explains each.
-  const std::string all = run_program({"--help", "all"}).out;
+  std::string all = run_program({"--help", "all"}).out;
+  const std::string wrap = "\n" + std::string(34, ' ');
+  for (auto at = all.find(wrap); at != std::string::npos; at = all.find(wrap, at)) all.replace(at, wrap.size(), " ");
   for (const Option* option : options_of(commands().front())) {
     const std::string name(words(option->names).front());
     CAPTURE(name);
@@ -227,6 +229,13 @@ TEST_CASE("html: text from outside is escaped") {
     CHECK(text.find("<img") == std::string::npos);
     CHECK(text.find("\" onload") == std::string::npos);
   }
+}
+
+TEST_CASE("html: the bounds of speed stand on lines of their own") {
+  const Run run = run_program({kModel, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k", "--format", "html"});
+  CHECK(run.out.find("Speed at most") != std::string::npos);
+  CHECK(run.out.find("\xEF\xBF\xBD") == std::string::npos);
+  CHECK(run.out.find(" tokens/s\n") != std::string::npos);
 }
 
 TEST_CASE("html: one file without network, with its pictures") {

@@ -67,7 +67,7 @@ FAIL_OVER=100GiB MAX_VRAM=1GiB block 1 5
 
 # The one-liners of the table.
 config 8
-for line in "config.json --max-model-len 32k --max-vram 24GiB" "config.json --gpu l4 --min-context 32k" \
+for line in "config.json --max-model-len 32k --max-vram 24GiB" "config.json --gpu l4 --max-model-len 32k" \
   "config.json --max-vram 24GiB --format github" "config.json --format markdown"; do
   has "$source/docs/ci.md" "kvplan $line"
   # shellcheck disable=SC2086  # a list of words

@@ -142,9 +142,9 @@ TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, a
   CHECK(cut / kGibibyte == doctest::Approx(81.53).epsilon(0.01));
   Request request = request_for("sglang", 8192);
   request.tensor_parallel = request.data_parallel = 8;
-  CHECK(gpus_of(request) == 64);
+  CHECK(request.gpus() == 64);
   request.dp_attention = true;
-  CHECK(gpus_of(request) == 8);
+  CHECK(request.gpus() == 8);
 }
 
 TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not") {

@@ -208,7 +208,9 @@ TEST_CASE("A checkpoint in float32 is loaded in 16 bit where the engine does so"
     const Json out = plan(name, more);
     std::uint64_t sum = 0;
     for (const Json& line : out["memory"][0]["lines"])
-      if (line["part"] == "weights" && line["what"] != "rotary tables") sum += line["bytes"].get<std::uint64_t>();
+      if (line["part"] == "weights" && line["what"] != "rotary tables" &&
+          !line["what"].get<std::string>().starts_with("loading"))
+        sum += line["bytes"].get<std::uint64_t>();
     return sum;
   };
   for (const char* engine : {"vllm", "sglang"}) {
@@ -246,17 +248,18 @@ TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for 
 }
 
 TEST_CASE("What the config does not determine is cut, stored and told as the rest") {
-  // RWKV-7's mixers: 5 squares of 2,560 in each of 32 layers, beside MLPs of two matrices.
+  // Nobody says how wide its MLPs are: 40 layers of 8,192 guess 53,687,091,200 elements.
   const auto line = [](std::vector<std::string> more) {
-    return line_of(plan("rwkv7-2.9b", std::move(more))["memory"][0]["lines"], "state mixer");
+    more.insert(more.end(), {"testdata/claims/sinks.json", "--assume", "--max-model-len", "4k", "--json"});
+    return line_of(Json::parse(run_program(more).out)["memory"][0]["lines"], "mlp");
   };
-  const std::uint64_t all = std::uint64_t{32} * 5 * 2560 * 2560;
-  CHECK(line({})["bytes"] == all * 2);
-  CHECK(line({})["formula"] == std::to_string(all) + " elements * 16 bits");
-  CHECK(line({"-tp", "2"})["bytes"] == all);
-  CHECK(line({"-pp", "2"})["bytes"] == all);
-  CHECK(line({"--weights", "fp8"})["bytes"].get<double>() == doctest::Approx(static_cast<double>(all)).epsilon(1e-3));
-  CHECK(line_of(plan("rwkv7-2.9b", {})["memory"][0]["lines"], "mlp")["bytes"] == 32ULL * 2 * 2560 * 10240 * 2);
+  const auto all = line({})["bytes"].get<std::uint64_t>();
+  REQUIRE(all > 0);
+  CHECK(line({})["formula"] == std::to_string(all / 2) + " elements * 16 bits");
+  CHECK(line({"-tp", "2"})["bytes"] == all / 2);
+  CHECK(line({"-pp", "2"})["bytes"] == all / 2);
+  CHECK(line({"--weights", "fp8"})["bytes"].get<double>() ==
+        doctest::Approx(static_cast<double>(all) / 2).epsilon(1e-3));
   const Json tower = line_of(plan("gemma-3n-e4b", {})["memory"][0]["lines"], "vision tower");
   CHECK(tower["formula"].get<std::string>().find("0 elements") != 0);
 }
@@ -412,20 +415,6 @@ TEST_CASE("Markdown names both types of the cache, and one sequence as one") {
                                "q4_0", "-c", "8k", "--format", "markdown"});
   CHECK(run.out.find("8,192 tokens x 1 sequence, ") != std::string::npos);
   CHECK(run.out.find("KV float16/q4_0") != std::string::npos);
-}
-
-// vLLM and SGLang quantize to FP8 and NF4 while they load; to no other type by a name of kvplan's.
-TEST_CASE("--format args passes on a weight type only where the engine has it") {
-  const auto line = [](const char* engine, const char* type) {
-    return run_program({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--max-model-len", "8k", "--weights",
-                        type, "--format", "args"})
-        .out;
-  };
-  for (const char* engine : {"vllm", "sglang"}) {
-    CHECK(line(engine, "fp8").find("--quantization fp8") != std::string::npos);
-    CHECK(line(engine, "nf4").find("--quantization bitsandbytes") != std::string::npos);
-    CHECK(line(engine, "int4").find("--quantization") == std::string::npos);
-  }
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+// The printed command is the deployment that was planned: every option that moves bytes in the engine's own spelling,
+// or a refusal that names it. Spellings: vllm/engine/arg_utils.py, sglang/srt/server_args.py, llama.cpp common/arg.cpp.
+#include <doctest/doctest.h>
+
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+struct Row {
+  std::string model;
+  std::vector<std::string> options;
+  std::string expected;  // part of the command
+};
+
+Run launch(std::string model, std::vector<std::string> options, const std::string& form = "args") {
+  model = "testdata/configs/" + model + ".json";
+  options.insert(options.begin(), {model, "--max-model-len", "4k", "--format", form});
+  return run_program(options);
+}
+
+TEST_CASE("launch: every option that moves bytes, as the engine spells it") {
+  const std::vector<Row> rows{
+      {"deepseek-v3", {"--engine", "sglang", "-tp", "8", "-dp", "8", "--enable-dp-attention"}, "--enable-dp-attention"},
+      {"deepseek-v3", {"--engine", "sglang", "-tp", "8", "--enable-expert-parallel"}, "--ep-size 8"},
+      {"deepseek-v3", {"--engine", "sglang@0.4", "-tp", "8", "--enable-expert-parallel"}, "--enable-ep-moe"},
+      {"deepseek-v3", {"--engine", "vllm", "-tp", "8", "--enable-expert-parallel"}, "--enable-expert-parallel"},
+      {"qwen3.5-27b", {"--engine", "vllm", "--mamba-cache-mode", "all"}, "--mamba-cache-mode all"},
+      {"qwen3.5-27b", {"--engine", "vllm", "--mamba-ssm-cache-dtype", "fp32"}, "--mamba-ssm-cache-dtype float32"},
+      {"qwen3.5-27b", {"--engine", "sglang", "--mamba-ssm-cache-dtype", "bf16"}, "--mamba-ssm-dtype bfloat16"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--dtype", "float16"}, "--dtype float16"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--kv", "nvfp4"}, "--kv-cache-dtype fp4_e2m1"},
+      {"llama-3.1-8b", {"--engine", "vllm", "--kv", "int8"}, "--kv-cache-dtype int8_per_token_head"},
+      {"llama-3.1-8b", {"--engine", "vllm", "--cpu-offload-gb", "2"}, "--cpu-offload-gb 2"},
+      {"llama-3.1-8b", {"--engine", "vllm@0.6", "--swap-space", "8"}, "--swap-space 8"},
+      {"llama-3.1-8b", {"--engine", "vllm", "--max-num-seqs", "32"}, "--max-num-seqs 32"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--max-num-seqs", "32"}, "--max-running-requests 32"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--max-lora-rank", "8", "--max-cpu-loras", "9"}, "--max-loaded-loras 9"},
+      {"mixtral-8x7b", {"--engine", "llama.cpp", "--cpu-moe"}, "--cpu-moe"},
+      {"mixtral-8x7b", {"--engine", "llama.cpp", "--n-cpu-moe", "4"}, "--n-cpu-moe 4"},
+      {"llama-3.1-8b",
+       {"--engine", "llama.cpp", "--draft", "testdata/configs/qwen3-0.6b.json", "-ctkd", "q8_0"},
+       "-ctkd q8_0"},
+      {"llama-3.1-8b",
+       {"--engine", "sglang", "--draft", "testdata/configs/qwen3-0.6b.json", "--num-speculative-tokens", "4"},
+       "--speculative-num-steps 4 --speculative-eagle-topk 1 --speculative-num-draft-tokens 5"},
+  };
+  for (const Row& row : rows) {
+    const Run run = launch(row.model, row.options);
+    CAPTURE(row.expected);
+    CAPTURE(run.err);
+    CHECK(run.exit == 0);
+    CHECK(run.out.find(" " + row.expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("launch: what the engine has no option for is refused by name") {
+  const std::vector<Row> rows{
+      {"llama-3.1-8b", {"--engine", "vllm", "--weights", "awq"}, "--weights awq"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--weights", "int4"}, "--weights int4"},
+      {"llama-3.1-8b", {"--engine", "vllm", "--attention", "naive"}, "--attention naive"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--kv", "mxfp8"}, "--kv-cache-dtype mxfp8"},
+      {"llama-3.1-8b", {"--engine", "llama.cpp", "-dp", "2"}, "--data-parallel-size"},
+      {"qwen3.5-27b", {"--engine", "sglang", "--kv-cache-memory-bytes", "8GiB"}, "--kv-cache-memory-bytes"},
+  };
+  for (const Row& row : rows) {
+    const Run run = launch(row.model, row.options);
+    CAPTURE(row.expected);
+    CAPTURE(run.err);
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err.find(row.expected) != std::string::npos);
+  }
+}
+
+// vLLM and SGLang quantize to FP8 and NF4 while they load; to no other type by a name of kvplan's.
+TEST_CASE("launch: a weight type is passed on where the engine has it") {
+  for (const char* engine : {"vllm", "sglang"}) {
+    CHECK(launch("llama-3.1-8b", {"--engine", engine, "--weights", "fp8"}).out.find("--quantization fp8") !=
+          std::string::npos);
+    CHECK(launch("llama-3.1-8b", {"--engine", engine, "--weights", "nf4"}).out.find("--quantization bitsandbytes") !=
+          std::string::npos);
+    const Run own = launch("llama-3.1-8b", {"--engine", engine, "--weights", "bf16"});
+    CHECK(own.exit == 0);
+    CHECK(own.out.find("--quantization") == std::string::npos);
+  }
+}
+
+TEST_CASE("launch: the load of the plan is no cap of the server") {
+  const Run run = launch("llama-3.1-8b", {"--engine", "vllm", "--num-seqs", "4"});
+  CHECK(run.out.find("--max-num-seqs") == std::string::npos);
+  CHECK(launch("llama-3.1-8b", {"--engine", "sglang"}).out.find("--max-running-requests") == std::string::npos);
+}
+
+TEST_CASE("launch: as many GPUs as the plan has") {
+  const auto gpus = [](const std::vector<std::string>& options) {
+    const Run run = launch("mixtral-8x7b", options, "k8s");
+    return run.out.substr(run.out.rfind(' ') + 1);
+  };
+  CHECK(gpus({"--engine", "vllm"}) == "1\n");
+  CHECK(gpus({"--engine", "vllm", "-tp", "2", "-pp", "2", "-dp", "2"}) == "8\n");
+  CHECK(gpus({"--engine", "sglang", "-tp", "8", "-dp", "4", "--enable-dp-attention"}) == "8\n");
+  CHECK(gpus({"--engine", "llama.cpp", "--gpu", "h100", "--gpu-count", "2"}) == "2\n");
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,176 @@
+// What a reader must find without asking again: the card and the types of a plan, what changed between two, which
+// release stands for one that is not known, what a command does not take.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kLlama = "testdata/configs/llama-3.1-8b.json";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::size_t widest(const std::string& text) {
+  std::size_t out = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t width = 0;
+    for (const char c : line) width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    out = std::max(out, width);
+  }
+  return out;
+}
+
+TEST_CASE("reading: the request's line names card, share, types and layout, and wraps") {
+  const Run run = run_program({kLlama, "--engine", "vllm", "--gpu", "h100", "--gpu-count", "2", "--weights", "fp8"});
+  CHECK(has(run.out, "weights fp8, KV bfloat16, TP 2, 2 x"));
+  CHECK(has(run.out, "h100-80gb (92%)"));
+  CHECK(widest(run.out) <= 80);
+  const Run fit = run_program({"fit", kLlama, "--engine", "vllm", "--gpu", "rtx-4090", "--gpu-count", "2"});
+  CHECK(has(fit.out.substr(0, 200), "TP 2"));
+  const Run explain = run_program({"explain", kLlama, "--gpu-memory", "80GiB"});
+  CHECK(has(explain.out, "x 1 sequence, logical"));
+}
+
+TEST_CASE("reading: one of a thing is one thing") {
+  const Run run = run_program({kLlama, "--max-model-len", "1", "--gpu", "h100"});
+  CHECK(has(run.out, "\n1 token x 1 sequence, "));
+  const Run line = run_program({kLlama, "--max-model-len", "1", "--format", "github"});
+  CHECK(has(line.out, " on the GPU for 1 sequence of 1 token in logical"));
+}
+
+TEST_CASE("reading: what an engine takes at its start") {
+  // 0.92 of the 22,558 MiB that an L4 shows.
+  const Run run = run_program({kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
+  CHECK(has(run.out, "taken at start, per GPU    20.27 GiB  92 % of the card"));
+  // llama.cpp takes what the request needs.
+  CHECK_FALSE(has(run_program({kLlama, "--engine", "llama.cpp", "--gpu", "l4", "-c", "8k"}).out, "taken at start"));
+}
+
+TEST_CASE("reading: the ladder of a pool does not multiply what is shared") {
+  // 131,072 B a token: 32k tokens are 4 GiB, however many slots share them.
+  const Run run = run_program({kLlama, "--engine", "llama.cpp", "-c", "32k", "-np", "4", "-kvu"});
+  CHECK(has(run.out, "Contexts (a pool of 4 sequences)"));
+  const std::string ladder = run.out.substr(run.out.find("Contexts"));
+  CHECK(has(ladder.substr(0, 200), " 4.00  8.00  16.00"));
+}
+
+TEST_CASE("reading: both sizes of a token in bytes, within the width") {
+  const Run run = run_program({"testdata/configs/gemma-4-26b.json", "--engine", "vllm", "--max-model-len", "16k"});
+  CHECK(has(run.out, "while every window grows  225,280 B"));
+  CHECK(widest(run.out) <= 80);
+}
+
+TEST_CASE("reading: explain goes from the card to the verdict") {
+  const Run run = run_program({"explain", kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
+  const auto at = run.out.find("\nCapacity\n");
+  REQUIRE(at != std::string::npos);
+  for (const char* part : {"usable share", "beside the cache", "budget of the cache", "blocks", "fits: "})
+    CHECK(has(run.out.substr(at), part));
+}
+
+TEST_CASE("reading: a release that is not known names the one that stands for it") {
+  const auto note = [](const std::string& engine) { return run_program({kLlama, "--engine", engine}).out; };
+  CHECK(has(note("vllm@0.99"), "vllm 0.99 is not known: planned as 0.30"));
+  CHECK(has(note("vllm@0.2"), "vllm 0.2 is not known: planned as 0.6"));
+  CHECK(has(note("sglang@9.9"), "sglang 9.9 is not known: planned as 0.5"));
+  CHECK(has(note("llama.cpp@b9999"), "llama.cpp b9999 is not known: planned as 0.5"));
+  for (const char* known : {"vllm", "vllm@0.30", "vllm@0.20", "vllm@0.6", "sglang@0.4", "llama.cpp@b6900"})
+    CHECK_FALSE(has(note(known), "is not known: planned"));
+}
+
+TEST_CASE("reading: a word that a table does not take is a mistake") {
+  for (const char* command : {"formulas", "engines", "dtypes", "schema", "man"}) {
+    const Run run = run_program({command, "zzz"});
+    CAPTURE(command);
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+    CHECK(has(run.err, std::string(command) + " takes no \"zzz\""));
+  }
+}
+
+TEST_CASE("reading: help offers what the command takes") {
+  const std::string compare = run_program({"compare", "--help"}).out;
+  CHECK_FALSE(has(compare, "W[,W...]"));
+  CHECK_FALSE(has(compare, "NAME[,...]"));
+  CHECK(has(run_program({"fit", "--help"}).out, "NAME[,...]"));
+  CHECK(has(run_program({"diff", "--help"}).out, "the form of the answer: table, json, markdown, github\n"));
+  const Run fits = run_program({"fit", kLlama, "--engine", "vllm", "--gpu", "l4,h100"});
+  CHECK(has(fits.out.substr(0, fits.out.find("longest:")), "GPUs") == has(fits.out, "; GPUs: "));
+}
+
+TEST_CASE("reading: compare lists a type once, and its loss only where it is published") {
+  const TemporaryFolder folder;
+  const std::string half =
+      folder.write("config.json", R"({"model_type":"llama","hidden_size":512,"intermediate_size":1024,)"
+                                  R"("num_hidden_layers":2,"num_attention_heads":8,"num_key_value_heads":8,)"
+                                  R"("vocab_size":1000,"max_position_embeddings":2048,"torch_dtype":"float16"})");
+  const Run run = run_program({"compare", half, "--engine", "llama.cpp", "--json"});
+  REQUIRE(run.exit == 0);
+  int own = 0;
+  const Json report = Json::parse(run.out);
+  for (const Json& answer : report["answers"])
+    own += answer["weights_dtype"] == "float16" && answer["kv_cache_dtype"] == "float16";
+  CHECK(own == 1);
+  // ggml's types have no published figure here: no column of blanks.
+  CHECK_FALSE(has(run_program({"compare", half, "--engine", "llama.cpp"}).out, "rough loss"));
+  const Run bits = run_program({"compare", half});
+  CHECK(has(bits.out, "under 0.5 %"));
+  CHECK(has(bits.out, "by the weight type alone"));
+}
+
+TEST_CASE("reading: types that differ by layer are named, not the tool that wrote them") {
+  const TemporaryFolder folder;
+  const std::string mixed = folder.write(
+      "config.json",
+      R"({"model_type":"llama","hidden_size":512,"intermediate_size":1024,"num_hidden_layers":2,)"
+      R"("num_attention_heads":8,"num_key_value_heads":8,"vocab_size":1000,"max_position_embeddings":2048,)"
+      R"("torch_dtype":"bfloat16","quantization_config":{"quant_method":"modelopt","quant_algo":"MIXED_PRECISION",)"
+      R"("quantized_layers":{"model.layers.0.mlp.up_proj":{"quant_algo":"NVFP4","group_size":16},)"
+      R"("model.layers.1.mlp.up_proj":{"quant_algo":"FP8"}}}})");
+  CHECK(has(run_program({mixed}).out, "weights mixed nvfp4/fp8"));
+}
+
+TEST_CASE("reading: a diff sees the room, the verdict and their cause") {
+  const TemporaryFolder folder;
+  const auto plan = [&](const std::string& name, std::vector<std::string> options) {
+    const std::string path = folder.path() + "/" + name;
+    options.insert(options.begin(), {kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "32k"});
+    options.insert(options.end(), {"--json", "-o", path});
+    run_program(options);
+    return path;
+  };
+  const std::string before = plan("before.json", {});
+  const std::string after = plan("after.json", {"--gpu-memory-utilization", "0.8"});
+  const Run table = run_program({"diff", before, after});
+  CHECK(table.exit == 0);
+  CHECK(has(table.out, "gpu_memory_utilization 0.92 -> 0.8"));
+  CHECK(has(table.out, "longest context"));
+  CHECK(has(table.out, "fits -> does_not_fit"));
+  const Json json = Json::parse(run_program({"diff", before, after, "--json"}).out);
+  CHECK(json["verdict"]["after"] == "does_not_fit");
+  CHECK(json["capacity"].size() == 3);
+  CHECK(json["limit"]["exceeded"] == false);
+  // Half as many tokens again: more than 1 %.
+  const std::string longer = plan("longer.json", {"--max-model-len", "48k"});
+  for (const char* form : {"table", "markdown"}) {
+    const Run run = run_program({"diff", before, longer, "--fail-over", "1%", "--format", form});
+    CHECK(run.exit == 1);
+    CHECK(has(run.out, "+2.00 GiB is more than --fail-over 1%"));
+  }
+  const Run limit = run_program({"diff", before, longer, "--fail-over", "1%", "--json"});
+  CHECK(Json::parse(limit.out)["limit"]["exceeded"] == true);
+  const Run github = run_program({"diff", before, longer, "--fail-over", "1%", "--format", "github"});
+  CHECK(github.out.starts_with("::error file=" + kLlama + ","));
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,150 @@
+// What kvplan suggests holds: its options, added to the user's own command, make the plan that was promised.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+Run plan(const Words& command, const Words& more) {
+  return run_program(joined(joined(command, more), {"--json"}));
+}
+
+// The options of "; -tp 8 -pp 2 (16 GPUs) makes it fit"; none where the reason has no remedy.
+Words remedy_of(const std::string& reason) {
+  const auto end = reason.find(" makes it fit");
+  if (end == std::string::npos || reason.find("no one change") != std::string::npos) return {};
+  std::string text = reason.substr(0, end);
+  text = text.substr(text.rfind("; ") + 2);
+  if (const auto gpus = text.find(" ("); gpus != std::string::npos) text.resize(gpus);
+  std::istringstream in(text);
+  Words out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+const std::vector<Words>& commands() {
+  const auto model = [](const char* name) { return "testdata/configs/" + std::string(name) + ".json"; };
+  static const std::vector<Words> kCommands{
+      {model("llama-3.1-8b"), "--engine", "vllm", "--gpu", "rtx-4090", "--max-model-len", "128k"},
+      {model("llama-3.1-8b"), "--engine", "vllm", "--gpu", "rtx-4090", "--gpu-count", "2"},
+      {model("llama-3.1-8b"), "--engine", "vllm", "--gpu", "l4", "-c", "64k", "--num-seqs", "4"},
+      {model("llama-3.1-8b"), "--engine", "sglang", "--gpu", "l4", "--gpu-count", "2", "--num-seqs", "32"},
+      {model("llama-3.1-8b"), "--engine", "llama.cpp", "--gpu", "rtx-4090", "-c", "256k", "-np", "4"},
+      {model("llama-3.1-8b"), "--engine", "llama.cpp", "--gpu", "rtx-4090", "-c", "512k", "-np", "4", "-kvu"},
+      {model("llama-3.1-8b"), "--gpu-memory", "24GiB", "-ctk", "fp16", "-ctv", "fp8", "--max-model-len", "128k"},
+      {model("mixtral-8x7b"), "--engine", "vllm", "--gpu", "h100-80gb", "--max-model-len", "32k"},
+      {model("mixtral-8x7b"), "--engine", "vllm", "--gpu", "a100-40gb", "--gpu-count", "2", "-dp", "2"},
+      {model("deepseek-v3"), "--engine", "vllm", "--gpu", "h100-80gb", "--gpu-count", "8", "--max-model-len", "32k"},
+      {model("deepseek-v3"), "--engine", "sglang", "--gpu", "h200", "-tp", "8", "-dp", "4", "--enable-dp-attention",
+       "--max-model-len", "160k", "--num-seqs", "64"},
+      {model("gpt-oss-20b"), "--engine", "transformers", "--gpu", "rtx-4090", "--max-model-len", "128k"},
+      {model("qwen3.5-27b"), "--engine", "vllm", "--gpu", "rtx-4090", "--max-model-len", "4k"},
+      {model("gemma-4-26b"), "--engine", "tensorrt-llm", "--gpu", "l40s", "--max-model-len", "16k"},
+  };
+  return kCommands;
+}
+
+std::string text_of(const Words& words) {
+  std::string out;
+  for (const std::string& word : words) out += word + " ";
+  return out;
+}
+
+TEST_CASE("suggestions: the remedy of a plan that does not fit makes it fit") {
+  int remedies = 0;
+  for (const Words& command : commands()) {
+    CAPTURE(text_of(command));
+    const Run run = plan(command, {});
+    REQUIRE(run.exit <= 1);
+    const Json report = Json::parse(run.out);
+    const Words remedy = remedy_of(report["verdict"]["reason"].get<std::string>());
+    if (remedy.empty()) continue;
+    ++remedies;
+    CAPTURE(text_of(remedy));
+    const Run again = plan(command, remedy);
+    CAPTURE(again.err);
+    CHECK(again.exit == 0);
+  }
+  CHECK(remedies >= 5);
+}
+
+TEST_CASE("suggestions: every answer of fit and compare is the plan of its options") {
+  int answers = 0;
+  for (const char* question : {"fit", "compare"}) {
+    for (const Words& command : commands()) {
+      CAPTURE(question);
+      CAPTURE(text_of(command));
+      const Run run = run_program(joined(joined({question}, command), {"--json"}));
+      REQUIRE(run.exit <= 1);
+      const Json report = Json::parse(run.out);
+      int turn = 0;
+      for (const Json& answer : report["answers"]) {
+        // Every third is enough of what differs in numbers alone.
+        if (std::string(question) == "compare" && turn++ % 3 != 0) continue;
+        Words options;
+        for (const auto& [option, value] : answer["changes"].items()) {
+          options.push_back(option);
+          if (!value.get<std::string>().empty()) options.push_back(value);
+        }
+        CAPTURE(text_of(options));
+        const Run again = plan(command, options);
+        CAPTURE(again.err);
+        REQUIRE(again.exit <= 1);
+        const Json made = Json::parse(again.out);
+        CHECK(made["verdict"]["status"] == answer["verdict"]["status"]);
+        CHECK(made["total"]["bytes"] == answer["total"]["bytes"]);
+        CHECK(made["memory"].size() == answer["memory"].size());
+        ++answers;
+      }
+    }
+  }
+  CHECK(answers > 100);
+}
+
+Words remedy(const Words& command) {
+  return remedy_of(Json::parse(plan(command, {}).out)["verdict"]["reason"].get<std::string>());
+}
+
+TEST_CASE("suggestions: what the user asked for is given up last") {
+  const std::string llama = "testdata/configs/llama-3.1-8b.json";
+  const Words tight{"--engine", "vllm", "--gpu-memory", "12GiB", "--weights", "nvfp4", "--kv", "fp8"};
+  // A length that was named stays, whatever it takes.
+  const Words named = remedy(joined(joined({llama}, tight), {"--max-model-len", "128k", "--num-seqs", "2"}));
+  REQUIRE(!named.empty());
+  CHECK(named.front() != "--max-model-len");
+  CHECK(named.front() != "--num-seqs");
+  // The model's own maximum was nobody's wish.
+  const Words unnamed = remedy(joined({llama}, {"--engine", "vllm", "--gpu", "l4", "--kv", "fp8"}));
+  if (!unnamed.empty()) CHECK(unnamed.front() == "--max-model-len");
+}
+
+TEST_CASE("layouts: the most tensor parallelism that fits, within a node") {
+  const auto layout = [](const Words& command) {
+    const Json request = Json::parse(plan(command, {}).out)["request"];
+    return std::pair(request["tensor_parallel_size"].get<int>(), request["pipeline_parallel_size"].get<int>());
+  };
+  const std::string llama = "testdata/configs/llama-3.1-8b.json";
+  const Words vllm{llama, "--engine", "vllm", "--max-model-len", "8k", "--gpu", "rtx-4090", "--gpu-count"};
+  CHECK(layout(joined(vllm, {"2"})) == std::pair(2, 1));
+  CHECK(layout(joined(vllm, {"8"})) == std::pair(8, 1));
+  CHECK(layout(joined(vllm, {"16"})) == std::pair(8, 2));
+  // Two copies of two.
+  CHECK(layout(joined(vllm, {"4", "-dp", "2"})) == std::pair(2, 1));
+  // llama.cpp splits by layers alone.
+  CHECK(layout({llama, "--engine", "llama.cpp", "--gpu", "rtx-4090", "--gpu-count", "2"}) == std::pair(1, 2));
+}
+
+}  // namespace
+}  // namespace kvplan
