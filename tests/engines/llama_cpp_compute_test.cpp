@@ -292,7 +292,7 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
 TEST_CASE("llama.cpp: what the host holds beside the layers") {
   // Inputs twice, ub * hidden * 4 B, and the masks; an output buffer of vocabulary x slots.
   const EngineInput input = llama8b();
-  const auto host = llama_cpp_host_buffers(input, Load{Tokens(8192), 3});
+  const auto host = llama_cpp_host_buffers(input, Load{Tokens(8192), 3, Tokens(0)});
   REQUIRE(host.size() == 2);
   CHECK(host[0].bytes == Bytes(2 * 512 * 4096 * 4 + 512 * 8192 * 2));
   CHECK(host[0].high == host[0].bytes * 2);
@@ -331,7 +331,7 @@ TEST_CASE("llama.cpp: micro-batches and padding of a context") {
   const auto cells = [&](const char* version, FlashAttention flash) {
     input.request.engine_version = version;
     input.request.flash_attention = flash;
-    return llama_context(input, Load{Tokens(5001)}).n_ctx_seq;
+    return llama_context(input, Load{Tokens(5001), 1, Tokens(0)}).n_ctx_seq;
   };
   CHECK(cells("b6979", FlashAttention::kOff) == 5024);
   CHECK(cells("b6979", FlashAttention::kOn) == 5120);

@@ -44,7 +44,7 @@ EngineInput llama(const std::string& engine) {
 
 std::vector<LedgerLine> lines(const EngineInput& input, std::uint64_t tokens, std::uint64_t seqs = 1,
                               std::optional<Bytes> card = std::nullopt) {
-  return engine_of(input.request).overhead({&input, Load{Tokens(tokens), seqs}, 0, Bytes(0), card});
+  return engine_of(input.request).overhead({&input, Load{Tokens(tokens), seqs, Tokens(0)}, 0, Bytes(0), card});
 }
 
 const LedgerLine* find(const std::vector<LedgerLine>& all, std::string_view beginning) {
@@ -155,7 +155,7 @@ TEST_CASE("overhead: without an engine a floor, one prefill chunk of hidden stat
   input.request.max_num_batched_tokens = Tokens(77);
   CHECK(bytes_of(lines(input, 100, 3), "activations") == Bytes(77ULL * 4096 * 2));
   // A pool is what all sequences share.
-  Load pool{Tokens(100), 3};
+  Load pool{Tokens(100), 3, Tokens(0)};
   pool.pooled = true;
   CHECK(prefill_chunk(request_for("llama.cpp", 100), pool) == 100);
   pool.pooled = false;
@@ -165,7 +165,7 @@ TEST_CASE("overhead: without an engine a floor, one prefill chunk of hidden stat
 TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
   EngineInput input = llama("logical");
   input.request.tensor_parallel = 3;  // 11 of 32 heads, rounded up
-  const OverheadInput in{&input, Load{Tokens(20000), 2}, 0, Bytes(0), std::nullopt};
+  const OverheadInput in{&input, Load{Tokens(20000), 2, Tokens(0)}, 0, Bytes(0), std::nullopt};
   // Scores in float32 of a chunk of 8192 tokens against 20,000.
   CHECK(general_score_matrix(in)->bytes == Bytes(8192ULL * 20000 * 11 * 4));
   CHECK(general_score_matrix(in)->low == Bytes(8192ULL * 20000 * 11 * 2));

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "engines/requests.h"
@@ -195,9 +196,9 @@ TEST_CASE("vllm groups: blocks that a request is charged") {
   CHECK(blocks(chunk, 100) == 7);
   CHECK(blocks(spec_of(SpecType::kCross, 0, 16, 100), 131072) == 94);  // 1500 source tokens
   // What tokens fill, without a batch beside them.
-  CHECK(filled_blocks(window, charge, Load{Tokens(131072)}) == 64);
-  CHECK(filled_blocks(window, charge, Load{Tokens(100)}) == 7);
-  CHECK(filled_blocks(chunk, charge, Load{Tokens(131072)}) == 512);
+  CHECK(filled_blocks(window, charge, Load{Tokens(131072), 1, Tokens(0)}) == 64);
+  CHECK(filled_blocks(window, charge, Load{Tokens(100), 1, Tokens(0)}) == 7);
+  CHECK(filled_blocks(chunk, charge, Load{Tokens(131072), 1, Tokens(0)}) == 512);
   // States: 1 + S, 2 + S with prefix caching; one for each block in mode all.
   VllmSpec state = spec_of(SpecType::kState, 0, 0, 100);
   CHECK(blocks(state, 131072) == 1);
@@ -207,7 +208,7 @@ TEST_CASE("vllm groups: blocks that a request is charged") {
   charge.extra_slots = 2;
   state.block_size = 256;
   CHECK(blocks(state, 131073) == 513 + 2);
-  CHECK(filled_blocks(state, charge, Load{Tokens(131072)}) == 1);
+  CHECK(filled_blocks(state, charge, Load{Tokens(131072), 1, Tokens(0)}) == 1);
   // Decode context parallel: a rank's share of the tokens, rounded up; windows and states are whole.
   charge.context_ranks = 4;
   CHECK(blocks(full, 131072 + 1) == 2049);

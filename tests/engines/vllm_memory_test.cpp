@@ -28,7 +28,7 @@ EngineInput shaped(const std::string& engine, const Dims& dims) {
 }
 
 std::vector<LedgerLine> lines(const EngineInput& input, std::uint64_t stage = 0) {
-  return vllm_overhead({&input, Load{Tokens(8192)}, stage, Bytes(0), std::nullopt});
+  return vllm_overhead({&input, Load{Tokens(8192), 1, Tokens(0)}, stage, Bytes(0), std::nullopt});
 }
 
 double gib(Bytes bytes) {

@@ -327,7 +327,7 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   EngineInput asked = input_of("vllm", "llama", {heads(8, 128)});
   asked.request.block_size = 48;
   CHECK(specs_of(asked).specs.front().block_size == 48);
-  for (const std::uint64_t bad : {0, 8, 24}) {
+  for (const std::uint64_t bad : {0U, 8U, 24U}) {
     asked.request.block_size = bad;
     CHECK(refusal(asked).find("multiple of 16") == std::string::npos);
     CHECK(refusal(asked).find("blocks of 16") != std::string::npos);
