@@ -21,7 +21,7 @@ VllmSpec spec_of(SpecType type, std::uint64_t layer, std::uint64_t block, std::u
   out.layer = layer;
   out.block_size = block;
   out.window = window;
-  out.page = out.padded = Bytes(page);
+  out.entry = out.page = out.padded = Bytes(page);
   return out;
 }
 
