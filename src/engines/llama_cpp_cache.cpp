@@ -335,9 +335,9 @@ std::uint64_t LlamaCppLayout::cells_of(Cells rule, std::uint64_t window, std::ui
       return round_up(std::min(context.n_ctx_seq, reserve), context.pad, kWhat);
     }
     case Cells::kCompressed: return round_up(ceil_div(context.n_ctx_seq, stride), context.pad, kWhat);
-    case Cells::kSequence: return 1;
+    case Cells::kSequence: break;
   }
-  return 0;
+  return 1;
 }
 
 Bytes LlamaCppLayout::device_bytes(const Device& device, const LlamaContext& context) const {
