@@ -140,8 +140,10 @@ TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
   REQUIRE(layout->groups().size() == 1);
   CHECK(layout->groups().front().layers == 3);
   CHECK(layout->groups().front().page_bytes == Bytes(2048));
-  // What is more than any pool is no capacity, and no error.
-  CHECK(layout->capacity(Bytes(std::uint64_t{1} << 50), load_for(1)).max_num_seqs == (std::uint64_t{1} << 38));
+  // 2^50 bytes: 2^38 tokens of 4,096 B. An overflow (2^30 source tokens of 2^34 sequences) fits no pool.
+  const Bytes large(std::uint64_t{1} << 50);
+  CHECK(layout->capacity(large, load_for(1)).max_num_seqs == std::uint64_t{1} << 38);
+  CHECK(layout->capacity(large, load_for(1, 1, 1 << 30)).max_num_seqs == (std::uint64_t{1} << 34) - 1);
 }
 
 TEST_CASE("sglang pools: state slots") {
