@@ -211,6 +211,11 @@ TEST_CASE("parts: a draft beside a model") {
   const Capacity two = both->capacity(Bytes(9750), load);
   CHECK(two.max_model_len == 444);
   CHECK(two.tokens == 888);
+  // One byte is a byte.
+  CHECK(with_draft(std::make_unique<Line>(1000, 7), std::make_unique<Line>(1, 0), half, "draft")
+            ->explain(Load{Tokens(100), 1, Tokens(0)})
+            .front()
+            .gap.size() == 1);
   // A draft without a cache leaves no line in the gap.
   const auto none = with_draft(std::make_unique<Line>(1000, 7), std::make_unique<Line>(0, 0), half, "draft");
   CHECK(none->explain(load).front().gap.empty());
