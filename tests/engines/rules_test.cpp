@@ -303,6 +303,71 @@ TEST_CASE("rules: vLLM's types and shares") {
   CHECK(usable_share(engine_of(request), request) == 0.5);
 }
 
+TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
+  // Two states of 1,000,000 B beside two layers of 4,096 B a token: blocks of 16 * ceil(1000000 / 65536) = 256 tokens,
+  // pages of 1,048,576 B, two groups of two. 1,000 tokens: four blocks of the one, one of the other.
+  constexpr std::uint64_t kPage = 1048576;
+  Term state{.name = "linear state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
+  state.shape = {.units = 100, .vectors = 625, .width = 8};
+  EngineInput input = input_of("vllm", "qwen3_next", {{state}, heads(), {state}, heads()});
+  std::vector<Note> notes;
+  const auto rank = [&] {
+    return engine_of(input.request).layout(input, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();
+  };
+  const auto reason = [&](std::string_view text) {
+    const RankCache all = rank();
+    for (const GapLine& line : all.gap)
+      if (line.reason == text) return line.bytes;
+    return std::int64_t{0};
+  };
+  CHECK(rank().logical == Bytes(2 * 1000 * 4096 + 2 * 1000000));
+  CHECK(rank().reserved == Bytes(5 * 2 * kPage));
+  CHECK(rank().gap.size() == 2);
+  CHECK(reason("page rounding") == 2 * 24 * 4096);
+  CHECK(reason("state page alignment") == 2 * (kPage - 1000000));
+  REQUIRE(rank().lines.size() == 2);
+  CHECK(rank().lines[0].formula == "1 sequences x 1 blocks x 2097152 B a block");
+  CHECK(engine_of(input.request).layout(input, notes)->block_size() == 256);
+  // Two guessed tokens: two states more.
+  input.request.num_speculative_tokens = 2;
+  CHECK(rank().reserved == Bytes(7 * 2 * kPage));
+  CHECK(reason("more states of a sequence") == 2 * 2 * 1000000);
+  CHECK(reason("state page alignment") == 3 * 2 * (kPage - 1000000));
+  // One MTP layer: three layers of attention are two groups of two slots, one of them empty; two states.
+  input.request.num_speculative_tokens = 0;
+  input.request.mtp = true;
+  input.model.num_nextn_layers = 1;
+  CHECK(rank().reserved == Bytes((2 * 4 + 2) * 2 * kPage));
+  CHECK(reason("draft layers") == 1000 * 4096);
+  CHECK(reason("page rounding") == 3 * 24 * 4096);
+  CHECK(reason("padding layers") == 4 * kPage);
+  CHECK(reason("more states of a sequence") == 2 * 1000000);
+  REQUIRE(rank().lines.size() == 4);
+  CHECK(rank().lines[1].what == "kind, 1 layers");
+  CHECK(rank().lines[1].bytes == Bytes(4 * kPage));
+  CHECK(rank().lines[2].what == "MTP layers, 1 layer");
+  CHECK(rank().lines[2].bytes == Bytes(4 * kPage));
+  CHECK(rank().lines[3].bytes == Bytes(8 * kPage));
+  input.model.num_nextn_layers = 0;
+  notes.clear();
+  CHECK(rank().reserved == Bytes(5 * 2 * kPage));
+  REQUIRE(notes.size() == 1);
+  CHECK(notes.front().code == "no_mtp_layers");
+  // States alone: as many requests as pages; "tokens" has no end.
+  EngineInput alone = input_of("vllm", "mamba", {{state}, {state}});
+  const auto mamba = engine_of(alone.request).layout(alone, notes);
+  const Capacity held = mamba->capacity(Bytes(20000000), {Tokens(1000), 1, Tokens(0)});
+  CHECK(held.num_blocks == 10);
+  CHECK(held.max_concurrency == 10.0);
+  CHECK_FALSE(mamba->block_size());
+  // No cache at all.
+  EngineInput none = input_of("vllm", "llama", {{}, {}});
+  const auto empty = engine_of(none.request).layout(none, notes);
+  CHECK(empty->reserved({Tokens(1000), 1, Tokens(0)}) == Bytes(0));
+  CHECK_FALSE(empty->capacity(Bytes(1000), {Tokens(1000), 1, Tokens(0)}).tokens);
+  CHECK(empty->buffers({Tokens(1000), 1, Tokens(0)}, 0).empty());
+}
+
 TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   // Two full layers and two windows of 128, 4,096 B a token: two groups of two; blocks of 16 tokens, 131,072 B of them.
   // 1,000 tokens: 63 blocks; 127 + 600 of a window's reach: 46 and one more.

@@ -215,5 +215,23 @@ TEST_CASE("vllm groups: blocks that a request is charged") {
   CHECK(blocks(window, 131072) == 577);
 }
 
+TEST_CASE("vllm groups: bytes that tokens fill, without rounding") {
+  ChargeRules charge;
+  const auto bytes = [&](const VllmSpec& spec, std::uint64_t tokens) {
+    return filled_bytes(spec, charge, Load{Tokens(tokens), 1, Tokens(1500)}).count();
+  };
+  CHECK(bytes(spec_of(SpecType::kFull, 0, 16, 100), 1003) == 100300);
+  CHECK(bytes(spec_of(SpecType::kSliding, 0, 16, 100, 128), 1003) == 12800);
+  CHECK(bytes(spec_of(SpecType::kSliding, 0, 16, 100, 128), 77) == 7700);
+  CHECK(bytes(spec_of(SpecType::kCross, 0, 16, 100), 1003) == 150000);
+  CHECK(bytes(spec_of(SpecType::kState, 0, 0, 100), 1003) == 100);
+  VllmSpec strided = spec_of(SpecType::kMla, 0, 256, 100);
+  strided.stride = 4;  // whole entries of four tokens
+  CHECK(bytes(strided, 1003) == 25000);
+  charge.context_ranks = 4;
+  CHECK(bytes(spec_of(SpecType::kFull, 0, 16, 100), 1003) == 25100);
+  CHECK(bytes(spec_of(SpecType::kSliding, 0, 16, 100, 500), 1003) == 50000);
+}
+
 }  // namespace
 }  // namespace kvplan
