@@ -175,6 +175,13 @@ TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
   CHECK(find(lines(eager, 2000), "attention scores") == nullptr);
   eager.request.attention = AttentionKernel::kNaive;
   CHECK(bytes_of(lines(eager, 2000), "attention scores") == Bytes(2000ULL * 2000 * 32 * 8));
+  // A latent is a key without values; values alone are no attention.
+  EngineInput latent = llama("logical");
+  for (LayerCache& cache : latent.caches) cache.compact.pop_back();
+  const OverheadInput keys{&latent, Load{Tokens(100), 1, Tokens(0)}, 0, Bytes(0), std::nullopt};
+  CHECK(general_score_matrix(keys)->bytes == Bytes(100ULL * 100 * 32 * 4));
+  for (LayerCache& cache : latent.caches) cache.compact.front().role = Role::kValue;
+  CHECK_FALSE(general_score_matrix(keys));
   // Nothing attends: no scores.
   input.model.num_heads = 0;
   CHECK_FALSE(general_score_matrix(in));

@@ -168,6 +168,25 @@ TEST_CASE("smallest: the logical engine and vLLM") {
   CHECK(state->explain(load_for(16)).front().gap.front().bytes == 15);
 }
 
+TEST_CASE("smallest: a window of one token") {
+  // Blocks of 32 tokens with TensorRT-LLM and mistral.rs, whatever the window; MLX and transformers keep the one.
+  const auto rank = [](const char* engine) {
+    EngineInput input = input_of(engine, "tiny", {{byte_of(Role::kKey, 1)}});
+    input.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+    return laid(input)->explain(load_for(40)).front();
+  };
+  for (const char* engine : {"tensorrt-llm", "mistralrs"}) {
+    CHECK(rank(engine).reserved == Bytes(64 * 2));
+    REQUIRE(rank(engine).gap.size() == 1);
+    CHECK(rank(engine).gap.front().reason == "kind: windows keep every token");
+    CHECK(rank(engine).gap.front().bytes == 63 * 2);
+  }
+  for (const char* engine : {"mlx", "transformers"}) {
+    CHECK(rank(engine).reserved == Bytes(2));
+    CHECK(rank(engine).gap.empty());
+  }
+}
+
 TEST_CASE("smallest: llama.cpp") {
   const auto layout_bytes = [](const EngineInput& input, std::uint64_t tokens) {
     return LlamaCppLayout(input).reserved(load_for(tokens)).count();
