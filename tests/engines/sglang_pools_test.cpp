@@ -243,6 +243,11 @@ TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
   const RankCache rank = layout->explain(load_for(100, 3, 1601)).front();
   CHECK(line_of(rank, "encoder tokens") == Bytes(3 * 1601 * 2048));
   CHECK(rank.reserved == Bytes((301 + 3 * 1601) * 2048));
+  CHECK(layout->reserved(load_for(100, 3, 1601)) == rank.reserved);
+  CHECK(layout->reserved_by_stage(load_for(100, 3, 1601), 1).front() == rank.reserved);
+  Bytes sum;
+  for (const CacheBuffer& buffer : layout->buffers(load_for(100, 3, 1601), 0)) sum += buffer.bytes;
+  CHECK(sum == rank.reserved);
   CHECK(rank.logical == Bytes((300 + 3 * 1601) * 2048));
   // They come out of the budget first.
   CHECK(layout->capacity(Bytes((1601 + 77) * 2048), load_for(10, 1, 1601)).tokens == 77);

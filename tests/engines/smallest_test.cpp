@@ -258,6 +258,10 @@ TEST_CASE("smallest: llama.cpp's compute buffer") {
   input.model.hidden_size = 10;
   input.model.experts = {1, 1, 100, 0};
   CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10));
+  input.model.num_layers = 1;
+  input.request.cpu_moe_layers = 1;  // and that one on the host
+  CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10) + 10 * 100 * 2);
+  input.request.cpu_moe_layers.reset();
   // The first layer of two on the host: its largest matrix is copied.
   input.model.num_layers = 2;
   input.request.gpu_layers = 2;

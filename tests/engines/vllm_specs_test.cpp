@@ -176,6 +176,10 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
   CHECK(state(qwen3_next("vllm"), 2) - state(qwen3_next("vllm"), 0) == Bytes(2 * 8192 * 2));
   const EngineInput lfm = input_of("vllm", "lfm2", {{state_of("conv state", 2048, 1, 1, 3)}, heads(8, 64)});
   CHECK(state(lfm, 2) == state(lfm, 0));
+  // Mamba-2 whose B and C pass no convolution: a matrix for each head all the same.
+  const EngineInput mamba2 =
+      input_of("vllm", "plamo2", {{state_of("conv state", 1024, 1, 1, 4), state_of("ssm state", 8, 64, 128)}});
+  CHECK(state(mamba2, 2) - state(mamba2, 0) == Bytes(2 * 1024 * 2));
   // Ranks share the heads of a state, evenly or not at all.
   EngineInput two = qwen3_next("vllm");
   two.request.tensor_parallel = 2;
@@ -302,6 +306,12 @@ TEST_CASE("vllm specs: decode context parallelism") {
   CHECK(refused(1, 8, 3).find("divides 8") != std::string::npos);
   CHECK(refused(2, 8, 4, 1024).find("windows") != std::string::npos);
   CHECK(refused(2, 8, 1, 1024).empty());
+  // Nor are source tokens shared: eight heads of cross attention beside one of its own.
+  CacheTerms cross = heads(8, 128);
+  for (Term& term : cross) term.growth = Growth::kSourceToken;
+  EngineInput encoder = input_of("vllm", "mllama", {heads(1, 128), cross});
+  encoder.request.tensor_parallel = encoder.request.decode_context_parallel = 8;
+  CHECK(refusal(encoder).empty());
   // Latents have no values that repeat.
   EngineInput latent = input_of("vllm", "deepseek_v3", {{term_of("latent", Role::kKey, 1, 512)}});
   latent.caches[0].compact[0].part = Part::kLatent;
