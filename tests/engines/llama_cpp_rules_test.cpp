@@ -178,6 +178,25 @@ TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
   CHECK(refused(81, 128, Dtype::kQ8_0, Dtype::kFloat16, FlashAttention::kOff).find("648") != std::string::npos);
 }
 
+TEST_CASE("llama.cpp: a batch and a micro-batch of nothing") {
+  const auto refused = [](std::optional<std::uint64_t> batch, std::optional<std::uint64_t> ubatch) {
+    EngineInput input = model_of("llama", 2, heads(8, 128));
+    input.request.batch = batch;
+    input.request.ubatch = ubatch;
+    std::vector<Note> notes;
+    try {
+      engine_of(input.request).layout(input, notes);
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  };
+  CHECK(refused(0, 0));
+  CHECK_FALSE(refused({}, 0));  // n_ubatch 0 is n_batch
+  CHECK_FALSE(refused(512, 0));
+  CHECK_FALSE(refused(0, 512));
+}
+
 TEST_CASE("llama.cpp: units of layers and the output over devices") {
   // 32 layers and the output are 33 units: 11 on each of three, 17 and 16 on two (runs: 17 and 15 with the output).
   struct Row {

@@ -89,6 +89,12 @@ TEST_CASE("rules: a ratio of one is a window alone") {
     CHECK(kind.variant() == "window");
     CHECK(elements(kind, 100000) == 128 * 512);
   }
+  // One element of an index key is one, with a compressor's state of its own.
+  kind.compress_ratio = 4;
+  kind.index_head_dim = 1;
+  CHECK(kind.variant() == "csa");
+  CHECK(kind.terms(Form::kCompact).size() == 7);
+  kind.index_head_dim = 0;
   kind.compress_ratio = 2;
   CHECK(kind.variant() == "hca");
   CHECK(elements(kind, 100000) == 128 * 512 + 50000 * 512 + 2 * 2 * 512);
@@ -327,6 +333,10 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(reason("state page alignment") == 2 * (kPage - 1000000));
   REQUIRE(rank().lines.size() == 2);
   CHECK(rank().lines[0].formula == "1 sequences x 1 blocks x 2097152 B a block");
+  const auto groups = engine_of(input.request).layout(input, notes)->groups();
+  REQUIRE(groups.size() == 2);
+  CHECK_FALSE(groups[0].block_size);
+  CHECK(groups[1].block_size == 256);
   CHECK(engine_of(input.request).layout(input, notes)->block_size() == 256);
   // Two guessed tokens: two states more.
   input.request.num_speculative_tokens = 2;
@@ -353,6 +363,15 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(rank().reserved == Bytes(5 * 2 * kPage));
   REQUIRE(notes.size() == 1);
   CHECK(notes.front().code == "no_mtp_layers");
+  // A draft of other heads is a group of its own, without a line beside it.
+  EngineInput drafted = input_of("vllm", "llama", {heads()});
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = drafted.types;
+  draft->caches = {{0, "kind", {term_of(Role::kKey, 4, 128), term_of(Role::kValue, 4, 128)}, {}}};
+  drafted.draft = draft;
+  const auto beside = engine_of(drafted.request).layout(drafted, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();
+  REQUIRE(beside.lines.size() == 2);
+  CHECK(beside.lines[1].what == "draft model, 1 layer");
   // States alone: as many requests as pages; "tokens" has no end.
   EngineInput alone = input_of("vllm", "mamba", {{state}, {state}});
   const auto mamba = engine_of(alone.request).layout(alone, notes);

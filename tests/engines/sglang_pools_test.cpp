@@ -90,6 +90,8 @@ TEST_CASE("sglang pools: windows alone are one pool of windows") {
   CHECK(held.max_num_seqs == 7);  // 903 tokens
   CHECK(layout->shortfall(Bytes(130 * 4096), load_for(4096)).empty());
   CHECK(layout->shortfall(Bytes(129 * 4096), load_for(4096)).find("one window and a page (130)") != std::string::npos);
+  CHECK(layout->shortfall(Bytes(130 * 4096), load_for(4096, 5)).find("645 tokens of the pool are needed and 130 fit") !=
+        std::string::npos);
   // Five sequences want 645 tokens.
   const std::string shortfall = layout->shortfall(Bytes(600 * 4096), load_for(4096, 5));
   CHECK(shortfall.find("645 tokens of the pool are needed and 600 fit") != std::string::npos);
@@ -236,6 +238,24 @@ TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
   CHECK(std::count(names.begin(), names.end(), "draft model, 1 layer") == 1);
 }
 
+TEST_CASE("sglang pools: buffers of every rank") {
+  // Two stages of two layers, two ranks each: K and V of each pool apart, what a rank reserves.
+  EngineInput input = input_of("gpt_oss", {heads(), heads(128), heads(), heads(128)});
+  input.request.pipeline_parallel = input.request.tensor_parallel = 2;
+  const auto layout = laid(input).layout;
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const auto buffers = layout->buffers(load_for(1000, 2), rank);
+    CHECK(buffers.size() == 4);
+    CHECK(buffers.front().name == (rank < 2 ? "layer 0, K" : "layer 2, K"));
+    Bytes sum;
+    for (const CacheBuffer& buffer : buffers) sum += buffer.bytes;
+    CHECK(sum == layout->explain(load_for(1000, 2))[rank].reserved);
+  }
+  // A latent is one tensor.
+  const auto latent = laid(input_of("deepseek_v3", {{term_of(Role::kKey, 1, 512)}})).layout;
+  CHECK(latent->buffers(load_for(10), 0).size() == 1);
+}
+
 TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
   CacheTerms cross = heads();
   for (Term& term : cross) term.growth = Growth::kSourceToken;
@@ -265,7 +285,9 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)")
   CHECK(static_cast<double>(tokens) ==
         doctest::Approx((40.0 * static_cast<double>(kGib) - rings) / token).epsilon(0.01));
   CHECK(tokens % 256 == 0);
-  // Rings are those of the requests and one more.
+  // Rings are those of the requests and one more: a page of 256 tokens at 7.8 KB beside two of them.
+  const std::uint64_t page = 2ULL * 20 * 128 * 2 * 512 * 4 + 256 * 7800;
+  CHECK(make_plan(model, request_for("sglang", 8192, page)).capacity->tokens == 256);
   const auto layout = [&](Request request) {
     const EngineInput input = engine_input(model, request);
     return laid(input).layout->explain(load_of(model, request)).front();

@@ -259,6 +259,8 @@ TEST_CASE("vllm: swap space of V0 and offloaded caches") {
   request.pipeline_parallel = 2;
   REQUIRE(host(request).size() == 1);
   CHECK(host(request).front().bytes == Bytes(16 * kGib));
+  CHECK(host(request).front().formula == "--swap-space on each of 4 ranks");
+  CHECK(host(request_for("vllm@0.8", 8192)).front().formula == "--swap-space on each of 1 rank");
   request.swap_space = Bytes(0);
   CHECK(host(request).empty());
   CHECK(host(request_for("vllm@0.9", 8192)).empty());
