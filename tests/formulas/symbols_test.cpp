@@ -133,7 +133,9 @@ TEST_CASE("symbols: recurrences have the names of their papers") {
   CHECK(kind_variant(Rwkv{7, 2560, 64, 2}) == "rwkv7");
   CHECK(kind_variant(mamba1()) == "mamba1");
   CHECK(kind_variant(Linear{Linear::Rule::kMlstm, 8, 256, 8, 512, 0}) == "mlstm");
-  CHECK(kind_variant(FullAttention{kLlama}).empty());
+  for (const Mixer& mixer : {Mixer(FullAttention{kLlama}), Mixer(RgLru{2560, 4, 10}), Mixer(ShortConv{2048, 3}),
+                             Mixer(Cross{{16, 16, 64, 64}}), Mixer(None{})})
+    CHECK(kind_variant(mixer).empty());
 }
 
 }  // namespace
