@@ -232,6 +232,12 @@ TEST_CASE("overhead: what transformers copies") {
   input.request.tensor_parallel = 4;
   CHECK(bytes_of(lines(input, 1000), "concatenation") == Bytes(1000ULL * 2 * 192 * 2));
   input.request.tensor_parallel = 1;
+  // States are written in place.
+  EngineInput states = llama("transformers");
+  for (LayerCache& cache : states.caches)
+    for (Term& term : cache.expanded = cache.compact) term.growth = Growth::kSequence;
+  for (LayerCache& cache : states.caches) cache.compact = cache.expanded;
+  CHECK(find(lines(states, 1000), "concatenation") == nullptr);
   // A window's view keeps the whole prompt until the first token: 4096 B for each token beyond it.
   CHECK(find(lines(input, 1000), "prompt pinned") == nullptr);
   input.caches[5] = layer_of(5, 8, 128, 300);

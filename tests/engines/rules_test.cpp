@@ -387,6 +387,20 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(empty->buffers({Tokens(1000), 1, Tokens(0)}, 0).empty());
 }
 
+TEST_CASE("rules: vLLM's concurrency of packed groups") {
+  // DeepSeek-V4-Flash, 30,000 tokens, batches of 16,384: 118 + 2 * 259 + 4,099 + 2,065 = 6,800 blocks (vllm#44376).
+  // Until 0.25 the log divided the bytes of all groups by the first one's: 118 * 1,002,240 + 259 * (823,680 + 786,240)
+  // + 4,099 * 967,680 + 2,065 * 748,800 B are 6,035 of them. 10,000 blocks of 1,039,680 B: 30,000 * 10,000 / 6,035
+  // tokens.
+  const ModelSpec model = test_model("deepseek-v4-flash");
+  Request request = request_for("vllm@0.22", 30000, 10000ULL * 1039680);
+  request.max_num_batched_tokens = Tokens(16384);
+  const Plan plan = make_plan(model, request);
+  CHECK(plan.capacity->num_blocks == 10000);
+  CHECK(plan.capacity->tokens == 49710);
+  CHECK(plan.capacity->max_concurrency == doctest::Approx(10000.0 / 6035));
+}
+
 TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   // Two full layers and two windows of 128, 4,096 B a token: two groups of two; blocks of 16 tokens, 131,072 B of them.
   // 1,000 tokens: 63 blocks; 127 + 600 of a window's reach: 46 and one more.

@@ -169,6 +169,11 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   // A stage holds its own layers of the groups: the first 23 have no page of ratio 128.
   const StagePool first = stage_pool(specs, groups, 0, 23);
   CHECK(first.gate == Bytes(21 * (37440 + 8640)));
+  // The length that pads least: 10 entries and 39 windows are groups of 10, four of them for the windows.
+  std::vector<VllmSpec> uneven;
+  append(uneven, 10, spec_of(SpecType::kMla, 0, 256, 37440));
+  append(uneven, 39, spec_of(SpecType::kSlidingMla, 0, 64, 37440, 128));
+  CHECK(lengths(group_specs(uneven, rules_of("vllm"))) == std::vector<std::size_t>{10, 10, 10, 10, 9});
   // A state larger than every page cannot be packed.
   std::vector<VllmSpec> large{spec_of(SpecType::kMla, 0, 256, 37440), spec_of(SpecType::kSlidingMla, 0, 4, 37441, 8)};
   CHECK_THROWS_AS(group_specs(large, rules_of("vllm")), Error);

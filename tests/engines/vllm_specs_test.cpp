@@ -350,6 +350,8 @@ TEST_CASE("vllm specs: TurboQuant leaves two layers at either end of a dense mod
   std::vector<std::uint64_t> entries;
   for (const VllmSpec& spec : specs_of(input).specs) entries.push_back(spec.entry.count());
   CHECK(entries == std::vector<std::uint64_t>{4096, 4096, 1568, 1568, 4096, 4096});
+  input.types.model = Dtype::kFloat32;  // which is kept in bfloat16
+  CHECK(specs_of(input).specs.front().entry == Bytes(4096));
   // Models with states leave none out.
   input.caches.push_back({6, "ssm", {state_of("ssm state", 8, 16, 16)}, {}});
   input.model.num_layers = 7;
