@@ -175,7 +175,40 @@ TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
   CHECK(refused(80, 80, Dtype::kQ8_0, Dtype::kFloat16, FlashAttention::kOff).empty());
   CHECK(refused(80, 80, Dtype::kFloat16, Dtype::kFloat16, kOn).empty());
   CHECK(refused(96, 64, Dtype::kQ8_0, Dtype::kQ4_0, kOn).empty());
+  // Cross attention is not cached, and entries for several tokens have rows of their own.
+  EngineInput cross = model_of("t5", 1, heads(8, 64));
+  CacheTerms source{term_of(Role::kKey, 8, 80), term_of(Role::kValue, 8, 80)};
+  for (Term& term : source) term.growth = Growth::kSourceToken;
+  Term entry = term_of(Role::kKey, 1, 80);
+  entry.stride = 2;
+  source.push_back(entry);
+  cross.caches.push_back({0, "cross", source, source});
+  cross.types.key = cross.types.value = Dtype::kQ8_0;
+  cross.request.flash_attention = kOn;
+  std::vector<Note> notes;
+  CHECK_NOTHROW(engine_of(cross.request).layout(cross, notes));
   CHECK(refused(81, 128, Dtype::kQ8_0, Dtype::kFloat16, FlashAttention::kOff).find("648") != std::string::npos);
+}
+
+TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
+  // A window of 128 and an entry for every two tokens, 64 elements each: pad256(128 + 512) and pad256(n / 2) cells of
+  // each sequence's own stream, in a pool or not.
+  CacheTerms terms{term_of(Role::kKey, 1, 64), term_of(Role::kKey, 1, 64)};
+  terms[0].part = terms[1].part = Part::kLatent;
+  terms[0].limit = {LimitKind::kWindow, Tokens(128), Tokens(0)};
+  terms[1].stride = 2;
+  EngineInput input = model_of("deepseek_v4", 1, terms);
+  input.request.flash_attention = FlashAttention::kOn;
+  CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3, true)) == Bytes(3 * (768 + 8192) * 64 * 2));
+  CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3)) == Bytes(3 * (768 + 8192) * 64 * 2));
+  // Its MTP layer holds the window alone.
+  input.request.mtp = true;
+  input.model.num_nextn_layers = 1;
+  CHECK(line_of(LlamaCppLayout(input).explain(load_for(16384)).front(), "MTP layers") == Bytes(768 * 64 * 2));
+  // The sizes of a head are the window's: with entries for two tokens beside it, 512 has a kernel.
+  input = model_of("deepseek_v4", 1, terms);
+  input.caches[0].compact[0].shape.width = 512;
+  CHECK(llama_flash_attention(input));
 }
 
 TEST_CASE("llama.cpp: a batch and a micro-batch of nothing") {

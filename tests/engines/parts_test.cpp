@@ -180,6 +180,7 @@ TEST_CASE("parts: answers that a layout gives without a rule of its own") {
   CHECK(line.buffers(load, 4).empty());
   CHECK(line.reserved_by_stage(load, 2) == std::vector<Bytes>{Bytes(3400), Bytes(3400)});
   CHECK(line.reserved_by_stage(load, 4).size() == 4);
+  CHECK(Line(0, 0).reserved_by_stage(load, 1) == std::vector<Bytes>{Bytes(0)});
 }
 
 TEST_CASE("parts: a draft beside a model") {

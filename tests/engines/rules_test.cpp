@@ -216,6 +216,10 @@ TEST_CASE("rules: transformers") {
   latent.caches[0].expanded = {term_of(Role::kKey, 16, 192), term_of(Role::kValue, 16, 128)};
   CHECK(reserved(latent, 10) == 10 * 16 * 320 * 2);
   CHECK(codes(latent) == std::vector<std::string>{"mla_expanded"});
+  std::vector<Note> notes;
+  const auto gap = engine_of(latent.request).layout(latent, notes)->explain({Tokens(10), 1, Tokens(0)}).front().gap;
+  REQUIRE(gap.size() == 1);
+  CHECK(gap.front().reason == "kind: K and V expanded");
   latent.request.engine_version = "5.0";
   CHECK(reserved(latent, 10) == 10 * 512 * 2);
   CHECK(codes(latent).empty());
@@ -451,7 +455,11 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   input.request.pipeline_parallel = 2;
   const auto stages = engine_of(input.request).layout(input, notes);
   CHECK(stages->reserved(load) == Bytes(3 * 110 * 65536));
-  CHECK(stages->explain(load).size() == 2);
+  REQUIRE(stages->explain(load).size() == 2);
+  for (const RankCache& half : stages->explain(load)) {
+    CHECK(half.lines[0].what == "kind, 1 layers");
+    CHECK(half.gap[0].bytes == 3 * 8 * 4096);
+  }
   CHECK(stages->explain(load)[1].logical == Bytes(3 * (1000 + 128) * 4096));
   CHECK(stages->capacity(Bytes(1000 * 65536), load).num_blocks == 1000);
 }
