@@ -20,9 +20,9 @@ std::string_view Linear::variant() const {
     case Rule::kGatedDeltaNet: return "gated_delta_net";
     case Rule::kKda: return "kda";
     case Rule::kLightning: return "lightning";
-    case Rule::kMlstm: return "mlstm";
+    case Rule::kMlstm: break;
   }
-  return "";
+  return "mlstm";
 }
 
 CacheTerms Linear::terms(Form) const {

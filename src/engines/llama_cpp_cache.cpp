@@ -348,9 +348,9 @@ std::uint64_t LlamaCppLayout::cells_of(Cells rule, std::uint64_t window, std::ui
     case Cells::kFull: return context.n_ctx_seq;
     case Cells::kWindow: return llama_window_cells(context, window, compressed_);
     case Cells::kCompressed: return round_up(ceil_div(context.n_ctx_seq, stride), context.pad, kWhat);
-    case Cells::kSequence: return 1;
+    case Cells::kSequence: break;
   }
-  return 0;
+  return 1;
 }
 
 Bytes LlamaCppLayout::device_bytes(const Device& device, const LlamaContext& context) const {

@@ -237,12 +237,13 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     high = high + Bytes(add(copied, copied / 2));
     formula += ", the largest matrix of the host's layers as stored";
   }
+  formula = std::string(most.what) + formula;
   LedgerLine compute{Section::kActivation,
                      "compute buffer",
                      Bytes(most.bytes),
                      low,
                      high,
-                     std::string(most.what) + formula,
+                     formula,
                      "llama.cpp sched_reserve; checked against runs of v0.5.0"};
   LedgerLine runtime{Section::kRuntime,
                      "CUDA context and libraries",

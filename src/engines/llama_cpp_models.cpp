@@ -115,13 +115,12 @@ bool same_name(std::string_view a, std::string_view b) {
 }
 
 bool has_word(std::string_view words, std::string_view text) {
-  while (!words.empty()) {
+  for (;;) {
     const auto space = words.find(' ');
     if (same_name(words.substr(0, space), text)) return true;
     if (space == std::string_view::npos) return false;
     words.remove_prefix(space + 1);
   }
-  return false;
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 // - Recurrent states beside the live one: two that the radix tree keeps, and one or two to track them in with
 //   --mamba-scheduler-strategy extra_buffer(_lazy); none with --disable-radix-cache. Speculative decoding keeps a state
 //   for every guess of every running request.
-// - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by page, those of ratio 128 are a ring
+// - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it window by window (swa_page_size, 128
+//   tokens), those of ratio 128 are a ring
 //   for each request.
 #include <algorithm>
 #include <map>
@@ -117,7 +118,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
       line("KV pool: dummy page", stage.full, pools.full > 0 ? page_ : 0, "tokens");
       line("window pool: " + words(stage.window_kinds), stage.windows, pools.windows, "tokens");
       line("window pool: dummy page", stage.windows, pools.windows > 0 ? page_ : 0, "tokens");
-      line("sums of compressors", stage.page_windows, pools.windows / page_, "pages");
+      line("sums of compressors", stage.page_windows, window_pages(pools.windows), "pages");
       line("rings of compressors", stage.ring, load.num_seqs + 1, "requests");
       line("state pool: " + words(stage.state_kinds), stage.slot, pools.slots, "slots");
       line("state pool: padding slot", stage.slot, 1, "slot");
@@ -141,7 +142,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
       };
       line("KV pool with its dummy page", part.full, pools.full > 0 ? pools.full + page_ : 0);
       line("window pool with its dummy page", part.windows, pools.windows > 0 ? pools.windows + page_ : 0);
-      line("sums of compressors", part.page_windows, pools.windows / page_);
+      line("sums of compressors", part.page_windows, window_pages(pools.windows));
       line("rings of compressors", part.ring, load.num_seqs + 1);
       line("encoder tokens", part.source, source_entries(load));
     };

@@ -87,7 +87,8 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
                (out.slots + 1 + (verified_ > 0 ? checked_mul(out.slots / slots_ + 1, verified_, "the states") : 0));
     const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
     // left >= tokens * (full + ratio * windows)
-    Bytes windows = stage.windows + Bytes(ceil_div(stage.page_windows.count(), page_));
+    Bytes windows = stage.windows;
+    if (has_windows()) windows += Bytes(ceil_div(stage.page_windows.count(), window_));
     const std::uint64_t cell = all_windows_
                                    ? (windows + stage.draft_charge).count()
                                    : ((stage.full + stage.draft_charge) * ratio_.whole + windows * ratio_.part).count();
@@ -121,7 +122,8 @@ Bytes SglangPools::bytes(const SglangStage& stage, const SglangCounts& pools, co
   Bytes out;
   if (pools.full > 0) out += stage.full * checked_add(pools.full, page_, "the pool");
   if (pools.windows > 0)
-    out += stage.windows * checked_add(pools.windows, page_, "the pool") + stage.page_windows * (pools.windows / page_);
+    out += stage.windows * checked_add(pools.windows, page_, "the pool") +
+           stage.page_windows * window_pages(pools.windows);
   if (stage.ring > Bytes(0)) out += stage.ring * checked_add(load.num_seqs, 1, "the rings");
   if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + guessed_states(load), 1, "the slots");
   out += stage.draft * checked_add(pools.full + (all_windows_ ? pools.windows : 0), page_, "the pool");

@@ -28,7 +28,7 @@ inline constexpr SglangRatio kCompressedRatio{1, 10};
 struct SglangStage {
   Bytes full;          // a token of the main pool
   Bytes windows;       // a token of the second pool
-  Bytes page_windows;  // sums that follow the second pool by page (DeepSeek-V4, ratio 4)
+  Bytes page_windows;  // sums that follow the second pool by its pages (DeepSeek-V4, ratio 4)
   Bytes ring;          // fixed for a request (DeepSeek-V4, ratio 128)
   Bytes slot;          // one state slot
   Bytes draft;         // a token of the draft's pool
@@ -75,6 +75,8 @@ class SglangPools {
     return (all_windows_ ? pools.windows : pools.full) + page_;
   }
   bool has_windows() const { return window_ > 0; }
+  // Pages of the second pool as compressors count them: a window each (swa_page_size).
+  std::uint64_t window_pages(std::uint64_t tokens) const { return has_windows() ? tokens / window_ : 0; }
   // SGLang refuses a window pool that does not hold more than a window and a page.
   std::uint64_t least_windows() const { return round_up(window_ + page_ + 1, page_, "a window"); }
 

@@ -436,9 +436,9 @@ std::uint64_t filled_blocks(const VllmSpec& spec, const ChargeRules& charge, con
     case SpecType::kSlidingMla:
     case SpecType::kChunked: return ceil_div(std::min(tokens, spec.window), spec.block_size);
     case SpecType::kCross: return ceil_div(load.source_tokens.count(), spec.block_size);
-    case SpecType::kState: return 1;
+    case SpecType::kState: break;
   }
-  return 0;
+  return 1;
 }
 
 std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {
@@ -459,9 +459,9 @@ std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, co
       return ceil_div(tokens, spec.block_size) + charge.extra_slots;
     case SpecType::kFull:
     case SpecType::kMla:
-    case SpecType::kCross: return filled_blocks(spec, charge, load);
+    case SpecType::kCross: break;
   }
-  return 0;
+  return filled_blocks(spec, charge, load);
 }
 
 Bytes filled_bytes(const VllmSpec& spec, const ChargeRules& charge, const Load& load) {

@@ -102,6 +102,8 @@ TEST_CASE("transformers: the cache's name and its type must agree") {
   request.cache_type_k = request.cache_type_v = Dtype::kInt8;
   request.cache_implementation = "static";
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
+  request.cache_implementation = "";
+  CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
   request.cache_implementation = "paged";
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
 }

@@ -31,6 +31,26 @@ TEST_CASE("the kind of a model is that of its caching layers") {
   CHECK(model_attention(of({{{FullAttention{kHeads}, ShortConv{2048, 3}}}})) == "hybrid");
 }
 
+TEST_CASE("what weights ask of a model's heads") {
+  // Query heads of one KV head, the most of any layer; llama.cpp keeps one KV head for a latent.
+  const auto view = [](std::vector<Layer> layers) { return WeightModel(of(std::move(layers))); };
+  const Layer full{{FullAttention{kHeads}}};
+  CHECK(view({full}).group == 4);
+  CHECK(view({full}).num_layers == 1);
+  CHECK(view({full, {{SlidingWindow{{64, 4, 128, 128}, Tokens(128)}}}}).group == 16);
+  CHECK(view({full, {{FullAttention{{32, 16, 128, 128}}}}}).group == 4);
+  CHECK(view({{{FullAttention{{7, 0, 128, 128}}}}}).group == 7);
+  const WeightModel mla = view({{{Mla{{128, 512, 64, 128, 192, 1536}}}}});
+  CHECK(mla.group == 128);
+  CHECK(mla.nope == 128);
+  CHECK(mla.value_width == 192);
+  CHECK(view({{{SparseMla{{64, 512, 64, 192, 256, 2048}, 128, 32, 2048}}}}).group == 64);
+  CHECK(model_attention(of({{{None{}}}})) == "none");
+  CHECK(model_attention(of({})) == "none");
+  CHECK(index_ranges({}).empty());
+  CHECK(index_ranges({0, 1}) == "0-1");
+}
+
 TEST_CASE("layers that are alike form a group, one with two mixers is in two") {
   const Layer full{{FullAttention{kHeads}}};
   const Layer both{{FullAttention{kHeads}, ShortConv{2048, 3}}};

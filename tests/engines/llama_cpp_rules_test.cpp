@@ -1,0 +1,331 @@
+// llama.cpp's caches, rule by rule, beside what runs of v0.5.0 reserved: latents as old builds kept them, DeepSeek-V4's
+// caches, rows to roll back, MTP layers, layers on several devices and on the host.
+#include <doctest/doctest.h>
+
+#include "engines/llama_cpp_cache.h"
+#include "engines/llama_cpp_models.h"
+#include "engines/requests.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+
+Term term_of(Role role, std::uint64_t units, std::uint64_t width) {
+  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
+  out.shape = {.units = units, .vectors = 1, .width = width};
+  return out;
+}
+
+EngineInput model_of(std::string_view type, std::uint64_t layers, const CacheTerms& terms) {
+  EngineInput out;
+  out.request = request_for("llama.cpp", 4096);
+  out.model.model_type = type;
+  out.model.num_layers = layers;
+  out.model.num_heads = 32;
+  out.model.hidden_size = 256;
+  for (std::uint64_t i = 0; i < layers; ++i) out.caches.push_back({i, "kind", terms, terms});
+  out.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+  return out;
+}
+
+CacheTerms heads(std::uint64_t units, std::uint64_t width) {
+  return {term_of(Role::kKey, units, width), term_of(Role::kValue, units, width)};
+}
+
+Load load_for(std::uint64_t tokens, std::uint64_t seqs = 1, bool pooled = false) {
+  return {Tokens(tokens), seqs, Tokens(0), pooled};
+}
+
+std::int64_t reason(const RankCache& rank, std::string_view text) {
+  for (const GapLine& line : rank.gap)
+    if (line.reason == text) return line.bytes;
+  return 0;
+}
+
+Bytes line_of(const RankCache& rank, std::string_view what) {
+  for (const LedgerLine& line : rank.lines)
+    if (line.what == what) return line.bytes;
+  return Bytes(0);
+}
+
+TEST_CASE("llama.cpp: MLA as builds before its latent kept it") {
+  // DeepSeek-V2-Lite, 27 layers of 16 heads, K of 128 + 64 and V of 128, 8192 tokens: 2160 MiB; 243 with the latent.
+  CacheTerms latent{term_of(Role::kKey, 1, 512), term_of(Role::kKey, 1, 64)};
+  latent[0].part = Part::kLatent;
+  latent[1].part = Part::kRope;
+  EngineInput input = model_of("deepseek_v2", 27, latent);
+  for (LayerCache& cache : input.caches)
+    cache.expanded = {term_of(Role::kKey, 16, 192), term_of(Role::kValue, 16, 128)};
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMib));
+  input.request.engine_version = "b5131";
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMib));
+  input.request.engine_version = "b5130";
+  const LlamaCppLayout old(input);
+  CHECK(old.reserved(load_for(8192)) == Bytes(2160 * kMib));
+  const RankCache rank = old.explain(load_for(8192)).front();
+  CHECK(rank.logical == Bytes(243 * kMib));
+  CHECK(reason(rank, "keys and values in place of the latent") == static_cast<std::int64_t>((2160 - 243) * kMib));
+  // MiniCPM3 is expanded in every build: 40 heads, K of 64 + 32 and V of 64.
+  EngineInput mini = model_of("minicpm3", 62, latent);
+  for (LayerCache& cache : mini.caches) cache.expanded = {term_of(Role::kKey, 40, 96), term_of(Role::kValue, 40, 64)};
+  CHECK(LlamaCppLayout(mini).reserved(load_for(4096)) == Bytes(std::uint64_t{4096} * 62 * 40 * 160 * 2));
+  REQUIRE(LlamaCppLayout(mini).groups().size() == 1);
+  CHECK(LlamaCppLayout(mini).groups().front().layers == 62);
+}
+
+TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {
+  // 43 layers with a window of 128, 21 of ratio 4 with index keys of 128, 20 of ratio 128; entries of 512 in float16.
+  // Streams are each sequence's own, --kv-unified or not; states are float32: 8 x 2 x 512, 8 x 2 x 128 and 128 x 512,
+  // sums and scores.
+  const ModelSpec model = test_model("deepseek-v4-flash");
+  Request request = request_for("llama.cpp", 16384);
+  const EngineInput input = engine_input(model, request);
+  const LlamaCppLayout layout(input);
+  const auto by_hand = [](std::uint64_t cells, std::uint64_t windows) {
+    const auto padded = [](std::uint64_t n) { return (n + 255) / 256 * 256; };
+    return 43 * padded(windows) * 512 * 2 + 21 * padded((cells + 3) / 4) * (512 + 128) * 2 +
+           20 * padded((cells + 127) / 128) * 512 * 2 + 21 * 8 * 2 * (512 + 128) * 2 * 4 + 20 * 128 * 512 * 2 * 4;
+  };
+  CHECK(layout.reserved(load_for(16384)).count() == by_hand(16384, 128 + 512));
+  CHECK(layout.reserved(load_for(5000)).count() == by_hand(5120, 640));
+  CHECK(layout.reserved(load_for(131072)).count() == by_hand(131072, 640));
+  CHECK(layout.reserved(load_for(16384, 3)).count() == 3 * by_hand(16384, 640));
+  CHECK(layout.reserved(load_for(16384, 3, true)).count() == 3 * by_hand(16384, 640));
+  const RankCache rank = layout.explain(load_for(16384, 3, true)).front();
+  CHECK(line_of(rank, "KV of windows") == Bytes(std::uint64_t{3} * 43 * 768 * 512 * 2));
+  CHECK(line_of(rank, "KV, one cell for 4 tokens") == Bytes(std::uint64_t{3} * 21 * 4096 * (512 + 128) * 2));
+  CHECK(line_of(rank, "KV, one cell for 128 tokens") == Bytes(std::uint64_t{3} * 20 * 256 * 512 * 2));
+  // A pool of all tokens needs a third of them for each sequence; llama.cpp gives each the whole.
+  CHECK(reason(rank, "a whole stream for each sequence") > 0);
+}
+
+TEST_CASE("llama.cpp: rows to roll back drafts") {
+  // Qwen3.5: 48 states of 3 x 10,240 + 48 x 128 x 128 float32; 1 + drafts rows where a guess can be rejected (a run of
+  // its 9B: 50.25 MiB, 251.25 with four rows more).
+  const ModelSpec model = test_model("qwen3.5-27b");
+  const std::uint64_t states = 48 * (3 * 10240 + 48 * 128 * 128) * 4;
+  const auto rank = [&](Request request) {
+    const EngineInput input = engine_input(model, request);
+    return LlamaCppLayout(input).explain(load_of(model, request)).front();
+  };
+  Request request = request_for("llama.cpp", 4096);
+  CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(states));
+  CHECK(line_of(rank(request), "MTP layers") == Bytes(0));
+  request.mtp = true;
+  CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(4 * states));  // 3 where nobody says
+  CHECK(reason(rank(request), "rows to roll back drafts") == static_cast<std::int64_t>(3 * states));
+  // One MTP layer: K and V of 4 heads of 256, 4096 cells.
+  CHECK(line_of(rank(request), "MTP layers") == Bytes(4096 * 4 * 256 * 2 * 2));
+  CHECK(reason(rank(request), "MTP layers") == 4096 * 4 * 256 * 2 * 2);
+  request.num_speculative_tokens = 4;
+  CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(5 * states));
+  request.num_seqs = 2;
+  CHECK(line_of(rank(request), "recurrent state (R and S)") == Bytes(10 * states));
+  // Other drafts restore a checkpoint; EAGLE-3 rolls back; Mamba cannot.
+  EngineInput input = engine_input(model, request_for("llama.cpp", 4096));
+  input.draft_method = DraftMethod::kModel;
+  CHECK(line_of(LlamaCppLayout(input).explain(load_for(4096)).front(), "recurrent state (R and S)") == Bytes(states));
+  input.draft_method = DraftMethod::kEagle3;
+  CHECK(line_of(LlamaCppLayout(input).explain(load_for(4096)).front(), "recurrent state (R and S)") ==
+        Bytes(4 * states));
+  input.model.model_type = "mamba";
+  CHECK(line_of(LlamaCppLayout(input).explain(load_for(4096)).front(), "recurrent state (R and S)") == Bytes(states));
+}
+
+TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
+  // GLM-4.5-Air, 46 layers of 8 heads of 128 at 8192 tokens: 1472 MiB, and 32 for the context of its MTP layer.
+  EngineInput input = model_of("glm4_moe", 46, heads(8, 128));
+  input.model.num_nextn_layers = 1;
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(1472 * kMib));
+  input.request.mtp = true;
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 32) * kMib));
+  CHECK(LlamaCppLayout(input).explain(load_for(8192)).front().logical == Bytes(1472 * kMib));
+  input.model.num_nextn_layers = 2;
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 64) * kMib));
+  // Neither index keys nor entries for several tokens belong to it, and a state is none.
+  Term index{.name = "index key", .role = Role::kIndex};
+  index.shape.width = 128;
+  input.caches.back().compact.push_back(index);
+  CHECK(line_of(LlamaCppLayout(input).explain(load_for(8192)).front(), "MTP layers") == Bytes(64 * kMib));
+  CHECK(line_of(LlamaCppLayout(input).explain(load_for(8192)).front(), "index keys") == Bytes(8192 * 128 * 2));
+}
+
+TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
+  const auto refused = [](std::uint64_t key, std::uint64_t value, Dtype k, Dtype v, FlashAttention flash) {
+    EngineInput input = model_of("llama", 2, {term_of(Role::kKey, 8, key), term_of(Role::kValue, 8, value)});
+    input.request.flash_attention = flash;
+    input.types.key = k;
+    input.types.value = v;
+    std::vector<Note> notes;
+    try {
+      engine_of(input.request).layout(input, notes);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  constexpr auto kOn = FlashAttention::kOn;
+  // With flash attention a head is read at once: 80 is no multiple of 32; without it a row of 8 * 80 is.
+  CHECK(refused(80, 128, Dtype::kQ8_0, Dtype::kFloat16, kOn).find("these keys have 80") != std::string::npos);
+  CHECK(refused(128, 80, Dtype::kFloat16, Dtype::kQ8_0, kOn).find("these values have 80") != std::string::npos);
+  CHECK(refused(80, 80, Dtype::kQ8_0, Dtype::kFloat16, FlashAttention::kOff).empty());
+  CHECK(refused(80, 80, Dtype::kFloat16, Dtype::kFloat16, kOn).empty());
+  CHECK(refused(96, 64, Dtype::kQ8_0, Dtype::kQ4_0, kOn).empty());
+  // Cross attention is not cached, and entries for several tokens have rows of their own.
+  EngineInput cross = model_of("t5", 1, heads(8, 64));
+  CacheTerms source{term_of(Role::kKey, 8, 80), term_of(Role::kValue, 8, 80)};
+  for (Term& term : source) term.growth = Growth::kSourceToken;
+  Term entry = term_of(Role::kKey, 1, 80);
+  entry.stride = 2;
+  source.push_back(entry);
+  cross.caches.push_back({0, "cross", source, source});
+  cross.types.key = cross.types.value = Dtype::kQ8_0;
+  cross.request.flash_attention = kOn;
+  std::vector<Note> notes;
+  CHECK_NOTHROW(engine_of(cross.request).layout(cross, notes));
+  CHECK(refused(81, 128, Dtype::kQ8_0, Dtype::kFloat16, FlashAttention::kOff).find("648") != std::string::npos);
+}
+
+TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
+  // A window of 128 and an entry for every two tokens, 64 elements each: pad256(128 + 512) and pad256(n / 2) cells of
+  // each sequence's own stream, in a pool or not.
+  CacheTerms terms{term_of(Role::kKey, 1, 64), term_of(Role::kKey, 1, 64)};
+  terms[0].part = terms[1].part = Part::kLatent;
+  terms[0].limit = {LimitKind::kWindow, Tokens(128), Tokens(0)};
+  terms[1].stride = 2;
+  EngineInput input = model_of("deepseek_v4", 1, terms);
+  input.request.flash_attention = FlashAttention::kOn;
+  CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3, true)) == Bytes(3 * (768 + 8192) * 64 * 2));
+  CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3)) == Bytes(3 * (768 + 8192) * 64 * 2));
+  // Its MTP layer holds the window alone.
+  input.request.mtp = true;
+  input.model.num_nextn_layers = 1;
+  CHECK(line_of(LlamaCppLayout(input).explain(load_for(16384)).front(), "MTP layers") == Bytes(768 * 64 * 2));
+  // The sizes of a head are the window's: with entries for two tokens beside it, 512 has a kernel.
+  input = model_of("deepseek_v4", 1, terms);
+  input.caches[0].compact[0].shape.width = 512;
+  CHECK(llama_flash_attention(input));
+}
+
+TEST_CASE("llama.cpp: a batch and a micro-batch of nothing") {
+  const auto refused = [](std::optional<std::uint64_t> batch, std::optional<std::uint64_t> ubatch) {
+    EngineInput input = model_of("llama", 2, heads(8, 128));
+    input.request.batch = batch;
+    input.request.ubatch = ubatch;
+    std::vector<Note> notes;
+    try {
+      engine_of(input.request).layout(input, notes);
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  };
+  CHECK(refused(0, 0));
+  CHECK_FALSE(refused({}, 0));  // n_ubatch 0 is n_batch
+  CHECK_FALSE(refused(512, 0));
+  CHECK_FALSE(refused(0, 512));
+}
+
+TEST_CASE("llama.cpp: units of layers and the output over devices") {
+  // 32 layers and the output are 33 units: 11 on each of three, 17 and 16 on two (runs: 17 and 15 with the output).
+  struct Row {
+    std::uint64_t gpus;
+    std::optional<std::uint64_t> on_gpu;
+    std::vector<std::uint64_t> first, layers;
+  };
+  const Row rows[] = {
+      {1, {}, {0}, {32}},      {2, {}, {0, 17}, {17, 15}}, {3, {}, {0, 11, 22}, {11, 11, 10}},
+      {1, 11, {22}, {10}},     {2, 10, {23, 28}, {5, 4}},  {1, 1, {0}, {0}},
+      {2, 2, {31, 0}, {1, 0}}, {1, 99, {0}, {32}},         {1, 0, {0}, {0}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.gpus);
+    Request request = request_for("llama.cpp", 4096);
+    request.pipeline_parallel = row.gpus;
+    request.gpu_layers = row.on_gpu;
+    const auto shares = llama_cpp_stages(32, request);
+    REQUIRE(shares.size() == row.gpus);
+    for (std::size_t i = 0; i < row.gpus; ++i) {
+      CAPTURE(i);
+      CHECK(shares[i].layers == row.layers[i]);
+      CHECK(shares[i].first_layer == row.first[i]);
+      CHECK(shares[i].has_embedding == (i == 0));
+      CHECK(shares[i].has_head == (i + 1 == row.gpus && row.on_gpu != 0U));
+    }
+  }
+}
+
+TEST_CASE("llama.cpp: what does not lie on a GPU lies in host memory") {
+  EngineInput input = model_of("llama", 32, heads(8, 128));
+  input.model.vocab_size = 1000;
+  const auto host = [&] {
+    Bytes out;
+    for (const LedgerLine& line : LlamaCppLayout(input).host(load_for(16384)))
+      if (line.part == Section::kKvCache) out += line.bytes;
+    return out;
+  };
+  const auto gpus = [&] { return LlamaCppLayout(input).reserved_by_stage(load_for(16384), 2); };
+  CHECK(host() == Bytes(0));
+  input.request.gpu_layers = 11;
+  CHECK(host() == Bytes(22 * 64 * kMib));
+  CHECK(gpus() == std::vector<Bytes>{Bytes(10 * 64 * kMib)});
+  input.request.pipeline_parallel = 2;
+  CHECK(gpus() == std::vector<Bytes>{Bytes(6 * 64 * kMib), Bytes(4 * 64 * kMib)});
+  CHECK(LlamaCppLayout(input).reserved(load_for(16384)) == Bytes(6 * 64 * kMib));
+  input.request.no_kv_offload = true;
+  CHECK(host() == Bytes(32 * 64 * kMib));
+}
+
+TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-M3") {
+  CacheTerms terms = heads(4, 128);
+  Term index{.name = "index key", .role = Role::kIndex, .storage = Storage::kModel};
+  index.shape.width = 64;
+  terms.push_back(index);
+  // One head of 64 at the K type, whatever the model's; then one head of V's 128 that nobody reads.
+  EngineInput plain = model_of("deepseek_v32", 1, terms);
+  CHECK(LlamaCppLayout(plain).reserved(load_for(4096)) == Bytes(4096 * (4 * 128 * 2 + 64) * 2));
+  EngineInput minimax = model_of("minimax_m3", 1, terms);
+  CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) == Bytes(4096 * (4 * 128 * 2 + 64 + 128) * 2));
+  const RankCache rank = LlamaCppLayout(minimax).explain(load_for(4096)).front();
+  CHECK(reason(rank, "values beside the index keys") == 4096 * 128 * 2);
+  minimax.types.key = minimax.types.value = Dtype::kQ8_0;  // 34 B for 32 elements; rows of 64 are padded to 512
+  minimax.caches[0].compact[2].shape.width = 512;
+  CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) == Bytes(std::uint64_t{4096} * (1024 + 512 + 128) / 32 * 34));
+}
+
+TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {
+  const auto shape = [](std::string_view architecture, std::string_view type, std::string_view format = "config.json") {
+    ModelShape out;
+    out.architecture = architecture;
+    out.model_type = type;
+    out.format = format;
+    out.num_layers = 64;
+    return out;
+  };
+  CHECK(llama_cpp_runs(shape("LlamaForCausalLM", "llama")));
+  CHECK(llama_cpp_runs(shape("", "anything")));
+  CHECK(llama_cpp_runs(shape("SomeNewName", "qwen3moe")));
+  CHECK_FALSE(llama_cpp_runs(shape("SomeNewName", "some_new_name")));
+  CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausal", "some_new_name")));
+  CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausalLMs", "some_new_name")));
+  CHECK(llama_cpp_runs(shape("", "qwen3moe", "gguf")));
+  CHECK(llama_cpp_runs(shape("gpt-oss", "", "gguf")));
+  CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausalLM", "some-new-name", "gguf")));
+  // EXAONE 4 keeps windows in the 32B alone, which has 64 layers.
+  CHECK(llama_cpp_keeps_windows(shape("", "exaone4")));
+  ModelShape small = shape("", "exaone4");
+  small.num_layers = 30;
+  CHECK_FALSE(llama_cpp_keeps_windows(small));
+  CHECK(llama_cpp_keeps_windows(shape("", "gemma3_text")));
+  CHECK(llama_cpp_keeps_windows(shape("", "gpt-oss", "gguf")));
+  CHECK_FALSE(llama_cpp_keeps_windows(shape("", "phi3")));
+  CHECK(llama_cpp_residual_streams(shape("", "gemma3n")) == 4);
+  CHECK(llama_cpp_residual_streams(shape("", "gemma3")) == 1);
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,188 @@
+// The engine that is none, and what the table of engines says of each: documentation of the engines, not kvplan's.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "engines/requests.h"
+
+namespace kvplan {
+namespace {
+
+Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
+  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
+  out.shape = {.units = units, .vectors = 1, .width = width};
+  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
+  return out;
+}
+
+// 8 heads of 128, K and V in 16 bit: 4,096 B a token.
+CacheTerms heads(std::uint64_t window = 0) {
+  return {term_of(Role::kKey, 8, 128, window), term_of(Role::kValue, 8, 128, window)};
+}
+
+EngineInput five_layers() {
+  EngineInput input;
+  input.request = request_for("logical", 4096);
+  input.model.num_layers = 5;
+  input.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+  const auto add = [&](std::uint64_t layer, std::string_view kind, const CacheTerms& terms) {
+    input.caches.push_back({layer, kind, terms, terms});
+  };
+  add(0, "gqa", heads());
+  add(1, "gqa", heads());
+  add(2, "sliding_window", heads(100));
+  add(3, "none", {});
+  add(4, "gqa", heads());
+  return input;
+}
+
+std::unique_ptr<CacheLayout> laid(const EngineInput& input) {
+  std::vector<Note> notes;
+  return engine_of(input.request).layout(input, notes);
+}
+
+TEST_CASE("logical: the architecture's need, and nothing else") {
+  const auto layout = laid(five_layers());
+  const Load load{Tokens(1000), 3, Tokens(0)};
+  CHECK(layout->reserved(load) == Bytes(3 * (3 * 1000 + 100) * 4096));
+  const RankCache rank = layout->explain(load).front();
+  CHECK(rank.logical == rank.reserved);
+  CHECK(rank.gap.empty());
+  REQUIRE(rank.lines.size() == 2);
+  CHECK(rank.lines[0].what == "gqa, 3 layers");
+  CHECK(rank.lines[0].bytes == Bytes(3 * 3 * 1000 * 4096));
+  CHECK(rank.lines[1].what == "sliding_window, 1 layers");
+  REQUIRE(layout->groups().size() == 2);
+  CHECK(layout->groups()[0].layers == 3);
+  CHECK(layout->groups()[1].layers == 1);
+  // A tensor for each term: 4 layers, K and V.
+  const auto buffers = layout->buffers(load, 0);
+  REQUIRE(buffers.size() == 8);
+  CHECK(buffers[0].name == "layer 0, key");
+  CHECK(buffers[0].line == "gqa, 3 layers");
+  CHECK(buffers[0].bytes == Bytes(3 * 1000 * 2048));
+  // Tokens at the slope beyond the window: three layers.
+  const Capacity held = layout->capacity(Bytes(12288 * 700 + 12287), load);
+  CHECK(held.tokens == 700);
+  CHECK(held.max_concurrency == doctest::Approx((12288.0 * 700 + 12287) / (3100.0 * 4096)));
+  CHECK_FALSE(layout->block_size());
+}
+
+TEST_CASE("logical: stages and ranks") {
+  // Five layers on two stages: three and two; four heads on each of two ranks.
+  EngineInput input = five_layers();
+  input.request.pipeline_parallel = input.request.tensor_parallel = 2;
+  const auto layout = laid(input);
+  const Load load{Tokens(1000), 1, Tokens(0)};
+  CHECK(layout->reserved_by_stage(load, 2) == std::vector<Bytes>{Bytes(2100 * 2048), Bytes(1000 * 2048)});
+  CHECK(layout->reserved(load) == Bytes(2100 * 2048));
+  REQUIRE(layout->explain(load).size() == 4);
+  CHECK(layout->explain(load)[1].reserved == Bytes(2100 * 2048));
+  CHECK(layout->explain(load)[2].reserved == Bytes(1000 * 2048));
+  CHECK(layout->buffers(load, 2).size() == 2);
+  // The fullest stage's slope: two layers.
+  CHECK(layout->capacity(Bytes(4096 * 55), load).tokens == 55);
+}
+
+TEST_CASE("logical: a draft stands on the last stage") {
+  EngineInput input = five_layers();
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = input.types;
+  draft->caches = {{0, "gqa", {term_of(Role::kKey, 1, 100)}, {}}};
+  input.draft = draft;
+  input.request.pipeline_parallel = 2;
+  const auto layout = laid(input);
+  const Load load{Tokens(1000), 2, Tokens(0)};
+  CHECK(layout->reserved_by_stage(load, 2) ==
+        std::vector<Bytes>{Bytes(2 * 2100 * 4096), Bytes(2 * 1000 * (4096 + 200))});
+  const auto ranks = layout->explain(load);
+  CHECK(ranks[0].gap.empty());
+  CHECK(ranks[0].lines.size() == 2);
+  REQUIRE(ranks[1].gap.size() == 1);
+  CHECK(ranks[1].gap[0].reason == "draft model, 1 layer");
+  CHECK(ranks[1].gap[0].bytes == 2 * 1000 * 200);
+  CHECK(ranks[1].logical == Bytes(2 * 1000 * 4096));
+  CHECK(ranks[1].lines.back().formula == "2 sequences of 1000 tokens x 200 B a token of the draft");
+  // 8,192 B a token on the first stage, 4,296 on the last; on one stage 12,288 and 200.
+  CHECK(layout->capacity(Bytes(8192 * 50), load).tokens == 50);
+  input.request.pipeline_parallel = 1;
+  CHECK(laid(input)->capacity(Bytes(12488 * 50), load).tokens == 50);
+  CHECK(laid(input)->capacity(Bytes(12488 * 50 - 1), load).tokens == 49);
+}
+
+TEST_CASE("logical: caches that do not grow hold no number of tokens") {
+  EngineInput input = five_layers();
+  input.caches.erase(input.caches.begin() + 3, input.caches.end());
+  input.caches.erase(input.caches.begin(), input.caches.begin() + 2);
+  CHECK_FALSE(laid(input)->capacity(Bytes(1000000), Load{Tokens(1000), 1, Tokens(0)}).tokens);
+  input.caches.clear();
+  CHECK(laid(input)->capacity(Bytes(1000000), Load{Tokens(1000), 1, Tokens(0)}).max_concurrency == 0);
+}
+
+TEST_CASE("engines: what the documentation of each says it has") {
+  struct Row {
+    const char* engine;
+    double share;  // of a card, where nobody names one
+    bool shared_experts, expert_parallel, beams, projectors, host_embedding, scores, deals_draft, ctx_size;
+    LoraHolding lora;
+    bool drafts, cache_budget;
+  };
+  // gpu_memory_utilization of vLLM; mem_fraction_static where no card is known (SGLang); the wired limit of macOS;
+  // mistral.rs's 0.9. Experts of data parallel copies: vLLM's docs on expert parallel deployment ("DP x TP"). Beams:
+  // vLLM, TensorRT-LLM, transformers. Image projectors (mmproj) and --ctx-size over all slots: llama.cpp. token_embd
+  // stays on the host with llama.cpp ("always keep the input layer on the CPU"), and its graph has the scores where
+  // attention is naive, as eager attention of transformers. Adapters: slots of --max-loras, or files; PEFT loads in
+  // float32.
+  const Row rows[] = {
+      {"logical", 1.0, false, false, true, false, false, false, false, false, LoraHolding::kSlots, true, false},
+      {"vllm", 0.92, true, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true},
+      {"sglang", 0.88, false, true, false, false, false, false, false, false, LoraHolding::kSlots, true, true},
+      {"llama.cpp", 1.0, false, false, false, true, true, true, true, true, LoraHolding::kFiles, true, false},
+      {"transformers", 1.0, false, false, true, false, false, true, false, false, LoraHolding::kFloat32Files, true,
+       false},
+      {"tensorrt-llm", 1.0, false, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true},
+      {"mlx", 0.75, false, false, false, false, false, false, false, false, LoraHolding::kFiles, true, false},
+      {"mistralrs", 0.9, false, false, false, false, false, false, false, false, LoraHolding::kFiles, true, false},
+      {"ollama", 1.0, false, false, false, true, true, true, false, false, LoraHolding::kFiles, false, false},
+  };
+  CHECK(engines().size() == std::size(rows));
+  for (const Row& row : rows) {
+    CAPTURE(row.engine);
+    Request request;
+    const Engine& engine = find_engine(row.engine, request);
+    CHECK(engine.memory_utilization == row.share);
+    CHECK(engine.data_ranks_share_experts == row.shared_experts);
+    CHECK(engine.expert_parallel == row.expert_parallel);
+    CHECK(engine.has_beams == row.beams);
+    CHECK(engine.has_projector_files == row.projectors);
+    CHECK(engine.embedding_on_host == row.host_embedding);
+    CHECK(engine.has_scores == row.scores);
+    CHECK(engine.deals_draft == row.deals_draft);
+    CHECK((engine.slot_tokens != nullptr) == row.ctx_size);
+    CHECK(engine.lora == row.lora);
+    CHECK(engine.draft_methods.empty() != row.drafts);
+    CHECK((engine.cache_budget != nullptr) == row.cache_budget);
+  }
+}
+
+TEST_CASE("engines: slots of llama.cpp's --ctx-size") {
+  // llama-server: n_ctx is padded to 256, divided by the slots, and what a slot has is padded again.
+  Request request = request_for("llama.cpp", 1);
+  const auto slot = [&](std::uint64_t ctx, std::uint64_t slots, bool unified) {
+    request.num_seqs = slots;
+    request.kv_unified = unified;
+    return engine_of(request).slot_tokens(Tokens(ctx), request).count();
+  };
+  CHECK(slot(16384, 1, false) == 16384);
+  CHECK(slot(300, 1, false) == 300);
+  CHECK(slot(16384, 3, false) == 5632);  // 5461 of them
+  CHECK(slot(16384, 4, false) == 4096);
+  CHECK(slot(16384, 4, true) == 16384);
+  CHECK(slot(300, 2, false) == 256);
+  CHECK(slot(1025, 2, false) == 768);  // 1280 / 2
+  CHECK(slot(10, 100, false) == 256);
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,454 @@
+// What engines share: shares of ranks and stages, sums of terms, inverse questions, drafts, types, names and versions.
+#include <doctest/doctest.h>
+
+#include "engines/beside.h"
+#include "engines/capacity.h"
+#include "engines/drafts.h"
+#include "engines/estimates.h"
+#include "engines/holdings.h"
+#include "engines/parallel.h"
+#include "engines/requests.h"
+#include "engines/term_sum.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+namespace {
+
+constexpr CacheTypes kPlain{Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+
+Term term_of(Role role, std::uint64_t units, std::uint64_t width) {
+  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
+  out.shape = {.units = units, .vectors = 1, .width = width};
+  return out;
+}
+
+LayerCache layer_of(std::uint64_t layer, CacheTerms terms) {
+  return {layer, "gqa", terms, terms};
+}
+
+Term window_of(std::uint64_t units, std::uint64_t width, std::uint64_t tokens) {
+  Term out = term_of(Role::kKey, units, width);
+  out.limit = {LimitKind::kWindow, Tokens(tokens), Tokens(0)};
+  return out;
+}
+
+Term state_of(std::uint64_t units, std::uint64_t vectors, std::uint64_t width, std::uint64_t columns = 0) {
+  Term out{.name = "state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kState};
+  out.shape = {.units = units, .vectors = vectors, .width = width, .columns = columns};
+  return out;
+}
+
+// Bytes that grow by `slope` a token beyond a fixed part, as a layout.
+class Line : public CacheLayout {
+ public:
+  Line(std::uint64_t fixed, std::uint64_t slope, std::size_t ranks = 1) : fixed_(fixed), slope_(slope), ranks_(ranks) {}
+  Bytes reserved(const Load& load) const override {
+    return (Bytes(fixed_) + load.max_model_len.count() * Bytes(slope_)) * load.num_seqs;
+  }
+  std::vector<RankCache> explain(const Load& load) const override {
+    RankCache rank;
+    rank.logical = rank.reserved = reserved(load);
+    rank.lines.push_back(exact_line(Section::kKvCache, "KV", rank.reserved, "", ""));
+    rank.lines.push_back(exact_line(Section::kKvCache, "nothing", Bytes(0), "", ""));
+    return std::vector<RankCache>(ranks_, rank);
+  }
+  std::vector<CacheGroup> groups() const override { return {}; }
+  std::optional<std::uint64_t> block_size() const override { return 16; }
+  Capacity capacity(Bytes budget, const Load& load) const override {
+    Capacity out;
+    out.kv_cache_memory = budget;
+    out.max_model_len = longest_sequence(*this, budget, load);
+    out.max_num_seqs = most_sequences(*this, budget, load);
+    out.tokens = out.max_model_len * load.num_seqs;
+    return out;
+  }
+  std::vector<LedgerLine> host(const Load&) const override {
+    return {exact_line(Section::kKvCache, "host", Bytes(7), "", "")};
+  }
+
+ private:
+  std::uint64_t fixed_, slope_;
+  std::size_t ranks_;
+};
+
+TEST_CASE("parts: units of a rank") {
+  // Heads are divided, or repeated where there are fewer than ranks; nothing else.
+  const auto local = [](std::uint64_t units, std::uint64_t ranks) {
+    return local_units(term_of(Role::kKey, units, 64), ranks);
+  };
+  CHECK(local(8, 1) == 8);
+  CHECK(local(8, 4) == 2);
+  CHECK(local(8, 8) == 1);
+  CHECK(local(8, 16) == 1);
+  CHECK(local(1, 8) == 1);
+  CHECK_THROWS_AS(local(8, 3), Error);
+  CHECK_THROWS_AS(local(8, 12), Error);
+  CHECK_THROWS_AS(local(12, 8), Error);
+}
+
+TEST_CASE("parts: layers of pipeline stages") {
+  // get_pp_indices of vLLM: the remainder from the second-last stage backwards; SGLang: the last stages.
+  using Layers = std::vector<std::uint64_t>;
+  CHECK(stage_layers(32, 1, StageSplit::kSpareLast) == Layers{32});
+  CHECK(stage_layers(32, 4, StageSplit::kSpareLast) == Layers{8, 8, 8, 8});
+  CHECK(stage_layers(61, 2, StageSplit::kSpareLast) == Layers{31, 30});
+  CHECK(stage_layers(62, 4, StageSplit::kSpareLast) == Layers{15, 16, 16, 15});
+  CHECK(stage_layers(61, 4, StageSplit::kSpareLast) == Layers{15, 15, 16, 15});
+  CHECK(stage_layers(63, 4, StageSplit::kSpareLast) == Layers{16, 16, 16, 15});
+  CHECK(stage_layers(62, 4, StageSplit::kLastFirst) == Layers{15, 15, 16, 16});
+  CHECK(stage_layers(4, 4, StageSplit::kLastFirst) == Layers{1, 1, 1, 1});
+  CHECK_THROWS_AS(stage_layers(4, 5, StageSplit::kLastFirst), Error);
+  const auto shares = stage_shares(62, 4, StageSplit::kLastFirst);
+  REQUIRE(shares.size() == 4);
+  CHECK(shares[0].has_embedding);
+  CHECK_FALSE(shares[1].has_embedding);
+  CHECK_FALSE(shares[2].has_head);
+  CHECK(shares[3].has_head);
+  CHECK(shares[3].first_layer == 46);
+  CHECK(shares[3].layers == 16);
+  // A stage holds the caches of its layers; one layer may have two.
+  EngineInput input;
+  input.model.num_layers = 5;
+  input.request.pipeline_parallel = 2;
+  for (const std::uint64_t layer : {0U, 2U, 2U, 3U, 4U})
+    input.caches.push_back(layer_of(layer, {term_of(Role::kKey, 1, 64)}));
+  const auto stages = split_stages(input, StageSplit::kSpareLast);
+  REQUIRE(stages.size() == 2);
+  CHECK(stages[0].size() == 3);
+  CHECK(stages[1].size() == 2);
+  CHECK(stages[1].front().layer == 3);
+}
+
+TEST_CASE("parts: a sum of terms is the sum of their entries") {
+  // K of 8 heads of 128 in 16 bit: 2,048 B a token; a window of 1,024 tokens likewise; entries for 4 tokens of 512;
+  // source tokens of 256 B; a convolution of 4 columns keeps 3 of 100 channels, and a state of 64 x 16.
+  Term compressed = term_of(Role::kKey, 1, 256);
+  compressed.stride = 4;
+  Term source = term_of(Role::kKey, 1, 128);
+  source.growth = Growth::kSourceToken;
+  const std::vector<LayerCache> caches{layer_of(0, {term_of(Role::kKey, 8, 128)}),
+                                       layer_of(1, {window_of(8, 128, 1024)}), layer_of(2, {compressed, source}),
+                                       layer_of(3, {state_of(100, 1, 1, 4)}),
+                                       layer_of(4, {term_of(Role::kKey, 8, 128), state_of(64, 1, 16)})};
+  const TermSum sum(caches, kPlain, 1);
+  const auto bytes = [&](std::uint64_t tokens, std::uint64_t seqs, std::uint64_t from) {
+    return sum.bytes(Load{Tokens(tokens), seqs, Tokens(from)}).count();
+  };
+  const std::uint64_t fixed = 3 * 100 * 2 + 64 * 16 * 2;
+  CHECK(bytes(0, 1, 0) == fixed);
+  CHECK(bytes(10, 1, 0) == 10 * 3 * 2048 + 2 * 512 + fixed);
+  CHECK(bytes(11, 1, 3) == 11 * 3 * 2048 + 2 * 512 + 3 * 256 + fixed);
+  CHECK(bytes(5000, 3, 7) == 3 * (5000 * 2 * 2048 + 1024 * 2048 + 1250 * 512 + 7 * 256 + fixed));
+  CHECK(sum.per_token() == Bytes(2 * 2048 + 512 / 4));
+  CHECK(sum.per_token_in_window() == Bytes(3 * 2048 + 512 / 4));
+  CHECK(sum.per_sequence() == Bytes(fixed));
+  // A pool is shared by its sequences.
+  Load pool{Tokens(5000), 5, Tokens(0)};
+  pool.pooled = true;
+  CHECK(sum.bytes(pool).count() == 5 * (1000 * 3 * 2048 + 250 * 512 + fixed));
+  // Four ranks: two heads each; the single head is repeated.
+  CHECK(TermSum({caches[0], caches[2]}, kPlain, 4).bytes(Load{Tokens(100), 1, Tokens(0)}) ==
+        Bytes(100 * 512 + 25 * 512));
+}
+
+TEST_CASE("parts: the largest load of a budget, to the token") {
+  // 1000 + 7 a token: 142 tokens in 2000 bytes, 143 in 2001; nothing below 1007.
+  const Line line(1000, 7);
+  const Load one{Tokens(10), 1, Tokens(0)};
+  CHECK(longest_sequence(line, Bytes(1993), one) == 141);
+  CHECK(longest_sequence(line, Bytes(1994), one) == 142);
+  CHECK(longest_sequence(line, Bytes(1007), one) == 1);
+  CHECK(longest_sequence(line, Bytes(1006), one) == 0);
+  CHECK(longest_sequence(line, Bytes(1000 + 7 * 128), one) == 128);
+  CHECK(most_sequences(line, Bytes(1070 * 5), one) == 5);
+  CHECK(most_sequences(line, Bytes(1070 * 5 - 1), one) == 4);
+  CHECK(most_sequences(line, Bytes(1069), one) == 0);
+  // What does not grow fits for ever, which is said as 2^40.
+  CHECK(longest_sequence(Line(1000, 0), Bytes(1000), one) == std::uint64_t{1} << 40);
+  // An overflow is more than any budget.
+  CHECK(longest_sequence(Line(0, std::uint64_t{1} << 62), Bytes(~std::uint64_t{0}), one) == 3);
+}
+
+TEST_CASE("parts: answers that a layout gives without a rule of its own") {
+  const Line line(1000, 7, 4);
+  const Load load{Tokens(100), 2, Tokens(0)};
+  // 1700 bytes for each of two sequences.
+  CHECK(line.shortfall(Bytes(3400), load).empty());
+  CHECK(line.shortfall(Bytes(3399), load).find("3400 bytes") != std::string::npos);
+  CHECK(line.buffers(load, 3).size() == 1);
+  CHECK(line.buffers(load, 3).front().bytes == Bytes(3400));
+  CHECK(line.buffers(load, 4).empty());
+  CHECK(line.reserved_by_stage(load, 2) == std::vector<Bytes>{Bytes(3400), Bytes(3400)});
+  CHECK(line.reserved_by_stage(load, 4).size() == 4);
+  CHECK(Line(0, 0).reserved_by_stage(load, 1) == std::vector<Bytes>{Bytes(0)});
+}
+
+TEST_CASE("parts: a draft beside a model") {
+  // The model: 1000 + 7 a token; its draft: 100 + 3 a token, over half of the tokens.
+  const auto half = [](const Load& load) {
+    Load out = load;
+    out.max_model_len = Tokens(load.max_model_len.count() / 2);
+    return out;
+  };
+  const auto both = with_draft(std::make_unique<Line>(1000, 7), std::make_unique<Line>(100, 3), half, "draft");
+  const Load load{Tokens(100), 2, Tokens(0)};
+  CHECK(both->reserved(load) == Bytes(2 * (1700 + 250)));
+  const RankCache rank = both->explain(load).front();
+  CHECK(rank.logical == Bytes(3400));
+  CHECK(rank.reserved == Bytes(3900));
+  REQUIRE(rank.gap.size() == 1);
+  CHECK(rank.gap.front().bytes == 500);
+  CHECK(rank.lines.size() == 4);
+  CHECK(both->block_size() == 16);
+  CHECK(both->host(load).size() == 2);
+  CHECK(both->host(load).back().what == "draft: host");
+  // 1950 a sequence of 100 tokens: 5 in 9750 bytes. One sequence of n tokens: 1100 + 7 n + 3 (n / 2) = 9750 at 1017.
+  const Capacity held = both->capacity(Bytes(9750), Load{Tokens(100), 1, Tokens(0)});
+  CHECK(held.max_num_seqs == 5);
+  CHECK(held.max_model_len == 1017);
+  CHECK(held.tokens == 1017);
+  CHECK(held.max_concurrency == doctest::Approx(10.17));
+  // Two sequences: 4875 each, 1100 + 7 n + 3 (n / 2) at 444; the pool is both of them.
+  const Capacity two = both->capacity(Bytes(9750), load);
+  CHECK(two.max_model_len == 444);
+  CHECK(two.tokens == 888);
+  // One byte is a byte.
+  CHECK(with_draft(std::make_unique<Line>(1000, 7), std::make_unique<Line>(1, 0), half, "draft")
+            ->explain(Load{Tokens(100), 1, Tokens(0)})
+            .front()
+            .gap.size() == 1);
+  // A draft without a cache leaves no line in the gap.
+  const auto none = with_draft(std::make_unique<Line>(1000, 7), std::make_unique<Line>(0, 0), half, "draft");
+  CHECK(none->explain(load).front().gap.empty());
+}
+
+TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
+  EngineInput input;
+  input.model.num_layers = 4;
+  input.model.num_nextn_layers = 2;
+  input.request.mtp = true;
+  input.types = kPlain;
+  const auto width = [&] {
+    const auto layers = draft_layers(input).caches;
+    REQUIRE(layers.size() == 2);
+    CHECK(layers[0].layer == 4);
+    CHECK(layers[1].layer == 5);
+    return layers[0].compact.front().shape.width;
+  };
+  // Full attention, not a window or a state, the last one of its kind.
+  input.caches = {layer_of(0, {state_of(8, 8, 8)}), layer_of(1, {term_of(Role::kKey, 8, 128)}),
+                  layer_of(2, {term_of(Role::kKey, 8, 192)}), layer_of(3, {window_of(8, 64, 128)})};
+  CHECK(width() == 192);
+  // With an indexer where the model has one.
+  Term index{.name = "index key", .role = Role::kIndex};
+  index.shape.width = 128;
+  input.caches[1].compact.push_back(index);
+  CHECK(width() == 128);
+  CHECK(draft_layers(input).label == "MTP layers");
+  CHECK(draft_layers(input).line() == "MTP layers, 2 layers");
+  // DeepSeek-V4's hold a window of latents alone.
+  Term latent = window_of(1, 448, 128);
+  latent.part = Part::kLatent;
+  Term entry = term_of(Role::kKey, 1, 512);
+  entry.stride = 4;
+  Term sums = state_of(1, 4, 512);
+  sums.growth = Growth::kToken;
+  sums.limit = {LimitKind::kWindow, Tokens(8), Tokens(0)};
+  input.caches = {layer_of(0, {latent, entry, sums})};
+  CHECK(width() == 448);
+  CHECK(draft_layers(input).caches[0].compact.size() == 1);
+  // Nothing attends: nothing is drafted. Nobody asks: nothing either.
+  input.caches = {layer_of(0, {state_of(8, 8, 8)})};
+  CHECK(draft_layers(input).caches.empty());
+  input.request.mtp = false;
+  CHECK(draft_layers(input).label.empty());
+  // Tokens guessed: as asked, else the engine's own number where anything guesses.
+  CHECK(guessed_tokens(input, 3) == 0);
+  input.draft_method = DraftMethod::kNgram;
+  CHECK(guessed_tokens(input, 3) == 3);
+  input.request.num_speculative_tokens = 5;
+  CHECK(guessed_tokens(input, 3) == 5);
+}
+
+TEST_CASE("parts: a draft model's layers stand behind the model's") {
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = kPlain;
+  draft->caches = {layer_of(0, {term_of(Role::kKey, 2, 64)}), layer_of(1, {})};
+  EngineInput input;
+  input.model.num_layers = 32;
+  input.draft = draft;
+  const DraftLayers layers = draft_layers(input);
+  REQUIRE(layers.caches.size() == 1);
+  CHECK(layers.caches.front().layer == 32);
+  CHECK(layers.line() == "draft model, 1 layer");
+  input.draft_method = DraftMethod::kEagle;
+  CHECK(draft_layers(input).label == "EAGLE layers");
+  input.draft_method = DraftMethod::kEagle3;
+  CHECK(draft_layers(input).label == "EAGLE-3 layers");
+}
+
+TEST_CASE("parts: entries of a holding") {
+  Holding holding;
+  const auto entries = [&](std::uint64_t tokens) { return holding.entries(Tokens(tokens), Tokens(1500)); };
+  CHECK(entries(1000) == 1000);
+  holding.step = 256;  // MLX: 1000 tokens are four steps
+  CHECK(entries(1000) == 1024);
+  holding.limit = 1000;  // a window in whole steps, or cut by it
+  CHECK(entries(5000) == 1024);
+  holding.limit_after_step = true;
+  CHECK(entries(5000) == 1000);
+  CHECK(entries(700) == 768);
+  holding = {};
+  holding.stride = 4;
+  CHECK(entries(1003) == 250);
+  holding = {};
+  holding.growth = Growth::kSourceToken;
+  CHECK(entries(10) == 1500);
+  holding.growth = Growth::kSequence;
+  CHECK(entries(10) == 1);
+}
+
+// Layers of 8 heads of 128, K and V, in blocks of 16: 4,096 B a token and layer.
+EngineInput four_layers() {
+  EngineInput input;
+  input.model.num_layers = 4;
+  input.types = kPlain;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    input.caches.push_back(layer_of(i, {term_of(Role::kKey, 8, 128), term_of(Role::kValue, 8, 128)}));
+  return input;
+}
+
+HoldingRules rules_of(std::uint64_t block) {
+  HoldingRules rules;
+  rules.block_size = block;
+  rules.source = "a test";
+  rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
+  rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {
+    Holding out = plain_holding(term, entry_bytes(term, kPlain, units, 0));
+    if (term.growth == Growth::kToken) out.step = std::max<std::uint64_t>(block, 1);
+    if (term.growth == Growth::kToken && block > 0) out.reason = "blocks";
+    return out;
+  };
+  return rules;
+}
+
+TEST_CASE("parts: a cache of holdings, by stages and ranks") {
+  EngineInput input = four_layers();
+  input.request.pipeline_parallel = 2;
+  input.request.tensor_parallel = 2;
+  const auto layout = holdings_layout(input, rules_of(16));
+  const Load load{Tokens(100), 3, Tokens(0)};
+  // Two layers and four heads on a rank: 4,096 B a token; 112 tokens of a sequence.
+  CHECK(layout->reserved(load) == Bytes(3 * 112 * 4096));
+  const auto ranks = layout->explain(load);
+  REQUIRE(ranks.size() == 4);
+  for (const RankCache& rank : ranks) {
+    CHECK(rank.logical == Bytes(3 * 100 * 4096));
+    CHECK(rank.reserved == Bytes(3 * 112 * 4096));
+    REQUIRE(rank.gap.size() == 1);
+    CHECK(rank.gap.front().reason == "gqa: blocks");
+    CHECK(rank.gap.front().bytes == 3 * 12 * 4096);
+    CHECK(rank.lines.front().what == "gqa, 2 layers");
+    CHECK(rank.lines.front().formula == "(112 x 4096 B) x 3 sequences");
+  }
+  CHECK(layout->reserved_by_stage(load, 2) == std::vector<Bytes>{Bytes(3 * 112 * 4096), Bytes(3 * 112 * 4096)});
+  REQUIRE(layout->groups().size() == 1);
+  CHECK(layout->groups().front().layers == 4);
+  CHECK(layout->groups().front().block_size == 16);
+  CHECK(layout->groups().front().page_bytes == Bytes(16 * 2048));
+  CHECK(layout->buffers(load, 2).size() == 4);
+  CHECK(layout->buffers(load, 2).front().name == "layer 2, key");
+  CHECK(layout->host(load).empty());
+  // 100,000 bytes: one block of 16 tokens is 65,536.
+  const Capacity held = layout->capacity(Bytes(200000), load);
+  CHECK(held.tokens == 48);
+  CHECK(held.num_blocks == 3);
+  CHECK(held.max_concurrency == doctest::Approx(200000.0 / (112 * 4096)));
+  // Without blocks tokens are counted one by one.
+  input.request.pipeline_parallel = input.request.tensor_parallel = 1;
+  const auto loose = holdings_layout(input, rules_of(0));
+  CHECK(loose->capacity(Bytes(200000), load).tokens == 12);
+  CHECK_FALSE(loose->capacity(Bytes(200000), load).num_blocks);
+  CHECK_FALSE(loose->block_size());
+  CHECK(loose->explain(load).front().gap.empty());
+  CHECK(loose->explain(Load{Tokens(1), 1, Tokens(0)}).front().lines.front().formula == "(1 x 16384 B) x 1 sequence");
+}
+
+TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") {
+  // A window of 100 tokens of 2,048 B, a state of 2,000 B, beside one layer of 4,096 B a token.
+  EngineInput input = four_layers();
+  input.caches.resize(1);
+  input.caches.push_back(layer_of(1, {window_of(8, 128, 100)}));
+  input.caches.push_back(layer_of(2, {state_of(1000, 1, 1)}));
+  const auto layout = holdings_layout(input, rules_of(0));
+  const Load load{Tokens(500), 2, Tokens(0)};
+  CHECK(layout->reserved(load) == Bytes(2 * (500 * 4096 + 100 * 2048 + 2000)));
+  CHECK(layout->capacity(Bytes(2 * (100 * 2048 + 2000) + 4096 * 77 + 5), load).tokens == 77);
+  CHECK(layout->capacity(Bytes(1000), load).tokens == 0);
+  // The draft stands on the last stage and is no part of the need.
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = kPlain;
+  draft->caches = {layer_of(0, {term_of(Role::kKey, 1, 50)})};
+  input.draft = draft;
+  input.request.pipeline_parallel = 2;
+  const auto with = holdings_layout(input, rules_of(0));
+  const auto ranks = with->explain(load);
+  REQUIRE(ranks.size() == 2);
+  CHECK(ranks[1].reserved - ranks[1].logical == Bytes(2 * 500 * 100));
+  CHECK(ranks[1].gap.back().reason == "draft model: its own cache");
+  CHECK(ranks[0].gap.empty());
+}
+
+TEST_CASE("parts: types behind auto") {
+  ModelShape model;
+  Request request;
+  const auto types = [&] { return resolve_default_types(model, request); };
+  model.dtype = Dtype::kFloat16;
+  CHECK(types() == CacheTypes{Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16});
+  // A checkpoint in float32 is served in 16 bit, its states are not.
+  model.dtype = Dtype::kFloat32;
+  CHECK(types().key == Dtype::kBfloat16);
+  CHECK(types().state == Dtype::kFloat32);
+  // What a checkpoint declares, and what was asked for before it.
+  model.declared_kv_dtype = Dtype::kFp8E4m3;
+  model.declared_state_dtype = Dtype::kBfloat16;
+  CHECK(types().key == Dtype::kFp8E4m3);
+  CHECK(types().value == Dtype::kFp8E4m3);
+  CHECK(types().state == Dtype::kBfloat16);
+  request.cache_type_k = Dtype::kFloat16;
+  request.state_dtype = Dtype::kFloat16;
+  CHECK(types().key == Dtype::kFloat16);
+  CHECK(types().value == Dtype::kFp8E4m3);
+  CHECK(types().state == Dtype::kFloat16);
+  request.dtype = Dtype::kInt4;
+  CHECK_THROWS_AS(types(), Error);
+}
+
+TEST_CASE("parts: engines by name and release") {
+  Request request;
+  const auto version = [&](const char* text) {
+    const Engine& engine = find_engine(text, request);
+    return engine_version(engine, request);
+  };
+  // "0.20" is 20, "5.16" 5016; a patch level changes nothing, a build of llama.cpp is older than all.
+  CHECK(version("vllm@0.20") == 20);
+  CHECK(version("vllm@0.20.1") == 20);
+  CHECK(version("vllm@0.20.1.2") == 20);
+  CHECK(version("transformers@5.16") == 5016);
+  CHECK(version("transformers@4.999") == 4999);
+  CHECK(version("transformers@5") == 5000);
+  CHECK(version("vllm") == 30);
+  CHECK(version("llama.cpp@b6900") == 0);
+  CHECK(version("hf") == 5016);
+  CHECK(request.engine == "transformers");
+  CHECK(version("trt-llm@1.0") == 1000);
+  for (const char* bad : {"vllm@", "vllm@x", "vllm@0.", "vllm@0.20x", "vllm@0.1000", "vllm@0-20", "vllm@1000000.1",
+                          "llama.cpp@b", "llama.cpp@b69x", "vllm@0.20.1x", "vlm", ""})
+    CHECK_THROWS_AS(version(bad), Error);
+  request.engine = "none such";
+  CHECK_THROWS_AS(engine_of(request), Error);
+  CHECK(version("vllm@100000.1") == 100000001);
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,468 @@
+// Rules of single engines that no model of the configs shows: types, blocks, states, groups, by hand from their
+// sources.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "engines/requests.h"
+#include "formulas/compressed.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "plan/verdict.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+
+Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
+  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
+  out.shape = {.units = units, .vectors = 1, .width = width};
+  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
+  return out;
+}
+
+// 8 heads of 128, K and V in 16 bit: 4,096 B a token.
+CacheTerms heads(std::uint64_t window = 0) {
+  return {term_of(Role::kKey, 8, 128, window), term_of(Role::kValue, 8, 128, window)};
+}
+
+// Channels with a kernel of 4, in the model's type, and a state of 64 x 128 for each of 8 heads in float32.
+CacheTerms recurrence() {
+  Term conv{.name = "conv state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
+  conv.shape = {.units = 1024, .vectors = 1, .width = 1, .columns = 4};
+  Term state{.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kFloat32};
+  state.shape = {.units = 8, .vectors = 64, .width = 128};
+  return {conv, state};
+}
+
+EngineInput input_of(const std::string& engine, std::string_view type, std::vector<CacheTerms> layers) {
+  EngineInput out;
+  out.request = request_for(engine, 4096);
+  out.model.model_type = type;
+  out.model.num_layers = layers.size();
+  for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
+  out.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+  return out;
+}
+
+std::uint64_t reserved(const EngineInput& input, std::uint64_t tokens, std::uint64_t seqs = 1) {
+  std::vector<Note> notes;
+  return engine_of(input.request).layout(input, notes)->reserved({Tokens(tokens), seqs, Tokens(0)}).count();
+}
+
+std::vector<std::string> codes(const EngineInput& input) {
+  std::vector<Note> notes;
+  engine_of(input.request).layout(input, notes);
+  std::vector<std::string> out;
+  for (const Note& note : notes) out.emplace_back(note.code);
+  return out;
+}
+
+std::string refusal(const EngineInput& input) {
+  std::vector<Note> notes;
+  try {
+    engine_of(input.request).layout(input, notes);
+  } catch (const Error& error) {
+    CHECK(error.code() == Exit::kBadInput);
+    return error.what();
+  }
+  return {};
+}
+
+CacheTypes types_of(const std::string& engine, const ModelShape& model, std::optional<Dtype> asked = {}) {
+  Request request = request_for(engine, 4096);
+  request.cache_type_k = request.cache_type_v = asked;
+  return engine_of(request).resolve_types(model, request);
+}
+
+TEST_CASE("rules: a ratio of one is a window alone") {
+  // compress_ratios holds 0 or 1 where a layer has its window and nothing else.
+  Compressed kind;
+  kind.num_heads = 64;
+  kind.head_dim = 512;
+  kind.qk_rope_head_dim = 64;
+  kind.window = Tokens(128);
+  for (const std::uint64_t ratio : {0U, 1U}) {
+    kind.compress_ratio = ratio;
+    CHECK(kind.variant() == "window");
+    CHECK(elements(kind, 100000) == 128 * 512);
+  }
+  // One element of an index key is one, with a compressor's state of its own.
+  kind.compress_ratio = 4;
+  kind.index_head_dim = 1;
+  CHECK(kind.variant() == "csa");
+  CHECK(kind.terms(Form::kCompact).size() == 7);
+  kind.index_head_dim = 0;
+  kind.compress_ratio = 2;
+  CHECK(kind.variant() == "hca");
+  CHECK(elements(kind, 100000) == 128 * 512 + 50000 * 512 + 2 * 2 * 512);
+}
+
+TEST_CASE("rules: MLX") {
+  // QuantizedKVCache: 4 or 8 bits an element and 4 B of scale and bias for each 64; a row of 128: 64 + 8 or 128 + 8 B.
+  EngineInput input = input_of("mlx", "llama", {heads()});
+  const auto with = [&](Dtype type) {
+    input.types.key = input.types.value = type;
+    return reserved(input, 1000);
+  };
+  CHECK(with(Dtype::kBfloat16) == 1024 * 4096);
+  CHECK(with(Dtype::kInt8) == 1024 * 2 * 8 * 136);
+  CHECK(with(Dtype::kInt4) == 1024 * 2 * 8 * 72);
+  input.caches[0].compact[0].shape.width = 96;
+  CHECK(refusal(input).find("groups of 64") != std::string::npos);
+  // A type for K alone.
+  input = input_of("mlx", "llama", {heads()});
+  input.types.key = Dtype::kInt8;
+  CHECK(reserved(input, 256) == 256 * (8 * 136 + 8 * 256));
+  // RotatingKVCache: steps of 256 up to the window. ArraysCache: three columns of the convolution, and the state.
+  EngineInput windows = input_of("mlx", "gemma3", {heads(500), recurrence()});
+  CHECK(reserved(windows, 100, 2) == 2 * (256 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
+  CHECK(reserved(windows, 4000) == 500 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4);
+  CHECK(codes(windows) == std::vector<std::string>{"unverified_cache"});
+  windows.types.value = Dtype::kInt4;
+  CHECK(refusal(windows).find("rotating") != std::string::npos);
+  // What a checkpoint declares for other engines is not read; float32 stays float32.
+  ModelShape model;
+  model.declared_kv_dtype = Dtype::kFp8E4m3;
+  model.dtype = Dtype::kFloat32;
+  CHECK(types_of("mlx", model).key == Dtype::kFloat32);
+  CHECK(types_of("mlx", model).value == Dtype::kFloat32);
+  CHECK(types_of("mlx", model, Dtype::kInt4).key == Dtype::kInt4);
+  CHECK_THROWS_AS(types_of("mlx", model, Dtype::kQ8_0), Error);
+}
+
+TEST_CASE("rules: mistral.rs") {
+  // PagedAttention: every token of every layer in blocks of 32; states as the model has them.
+  EngineInput input = input_of("mistralrs", "gemma3", {heads(500), heads(), recurrence()});
+  CHECK(reserved(input, 1000, 2) == 2 * (2 * 1024 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
+  CHECK(codes(input) == std::vector<std::string>{"unverified_cache", "unverified_cache"});
+  CHECK(codes(input_of("mistralrs", "llama", {heads()})).empty());
+  for (const std::uint64_t block : {8U, 16U, 32U}) {
+    input.request.block_size = block;
+    CHECK(reserved(input, 1) == 2 * block * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4);
+  }
+  for (const std::uint64_t block : {0U, 4U, 24U, 64U}) {
+    input.request.block_size = block;
+    CHECK(refusal(input).find("8, 16 and 32") != std::string::npos);
+  }
+  ModelShape model;
+  model.declared_kv_dtype = Dtype::kFp8E4m3;
+  CHECK(types_of("mistralrs", model).key == Dtype::kBfloat16);
+  CHECK(types_of("mistralrs", model).value == Dtype::kBfloat16);
+  CHECK(types_of("mistralrs", model, Dtype::kFp8E4m3).value == Dtype::kFp8E4m3);
+}
+
+TEST_CASE("rules: TensorRT-LLM") {
+  // tokens_per_block: 64 before 0.20, 32 since; a power of two. Windows keep every token.
+  const auto one = [](const char* engine, std::optional<std::uint64_t> block) {
+    EngineInput input = input_of(engine, "llama", {heads(500), heads()});
+    input.request.block_size = block;
+    return reserved(input, 1) / 8192;
+  };
+  CHECK(one("tensorrt-llm@0.19", {}) == 64);
+  CHECK(one("tensorrt-llm@0.20", {}) == 32);
+  CHECK(one("tensorrt-llm", {}) == 32);
+  CHECK(one("tensorrt-llm", 128) == 128);
+  EngineInput input = input_of("tensorrt-llm", "llama", {heads(500), recurrence()});
+  CHECK(reserved(input, 1000, 2) == 2 * (1024 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
+  CHECK(codes(input) == std::vector<std::string>{"windows_kept_whole", "unverified_cache"});
+  input.request.block_size = 48;
+  CHECK(refusal(input).find("power of two") != std::string::npos);
+}
+
+TEST_CASE("rules: transformers") {
+  const auto one = [](std::string_view type, const CacheTerms& terms, std::uint64_t tokens = 1) {
+    return reserved(input_of("transformers", type, {terms}), tokens);
+  };
+  const std::uint64_t state = 8 * 64 * 128 * 4;
+  // Every kernel column of a convolution, but for two families that keep k - 1.
+  CHECK(one("mamba", recurrence()) == 4 * 1024 * 2 + state);
+  CHECK(one("zaya", recurrence()) == 3 * 1024 * 2 + state);
+  CHECK(one("recurrent_gemma", recurrence()) == 3 * 1024 * 2 + state);
+  // gpt_neo's config names no window to the cache.
+  CHECK(one("mistral", heads(100), 5000) == 100 * 4096);
+  CHECK(one("gpt_neo", heads(100), 5000) == 5000 * 4096);
+  // QuantizedCache: groups of 64 of a whole tensor, 4 B each; windows and odd rests keep the model's type or a group.
+  EngineInput input = input_of("transformers", "llama", {heads(), heads(100)});
+  input.types.key = input.types.value = Dtype::kInt8;
+  CHECK(reserved(input, 1000) == 1000 * 2 * (1024 + 16 * 4) + 100 * 4096);
+  input.types.value = Dtype::kInt4;
+  CHECK(reserved(input, 1000) == 1000 * (1024 + 64 + 512 + 64) + 100 * 4096);
+  EngineInput odd = input_of("transformers", "llama", {{term_of(Role::kKey, 3, 33)}});
+  odd.types.key = Dtype::kInt4;
+  CHECK(reserved(odd, 10) == 10 * (50 + 2 * 4));  // 99 elements
+  // States are float32 unless the model's code says otherwise (lightning attention) or the user does.
+  ModelShape model;
+  CHECK(types_of("transformers", model).state == Dtype::kFloat32);
+  for (const char* type : {"minimax", "bailing_moe_linear", "ring_linear"}) {
+    model.model_type = type;
+    CHECK(types_of("transformers", model).state == Dtype::kBfloat16);
+  }
+  model.declared_kv_dtype = Dtype::kFp8E4m3;
+  CHECK(types_of("transformers", model).key == Dtype::kBfloat16);
+  CHECK(types_of("transformers", model).value == Dtype::kBfloat16);
+  // One sequence at a time with a draft.
+  EngineInput assisted = input_of("transformers", "llama", {heads()});
+  assisted.request.num_seqs = 2;
+  CHECK(codes(assisted).empty());
+  assisted.draft_method = DraftMethod::kNgram;
+  CHECK(codes(assisted) == std::vector<std::string>{"one_sequence"});
+  assisted.request.num_seqs = 1;
+  CHECK(codes(assisted).empty());
+  // Where it was not the latent that was kept: 4.57.
+  EngineInput latent = input_of("transformers@4.57", "deepseek_v3", {{term_of(Role::kKey, 1, 512)}});
+  latent.caches[0].expanded = {term_of(Role::kKey, 16, 192), term_of(Role::kValue, 16, 128)};
+  CHECK(reserved(latent, 10) == 10 * 16 * 320 * 2);
+  CHECK(codes(latent) == std::vector<std::string>{"mla_expanded"});
+  std::vector<Note> notes;
+  const auto gap = engine_of(latent.request).layout(latent, notes)->explain({Tokens(10), 1, Tokens(0)}).front().gap;
+  REQUIRE(gap.size() == 1);
+  CHECK(gap.front().reason == "kind: K and V expanded");
+  latent.request.engine_version = "5.0";
+  CHECK(reserved(latent, 10) == 10 * 512 * 2);
+  CHECK(codes(latent).empty());
+}
+
+TEST_CASE("rules: an offloaded cache of transformers") {
+  // Four full layers, a window and a state: two of the full ones, the window and the state stay on the GPU; the host
+  // holds the full ones, and nothing of the others.
+  EngineInput input = input_of("transformers", "llama", {heads(), heads(), heads(100), heads(), recurrence(), heads()});
+  input.request.cache_implementation = "offloaded";
+  std::vector<Note> notes;
+  const auto layout = engine_of(input.request).layout(input, notes);
+  const Load load{Tokens(1000), 2, Tokens(0)};
+  const std::uint64_t stays = 100 * 4096 + 4 * 1024 * 2 + 8 * 64 * 128 * 4;
+  CHECK(layout->reserved(load) == Bytes(2 * (2 * 1000 * 4096 + stays)));
+  REQUIRE(layout->host(load).size() == 1);
+  CHECK(layout->host(load).front().bytes == Bytes(2 * 4 * 1000 * 4096));
+  input.request.tensor_parallel = 2;
+  const auto two = engine_of(input.request).layout(input, notes);
+  CHECK(two->host(load).front().bytes == Bytes(2 * 4 * 1000 * 4096));  // of both ranks
+  CHECK(two->reserved(load) == Bytes((2 * 2 * 1000 * 4096 + 2 * stays) / 2));
+}
+
+TEST_CASE("rules: Ollama's context by the card") {
+  // Documentation of context length: 4k below 24 GiB, 32k below 48, 256k above.
+  Request request;
+  const Engine& ollama = find_engine("ollama", request);
+  CHECK(ollama.default_context(std::nullopt) == Tokens(4096));
+  CHECK(ollama.default_context(Bytes(24 * kGib - 1)) == Tokens(4096));
+  CHECK(ollama.default_context(Bytes(24 * kGib)) == Tokens(32768));
+  CHECK(ollama.default_context(Bytes(48 * kGib - 1)) == Tokens(32768));
+  CHECK(ollama.default_context(Bytes(48 * kGib)) == Tokens(262144));
+  // num_batch 512: one pass of 512 tokens where llama.cpp takes n_batch 2048 in micro-batches of 512; with windows of
+  // 1024 the second cache is 1536 cells in both.
+  EngineInput input = input_of("ollama", "gemma3", {heads(1024)});
+  input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+  input.request.ubatch = 2048;
+  CHECK(reserved(input, 16384) == 1536 * 4096);
+  input.request.batch = 2048;
+  CHECK(reserved(input, 16384) == 3072 * 4096);
+}
+
+TEST_CASE("rules: vLLM's types and shares") {
+  ModelShape model;
+  Request mixed = request_for("vllm", 4096);
+  mixed.cache_type_k = Dtype::kFp8E4m3;
+  CHECK_THROWS_AS(engine_of(mixed).resolve_types(model, mixed), Error);
+  // A checkpoint in float32 is served in bfloat16; --dtype float32 is kept for what is no cache.
+  model.dtype = Dtype::kFloat32;
+  CHECK(types_of("vllm", model).model == Dtype::kBfloat16);
+  CHECK(types_of("vllm", model).state == Dtype::kBfloat16);
+  Request wide = request_for("vllm", 4096);
+  wide.dtype = Dtype::kFloat32;
+  CHECK(engine_of(wide).resolve_types(model, wide).model == Dtype::kFloat32);
+  // NemotronHForCausalLMConfig: float32 where the config is silent.
+  model.dtype = Dtype::kBfloat16;
+  model.model_type = "nemotron_h";
+  CHECK(types_of("vllm", model).state == Dtype::kFloat32);
+  model.declared_state_dtype = Dtype::kBfloat16;
+  CHECK(types_of("vllm", model).state == Dtype::kBfloat16);
+  // DeepSeek-V3.2: FP8 is fp8_ds_mla, 16 bit stays; DeepSeek-V4 has nothing else.
+  model = {};
+  model.model_type = "deepseek_v32";
+  CHECK(types_of("vllm", model).key == Dtype::kBfloat16);
+  CHECK(types_of("vllm", model, Dtype::kFp8E4m3).key == Dtype::kFp8DsMla);
+  CHECK(types_of("vllm", model, Dtype::kFp8E5m2).value == Dtype::kFp8DsMla);
+  CHECK(types_of("vllm", model, Dtype::kFp8DsMla).value == Dtype::kFp8DsMla);
+  model.model_type = "deepseek_v4";
+  CHECK(types_of("vllm", model).key == Dtype::kFp8DsMla);
+  CHECK(types_of("vllm", model, Dtype::kBfloat16).key == Dtype::kBfloat16);
+  model.model_type = "deepseek_v3";
+  CHECK(types_of("vllm", model, Dtype::kFp8E4m3).key == Dtype::kFp8E4m3);
+  // The latent kernels know 16 bit, FP8 and NVFP4.
+  CacheTerms latent{term_of(Role::kKey, 1, 512)};
+  latent[0].part = Part::kLatent;
+  EngineInput input = input_of("vllm", "deepseek_v3", {latent});
+  input.types.key = input.types.value = Dtype::kInt4;
+  CHECK(refusal(input).find("no latents in int4") != std::string::npos);
+  input.types.key = input.types.value = Dtype::kNvfp4;
+  CHECK(refusal(input).empty());
+  // Entries for a number of tokens that a block of 256 does not hold whole.
+  CacheTerms packed = latent;
+  packed[0].stride = 3;
+  CHECK(refusal(input_of("vllm", "deepseek_v4", {packed})).find("do not divide") != std::string::npos);
+  // 0.90 of the card until 0.20, 0.92 since; a share of the user's own before both.
+  Request request = request_for("vllm@0.20", 4096);
+  CHECK(usable_share(engine_of(request), request) == 0.90);
+  request.engine_version = "0.21";
+  CHECK(usable_share(engine_of(request), request) == 0.92);
+  request.memory_utilization = 0.5;
+  CHECK(usable_share(engine_of(request), request) == 0.5);
+}
+
+TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
+  // Two states of 1,000,000 B beside two layers of 4,096 B a token: blocks of 16 * ceil(1000000 / 65536) = 256 tokens,
+  // pages of 1,048,576 B, two groups of two. 1,000 tokens: four blocks of the one, one of the other.
+  constexpr std::uint64_t kPage = 1048576;
+  Term state{.name = "linear state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
+  state.shape = {.units = 100, .vectors = 625, .width = 8};
+  EngineInput input = input_of("vllm", "qwen3_next", {{state}, heads(), {state}, heads()});
+  std::vector<Note> notes;
+  const auto rank = [&] {
+    return engine_of(input.request).layout(input, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();
+  };
+  const auto reason = [&](std::string_view text) {
+    const RankCache all = rank();
+    for (const GapLine& line : all.gap)
+      if (line.reason == text) return line.bytes;
+    return std::int64_t{0};
+  };
+  CHECK(rank().logical == Bytes(2 * 1000 * 4096 + 2 * 1000000));
+  CHECK(rank().reserved == Bytes(5 * 2 * kPage));
+  CHECK(rank().gap.size() == 2);
+  CHECK(reason("page rounding") == 2 * 24 * 4096);
+  CHECK(reason("state page alignment") == 2 * (kPage - 1000000));
+  REQUIRE(rank().lines.size() == 2);
+  CHECK(rank().lines[0].formula == "1 sequences x 1 blocks x 2097152 B a block");
+  const auto groups = engine_of(input.request).layout(input, notes)->groups();
+  REQUIRE(groups.size() == 2);
+  CHECK_FALSE(groups[0].block_size);
+  CHECK(groups[1].block_size == 256);
+  CHECK(engine_of(input.request).layout(input, notes)->block_size() == 256);
+  // Two guessed tokens: two states more.
+  input.request.num_speculative_tokens = 2;
+  CHECK(rank().reserved == Bytes(7 * 2 * kPage));
+  CHECK(reason("more states of a sequence") == 2 * 2 * 1000000);
+  CHECK(reason("state page alignment") == 3 * 2 * (kPage - 1000000));
+  // One MTP layer: three layers of attention are two groups of two slots, one of them empty; two states.
+  input.request.num_speculative_tokens = 0;
+  input.request.mtp = true;
+  input.model.num_nextn_layers = 1;
+  CHECK(rank().reserved == Bytes((2 * 4 + 2) * 2 * kPage));
+  CHECK(reason("draft layers") == 1000 * 4096);
+  CHECK(reason("page rounding") == 3 * 24 * 4096);
+  CHECK(reason("padding layers") == 4 * kPage);
+  CHECK(reason("more states of a sequence") == 2 * 1000000);
+  REQUIRE(rank().lines.size() == 4);
+  CHECK(rank().lines[1].what == "kind, 1 layers");
+  CHECK(rank().lines[1].bytes == Bytes(4 * kPage));
+  CHECK(rank().lines[2].what == "MTP layers, 1 layer");
+  CHECK(rank().lines[2].bytes == Bytes(4 * kPage));
+  CHECK(rank().lines[3].bytes == Bytes(8 * kPage));
+  input.model.num_nextn_layers = 0;
+  notes.clear();
+  CHECK(rank().reserved == Bytes(5 * 2 * kPage));
+  REQUIRE(notes.size() == 1);
+  CHECK(notes.front().code == "no_mtp_layers");
+  // A draft of other heads is a group of its own, without a line beside it.
+  EngineInput drafted = input_of("vllm", "llama", {heads()});
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = drafted.types;
+  draft->caches = {{0, "kind", {term_of(Role::kKey, 4, 128), term_of(Role::kValue, 4, 128)}, {}}};
+  drafted.draft = draft;
+  const auto beside = engine_of(drafted.request).layout(drafted, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();
+  REQUIRE(beside.lines.size() == 2);
+  CHECK(beside.lines[1].what == "draft model, 1 layer");
+  // States alone: as many requests as pages; "tokens" has no end.
+  EngineInput alone = input_of("vllm", "mamba", {{state}, {state}});
+  const auto mamba = engine_of(alone.request).layout(alone, notes);
+  const Capacity held = mamba->capacity(Bytes(20000000), {Tokens(1000), 1, Tokens(0)});
+  CHECK(held.num_blocks == 10);
+  CHECK(held.max_concurrency == 10.0);
+  CHECK_FALSE(mamba->block_size());
+  // No cache at all.
+  EngineInput none = input_of("vllm", "llama", {{}, {}});
+  const auto empty = engine_of(none.request).layout(none, notes);
+  CHECK(empty->reserved({Tokens(1000), 1, Tokens(0)}) == Bytes(0));
+  CHECK_FALSE(empty->capacity(Bytes(1000), {Tokens(1000), 1, Tokens(0)}).tokens);
+  CHECK(empty->buffers({Tokens(1000), 1, Tokens(0)}, 0).empty());
+}
+
+TEST_CASE("rules: vLLM's concurrency of packed groups") {
+  // DeepSeek-V4-Flash, 30,000 tokens, batches of 16,384: 118 + 2 * 259 + 4,099 + 2,065 = 6,800 blocks (vllm#44376).
+  // Until 0.25 the log divided the bytes of all groups by the first one's: 118 * 1,002,240 + 259 * (823,680 + 786,240)
+  // + 4,099 * 967,680 + 2,065 * 748,800 B are 6,035 of them. 10,000 blocks of 1,039,680 B: 30,000 * 10,000 / 6,035
+  // tokens.
+  const ModelSpec model = test_model("deepseek-v4-flash");
+  Request request = request_for("vllm@0.22", 30000, 10000ULL * 1039680);
+  request.max_num_batched_tokens = Tokens(16384);
+  const Plan plan = make_plan(model, request);
+  CHECK(plan.capacity->num_blocks == 10000);
+  CHECK(plan.capacity->tokens == 49710);
+  CHECK(plan.capacity->max_concurrency == doctest::Approx(10000.0 / 6035));
+}
+
+TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
+  // Two full layers and two windows of 128, 4,096 B a token: two groups of two; blocks of 16 tokens, 131,072 B of them.
+  // 1,000 tokens: 63 blocks; 127 + 600 of a window's reach: 46 and one more.
+  EngineInput input = input_of("vllm@0.25", "gpt_oss", {heads(), heads(128), heads(), heads(128)});
+  input.request.max_num_batched_tokens = Tokens(600);
+  std::vector<Note> notes;
+  const auto layout = engine_of(input.request).layout(input, notes);
+  const Load load{Tokens(1000), 3, Tokens(0)};
+  const RankCache rank = layout->explain(load).front();
+  CHECK(rank.logical == Bytes(3 * (2 * 1000 + 2 * 128) * 4096));
+  CHECK(rank.reserved == Bytes(3 * (63 + 47) * 131072));
+  REQUIRE(rank.gap.size() == 2);
+  CHECK(rank.gap[0].reason == "page rounding");
+  CHECK(rank.gap[0].bytes == 3 * 2 * 8 * 4096);
+  CHECK(rank.gap[1].reason == "window reserve");
+  CHECK(rank.gap[1].bytes == 3 * (47 - 8) * 131072);
+  REQUIRE(rank.lines.size() == 2);
+  CHECK(rank.lines[0].what == "kind, 2 layers");
+  CHECK(rank.lines[0].formula == "3 sequences x 63 blocks of 16 tokens x 131072 B a block");
+  CHECK(rank.lines[1].bytes == Bytes(3 * 47 * 131072));
+  CHECK(layout->block_size() == 16);
+  const auto buffers = layout->buffers(load, 0);
+  REQUIRE(buffers.size() == 2);
+  CHECK(buffers[1].name == "slot 2 of 2");
+  CHECK(buffers[1].bytes == Bytes(3 * 110 * 65536));
+  REQUIRE(layout->groups().size() == 2);
+  CHECK(layout->groups()[1].layers == 2);
+  CHECK(layout->groups()[1].page_bytes == Bytes(65536));
+  // A budget of 1,000 blocks and a rest: 1000 / 110 requests of 1,000 tokens.
+  const Capacity held = layout->capacity(Bytes(1000 * 131072 + 131071), load);
+  CHECK(held.num_blocks == 1000);
+  CHECK(held.max_concurrency == doctest::Approx(1000.0 / 110));
+  CHECK(held.tokens == 9090);
+  // Until 0.20 the line was blocks / groups * the shortest block.
+  input.request.engine_version = "0.20";
+  const auto old = engine_of(input.request).layout(input, notes);
+  CHECK(old->capacity(Bytes(1000 * 131072), load).tokens == 1000 / 2 * 16);
+  CHECK(old->capacity(Bytes(1000 * 131072), load).max_concurrency == doctest::Approx(1000.0 / 110));
+  // Before 0.10: one table, and tokens / length.
+  input.request.engine_version = "0.9";
+  const auto oldest = engine_of(input.request).layout(input, notes);
+  CHECK(oldest->capacity(Bytes(1000 * 131072), load).tokens == 1000 / 2 * 16);
+  CHECK(oldest->capacity(Bytes(1000 * 131072), load).max_concurrency == doctest::Approx(8.0));
+  CHECK(oldest->explain(load).front().gap.back().reason == "windows at full length");
+  CHECK(oldest->explain(load).front().gap.back().bytes == 3 * 2 * (1008 - 128) * 4096);
+  // Two stages of one layer of each: a block is half as large.
+  input.request.engine_version = "0.25";
+  input.request.pipeline_parallel = 2;
+  const auto stages = engine_of(input.request).layout(input, notes);
+  CHECK(stages->reserved(load) == Bytes(3 * 110 * 65536));
+  REQUIRE(stages->explain(load).size() == 2);
+  for (const RankCache& half : stages->explain(load)) {
+    CHECK(half.lines[0].what == "kind, 1 layers");
+    CHECK(half.gap[0].bytes == 3 * 8 * 4096);
+  }
+  CHECK(stages->explain(load)[1].logical == Bytes(3 * (1000 + 128) * 4096));
+  CHECK(stages->capacity(Bytes(1000 * 65536), load).num_blocks == 1000);
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,363 @@
+// SGLang's pools, rule by rule: arithmetic of model_executor/pool_configurator.py, mem_cache/memory_pool.py and
+// server_args.py.
+#include "engines/sglang_pools.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "engines/requests.h"
+#include "engines/sglang_models.h"
+#include "kvplan/error.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+
+Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
+  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
+  out.shape = {.units = units, .vectors = 1, .width = width};
+  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
+  return out;
+}
+
+// 8 heads of 64, K and V in 16 bit: 2,048 B a token and layer.
+CacheTerms heads(std::uint64_t window = 0) {
+  return {term_of(Role::kKey, 8, 64, window), term_of(Role::kValue, 8, 64, window)};
+}
+
+// A state of 1,000,000 B: 62,500 rows of 8 in 16 bit.
+CacheTerms state() {
+  Term out{.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
+  out.shape = {.units = 100, .vectors = 625, .width = 8};
+  return {out};
+}
+
+EngineInput input_of(std::string_view type, std::vector<CacheTerms> layers) {
+  EngineInput out;
+  out.request = request_for("sglang", 4096);
+  out.model.model_type = type;
+  out.model.num_layers = layers.size();
+  for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
+  out.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+  return out;
+}
+
+struct Laid {
+  std::unique_ptr<CacheLayout> layout;
+  std::vector<Note> notes;
+};
+Laid laid(const EngineInput& input) {
+  Laid out;
+  out.layout = engine_of(input.request).layout(input, out.notes);
+  return out;
+}
+
+Load load_for(std::uint64_t tokens, std::uint64_t seqs = 1, std::uint64_t source = 0) {
+  return {Tokens(tokens), seqs, Tokens(source)};
+}
+
+Bytes line_of(const RankCache& rank, std::string_view beginning) {
+  for (const LedgerLine& line : rank.lines)
+    if (line.what.starts_with(beginning)) return line.bytes;
+  return Bytes(0);
+}
+std::int64_t reason(const RankCache& rank, std::string_view text) {
+  for (const GapLine& line : rank.gap)
+    if (line.reason == text) return line.bytes;
+  return 0;
+}
+
+TEST_CASE("sglang pools: windows alone are one pool of windows") {
+  // Two layers, a window of 128, pages of one token: a sequence keeps 129 tokens, the pool more than a window and a
+  // page (130), and a dummy page.
+  const EngineInput input = input_of("gpt_oss", {heads(128), heads(128)});
+  const auto layout = laid(input).layout;
+  CHECK(layout->reserved(load_for(4096)) == Bytes((130 + 1) * 4096));
+  CHECK(layout->reserved(load_for(4096, 3)) == Bytes((3 * 129 + 1) * 4096));
+  CHECK(layout->reserved(load_for(50, 4)) == Bytes((200 + 1) * 4096));
+  const RankCache rank = layout->explain(load_for(4096, 3)).front();
+  CHECK(line_of(rank, "window pool: 2 layers") == Bytes(3 * 129 * 4096));
+  CHECK(line_of(rank, "window pool: dummy page") == Bytes(4096));
+  CHECK(rank.logical == Bytes(3 * 128 * 4096));
+  // Tokens of a budget are those of this pool.
+  const Capacity held = layout->capacity(Bytes(1000 * 4096 + 4095), load_for(4096));
+  CHECK(held.tokens == 1000);
+  CHECK(held.num_blocks == 1000);
+  CHECK(held.max_num_seqs == 7);  // 903 tokens
+  CHECK(layout->shortfall(Bytes(130 * 4096), load_for(4096)).empty());
+  CHECK(layout->shortfall(Bytes(129 * 4096), load_for(4096)).find("one window and a page (130)") != std::string::npos);
+  CHECK(layout->shortfall(Bytes(130 * 4096), load_for(4096, 5)).find("645 tokens of the pool are needed and 130 fit") !=
+        std::string::npos);
+  // Five sequences want 645 tokens.
+  const std::string shortfall = layout->shortfall(Bytes(600 * 4096), load_for(4096, 5));
+  CHECK(shortfall.find("645 tokens of the pool are needed and 600 fit") != std::string::npos);
+  CHECK(shortfall.find("give the cache " + std::to_string(645 * 4096) + " bytes") != std::string::npos);
+}
+
+TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
+  // One full layer and one of a window of 128, pages of 64: 4,096 tokens, 0.8 of them are 3,276, 51 pages.
+  EngineInput input = input_of("gpt_oss", {heads(), heads(128)});
+  input.request.block_size = 64;
+  const auto layout = laid(input).layout;
+  const RankCache rank = layout->explain(load_for(4096)).front();
+  CHECK(line_of(rank, "KV pool: 1 layers") == Bytes(4096 * 2048));
+  CHECK(line_of(rank, "KV pool: dummy page") == Bytes(64 * 2048));
+  CHECK(line_of(rank, "window pool: 1 layers") == Bytes(51 * 64 * 2048));
+  CHECK(line_of(rank, "window pool: dummy page") == Bytes(64 * 2048));
+  CHECK(reason(rank, "dummy page") == 2 * 64 * 2048);
+  CHECK(reason(rank, "page rounding") == 0);
+  CHECK(reason(laid(input).layout->explain(load_for(4000, 3)).front(), "page rounding") == 3 * 32 * 2048);
+  // Short sequences are held by the windows: 10 of 100 tokens want 10 * 128 tokens of the second pool, 1,600 of the
+  // first, in place of 1,280.
+  const RankCache many = layout->explain(load_for(100, 10)).front();
+  CHECK(line_of(many, "KV pool: 1 layers") == Bytes(1600 * 2048));
+  CHECK(line_of(many, "window pool: 1 layers") == Bytes(1280 * 2048));
+  CHECK(reason(many, "KV pool that the window pool's ratio asks for") == 320 * 2048);
+  // A budget is shared out: full + 0.8 * windows for each token, whole pages.
+  const Capacity held = layout->capacity(Bytes(1000000000), load_for(4096));
+  CHECK(held.tokens == 1000000000ULL * 5 / (2048 * 5 + 2048 * 4) / 64 * 64);
+  // Layers outside the list of hybrids keep every token.
+  const Laid plain = laid(input_of("mistral", {heads(), heads(128)}));
+  CHECK(plain.layout->reserved(load_for(4096)) == Bytes(4097 * 4096));
+  CHECK(std::any_of(plain.notes.begin(), plain.notes.end(),
+                    [](const Note& note) { return note.code == "windows_kept_whole"; }));
+  CHECK(laid(input).notes.empty());
+}
+
+TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
+  // Three layers on two stages: one and two (the last ones first).
+  EngineInput input = input_of("llama", {heads(), heads(), heads()});
+  input.request.pipeline_parallel = 2;
+  const auto layout = laid(input).layout;
+  CHECK(layout->reserved_by_stage(load_for(1000), 2) == std::vector<Bytes>{Bytes(1001 * 2048), Bytes(1001 * 4096)});
+  CHECK(layout->reserved(load_for(1000)) == Bytes(1001 * 4096));
+  CHECK(layout->capacity(Bytes(4096 * 500), load_for(100)).tokens == 500);
+  CHECK(layout->capacity(Bytes(4096 * 500), load_for(100)).max_concurrency == 5.0);
+  CHECK(layout->capacity(Bytes(4096 * 500), load_for(100)).max_num_seqs == 5);
+  CHECK(layout->capacity(Bytes(4096 * 500), load_for(100, 2)).max_model_len == 250);
+  REQUIRE(layout->groups().size() == 1);
+  CHECK(layout->groups().front().layers == 3);
+  CHECK(layout->groups().front().page_bytes == Bytes(2048));
+  // 2^50 bytes: 2^38 tokens of 4,096 B. An overflow (2^30 source tokens of 2^34 sequences) fits no pool.
+  const Bytes large(std::uint64_t{1} << 50);
+  CHECK(layout->capacity(large, load_for(1)).max_num_seqs == std::uint64_t{1} << 38);
+  CHECK(layout->capacity(large, load_for(1, 1, 1 << 30)).max_num_seqs == (std::uint64_t{1} << 34) - 1);
+}
+
+TEST_CASE("sglang pools: state slots") {
+  // States of 1,000,000 B beside 2,048 B a token. 0.9 / 1.9 of 38,000,000 are 18 slots, one of them padding; a request
+  // takes three. The rest is the pool of tokens: 38,000,000 - 18 slots.
+  EngineInput input = input_of("falcon_h1", {state(), heads()});
+  const auto layout = laid(input).layout;
+  const Capacity held = layout->capacity(Bytes(38000001), load_for(1000));
+  CHECK(held.max_num_seqs == 5);
+  CHECK(held.tokens == 20000001 / 2048);
+  CHECK(layout->reserved(load_for(1000, 2)) == Bytes((2 * 3 + 1) * 1000000 + 2001 * 2048));
+  const RankCache rank = layout->explain(load_for(1000, 2)).front();
+  CHECK(reason(rank, "padding slot of the state pool") == 1000000);
+  CHECK(reason(rank, "state slots that the radix tree keeps") == 4000000);
+  CHECK(layout->shortfall(Bytes(38000001), load_for(1000, 5)).empty());
+  CHECK(layout->shortfall(Bytes(38000001), load_for(1000, 6)).find("18 state slots are needed and 17 fit") !=
+        std::string::npos);
+  CHECK(layout->shortfall(Bytes(2000000), load_for(1000)).find("no state slot fits") != std::string::npos);
+  CHECK(layout->shortfall(Bytes(2000000), load_for(1000)).find("take 2000000") != std::string::npos);
+  // Four slots and three for a request: 0.9 / 1.9 of 8,444,445 B.
+  CHECK(layout->shortfall(Bytes(8444445), load_for(1)).empty());
+  CHECK(layout->shortfall(Bytes(8444443), load_for(1)).find("give the cache 844444") != std::string::npos);
+  // --max-num-seqs moves nothing, which is said.
+  CHECK(laid(input).notes.empty());
+  input.request.max_num_seqs = 100;
+  REQUIRE(laid(input).notes.size() == 1);
+  CHECK(laid(input).notes.front().code == "state_slots");
+  // Speculative decoding, D tokens verified: slots = (share - slot * (1 + D)) / (slot * (1 + D / 3)); 18,000,000 - 5
+  // slots over 2 1/3.
+  input.request.max_num_seqs.reset();
+  input.draft_method = DraftMethod::kNgram;
+  const auto guessing = laid(input).layout;
+  CHECK(guessing->capacity(Bytes(38000001), load_for(100)).max_num_seqs == 1);  // 5 slots
+  CHECK(guessing->capacity(Bytes(60000000), load_for(100)).max_num_seqs == 3);  // 28,421,052: 10 slots
+  CHECK(guessing->capacity(Bytes(10000000), load_for(100)).max_num_seqs == 0);
+  CHECK(guessing->reserved(load_for(1000, 2)) == Bytes((2 * 3 + 1 + 3 * 4) * 1000000 + 2001 * 2048));
+  // The rest of the budget: 60,000,000 - (10 + 1 + 4 * (10 / 3 + 1)) slots.
+  CHECK(guessing->capacity(Bytes(60000000), load_for(100)).tokens == 33000000 / 2048);
+  // States alone: no tokens.
+  const auto mamba = laid(input_of("mamba", {state()})).layout;
+  CHECK_FALSE(mamba->capacity(Bytes(38000001), load_for(1000)).tokens);
+  CHECK(mamba->capacity(Bytes(38000001), load_for(1000)).max_concurrency == 5.0);
+  CHECK(mamba->reserved(load_for(1000)) == Bytes(4 * 1000000));
+}
+
+TEST_CASE("sglang pools: a draft is charged as so many layers, and takes its own") {
+  // Two layers of 2,048 B; a draft of one layer of 300 B: the budget counts a token as 1.5 times the model's.
+  EngineInput input = input_of("llama", {heads(), heads()});
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = input.types;
+  draft->caches = {{0, "kind", {term_of(Role::kKey, 1, 150)}, {}}};
+  input.draft = draft;
+  input.draft_method = DraftMethod::kModel;
+  const auto layout = laid(input).layout;
+  CHECK(layout->capacity(Bytes(6144 * 100), load_for(10)).tokens == 100);
+  CHECK(layout->capacity(Bytes(6144 * 100 - 1), load_for(10)).tokens == 99);
+  const RankCache rank = layout->explain(load_for(1000, 2)).front();
+  CHECK(line_of(rank, "draft model, 1 layer") == Bytes(2001 * 300));
+  CHECK(reason(rank, "draft model, 1 layer") == 2001 * 300);
+  CHECK(layout->reserved(load_for(1000, 2)) == Bytes(2001 * (4096 + 300)));
+  // Two layers of the draft count twice; beside windows alone the draft's own bytes count.
+  draft->caches.push_back({1, "kind", {term_of(Role::kKey, 1, 150)}, {}});
+  CHECK(laid(input).layout->capacity(Bytes(8192 * 100), load_for(10)).tokens == 100);
+  EngineInput windows = input_of("gpt_oss", {heads(128)});
+  windows.draft = draft;
+  CHECK(laid(windows).layout->capacity(Bytes(2648 * 500), load_for(10)).tokens == 500);
+  CHECK(laid(windows).layout->reserved(load_for(4096)) == Bytes(131 * (2048 + 600)));
+}
+
+TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
+  EngineInput input = input_of("falcon_h1", {state(), heads(), heads()});
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = input.types;
+  draft->caches = {{0, "kind", {term_of(Role::kKey, 1, 150)}, {}}};
+  input.draft = draft;
+  input.draft_method = DraftMethod::kModel;
+  const auto layout = laid(input).layout;
+  const Load load = load_for(1000, 2);
+  Bytes sum;
+  std::vector<std::string> names;
+  for (const CacheBuffer& buffer : layout->buffers(load, 0)) {
+    sum += buffer.bytes;
+    names.push_back(buffer.line);
+  }
+  // (6 slots, padding, 4 guesses of 3) states; K and V of two layers of 2001 tokens; the draft's pool.
+  CHECK(sum == Bytes(19 * 1000000 + 2001 * (4096 + 300)));
+  CHECK(names.size() == 7);
+  CHECK(std::count(names.begin(), names.end(), "states of guessed tokens") == 1);
+  CHECK(std::count(names.begin(), names.end(), "state pool with its padding slot") == 1);
+  CHECK(std::count(names.begin(), names.end(), "draft model, 1 layer") == 1);
+}
+
+TEST_CASE("sglang pools: buffers of every rank") {
+  // Two stages of two layers, two ranks each: K and V of each pool apart, what a rank reserves.
+  EngineInput input = input_of("gpt_oss", {heads(), heads(128), heads(), heads(128)});
+  input.request.pipeline_parallel = input.request.tensor_parallel = 2;
+  const auto layout = laid(input).layout;
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const auto buffers = layout->buffers(load_for(1000, 2), rank);
+    CHECK(buffers.size() == 4);
+    CHECK(buffers.front().name == (rank < 2 ? "layer 0, K" : "layer 2, K"));
+    Bytes sum;
+    for (const CacheBuffer& buffer : buffers) sum += buffer.bytes;
+    CHECK(sum == layout->explain(load_for(1000, 2))[rank].reserved);
+  }
+  // A latent is one tensor.
+  const auto latent = laid(input_of("deepseek_v3", {{term_of(Role::kKey, 1, 512)}})).layout;
+  CHECK(latent->buffers(load_for(10), 0).size() == 1);
+}
+
+TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
+  CacheTerms cross = heads();
+  for (Term& term : cross) term.growth = Growth::kSourceToken;
+  const auto layout = laid(input_of("mllama", {heads(), cross})).layout;
+  const RankCache rank = layout->explain(load_for(100, 3, 1601)).front();
+  CHECK(line_of(rank, "encoder tokens") == Bytes(3 * 1601 * 2048));
+  CHECK(rank.reserved == Bytes((301 + 3 * 1601) * 2048));
+  CHECK(layout->reserved(load_for(100, 3, 1601)) == rank.reserved);
+  CHECK(layout->reserved_by_stage(load_for(100, 3, 1601), 1).front() == rank.reserved);
+  Bytes sum;
+  for (const CacheBuffer& buffer : layout->buffers(load_for(100, 3, 1601), 0)) sum += buffer.bytes;
+  CHECK(sum == rank.reserved);
+  CHECK(rank.logical == Bytes((300 + 3 * 1601) * 2048));
+  // They come out of the budget first.
+  CHECK(layout->capacity(Bytes((1601 + 77) * 2048), load_for(10, 1, 1601)).tokens == 77);
+  CHECK(layout->capacity(Bytes(1600 * 2048), load_for(10, 1, 1601)).tokens == 0);
+}
+
+TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)") {
+  // 0.1 * 584 * n + (584 + 132) / 4 * n4 + 584 / 128 * n128 + 0.1 * 8 / 128 * (2 * 2 * 512 + 2 * 2 * 128) * 4 * n4,
+  // with 43, 21 and 20 layers; rings of 128 * 2 * 512 * 4 B for each request and one more. Pages in whole 576 B add a
+  // little.
+  const ModelSpec model = test_model("deepseek-v4-flash");
+  const double token = 0.1 * 584 * 43 + 716.0 / 4 * 21 + 584.0 / 128 * 20 + 0.1 * 8 / 128 * 2560 * 4 * 21;
+  const double rings = 2.0 * 20 * 128 * 2 * 512 * 4;
+  const std::uint64_t tokens = make_plan(model, request_for("sglang", 8192, 40 * kGib)).capacity->tokens.value();
+  CHECK(static_cast<double>(tokens) ==
+        doctest::Approx((40.0 * static_cast<double>(kGib) - rings) / token).epsilon(0.01));
+  CHECK(tokens % 256 == 0);
+  // Rings are those of the requests and one more: a page of 256 tokens at 7.8 KB beside two of them.
+  const std::uint64_t page = 2ULL * 20 * 128 * 2 * 512 * 4 + 256 * 7800;
+  CHECK(make_plan(model, request_for("sglang", 8192, page)).capacity->tokens == 256);
+  const auto layout = [&](Request request) {
+    const EngineInput input = engine_input(model, request);
+    return laid(input).layout->explain(load_of(model, request)).front();
+  };
+  Request three = request_for("sglang", 8192);
+  three.num_seqs = 3;
+  CHECK(line_of(layout(three), "rings of compressors") == Bytes(4ULL * 20 * 128 * 2 * 512 * 4));
+  // Sums follow the window pool window by window: 8 entries of (2 * 512 + 2 * 128) * 2 float32 for each 128 tokens of
+  // its 768 (a tenth of 8192, in whole pages of 256).
+  const RankCache rank = layout(request_for("sglang", 8192));
+  CHECK(line_of(rank, "sums of compressors") == Bytes(6ULL * 21 * 8 * 2560 * 4));
+  // Its pages are multiples of 128.
+  Request odd = request_for("sglang", 8192);
+  odd.block_size = 192;
+  CHECK_THROWS_AS(make_plan(model, odd), Error);
+  odd.block_size = 128;
+  CHECK(make_plan(model, odd).kv_cache.block_size == 128);
+}
+
+TEST_CASE("sglang pools: types of the cache") {
+  // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell, in 16 bit before; DeepSeek-V4 in FP8
+  // everywhere; states are float32 unless the config names a type.
+  ModelShape model;
+  Request request = request_for("sglang", 8192);
+  const auto types = [&] { return sglang_types(model, request); };
+  model.model_type = "deepseek_v32";
+  CHECK(types().key == Dtype::kBfloat16);
+  CHECK(types().state == Dtype::kFloat32);
+  for (const char* card : {"b200", "b300"}) {
+    request.gpu = card;
+    CHECK(types().key == Dtype::kFp8DsMla);
+    CHECK(types().value == Dtype::kFp8DsMla);
+  }
+  request.gpu = "h100-80gb";
+  CHECK(types().key == Dtype::kBfloat16);
+  model.model_type = "deepseek_v3";
+  request.gpu = "b200";
+  CHECK(types().key == Dtype::kBfloat16);
+  request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
+  CHECK(types().key == Dtype::kFp8E4m3);
+  model.model_type = "glm_moe_dsa";
+  CHECK(types().key == Dtype::kFp8DsMla);
+  request = request_for("sglang", 8192);
+  model.model_type = "deepseek_v4";
+  CHECK(types().key == Dtype::kFp8DsMla);
+  request.cache_type_k = request.cache_type_v = Dtype::kBfloat16;
+  CHECK(types().key == Dtype::kBfloat16);
+  model.declared_state_dtype = Dtype::kBfloat16;
+  CHECK(types().state == Dtype::kBfloat16);
+  model.dtype = Dtype::kFloat32;  // convolutions of a checkpoint in float32
+  CHECK(types().model == Dtype::kBfloat16);
+}
+
+TEST_CASE("sglang pools: whose windows have a pool") {
+  CHECK(sglang_hybrid_windows("gpt_oss"));
+  CHECK(sglang_hybrid_windows("gemma4_unified_text"));
+  CHECK(sglang_hybrid_windows("llama4_text"));
+  CHECK_FALSE(sglang_hybrid_windows("gemma3"));
+  CHECK_FALSE(sglang_hybrid_windows("gemma"));
+  CHECK_FALSE(sglang_hybrid_windows("gemma45"));
+  CHECK_FALSE(sglang_hybrid_windows("gpt_os"));
+  EngineInput input = input_of("llama", {heads()});
+  CHECK(sglang_verified(input) == 0);
+  input.draft_method = DraftMethod::kEagle;
+  CHECK(sglang_verified(input) == 4);  // 3 guesses and the last real one
+  input.request.num_speculative_tokens = 5;
+  CHECK(sglang_verified(input) == 6);
+  input.request.extras.verify_tokens = 9;
+  CHECK(sglang_verified(input) == 9);
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,279 @@
+// The smallest model there can be, one head of one element in 8 bit: every byte of a plan is one that can be counted.
+#include <doctest/doctest.h>
+
+#include "engines/holdings.h"
+#include "engines/llama_cpp_cache.h"
+#include "engines/llama_cpp_compute.h"
+#include "engines/requests.h"
+
+namespace kvplan {
+namespace {
+
+constexpr CacheTypes kByte{Dtype::kFp8E4m3, Dtype::kFp8E4m3, Dtype::kFp8E4m3, Dtype::kFp8E4m3};
+
+Term byte_of(Role role, std::uint64_t window = 0) {
+  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
+  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
+  return out;
+}
+Term state_byte() {
+  return {.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kState};
+}
+
+EngineInput input_of(const std::string& engine, std::string_view type, std::vector<CacheTerms> layers) {
+  EngineInput out;
+  out.request = request_for(engine, 1);
+  out.model.model_type = type;
+  out.model.num_layers = layers.size();
+  out.model.num_heads = 1;
+  for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
+  out.types = kByte;
+  return out;
+}
+
+std::unique_ptr<CacheLayout> laid(const EngineInput& input) {
+  std::vector<Note> notes;
+  return engine_of(input.request).layout(input, notes);
+}
+
+Load load_for(std::uint64_t tokens, std::uint64_t seqs = 1) {
+  return {Tokens(tokens), seqs, Tokens(0)};
+}
+
+Bytes sum(const std::vector<CacheBuffer>& buffers) {
+  Bytes out;
+  for (const CacheBuffer& buffer : buffers) out += buffer.bytes;
+  return out;
+}
+
+TEST_CASE("smallest: holdings") {
+  std::uint64_t entry = 1;
+  const auto layout_of = [&](std::uint64_t block, bool pool, std::uint64_t window) {
+    HoldingRules rules;
+    rules.block_size = block;
+    rules.one_pool = pool;
+    rules.source = "a test";
+    rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
+    rules.hold = rules.host = [entry](const LayerCache&, const Term& term, std::uint64_t) {
+      return plain_holding(term, Bytes(entry));
+    };
+    return holdings_layout(input_of("logical", "tiny", {{byte_of(Role::kKey, window)}}), rules);
+  };
+  const auto one = layout_of(1, false, 0);
+  CHECK(one->reserved(load_for(1)) == Bytes(1));
+  CHECK(one->buffers(load_for(1), 0).size() == 1);
+  CHECK(layout_of(1, true, 0)->buffers(load_for(1), 0).size() == 1);
+  CHECK(one->buffers(load_for(0), 0).empty());
+  CHECK(layout_of(1, true, 0)->buffers(load_for(0), 0).empty());
+  REQUIRE(one->host(load_for(1)).size() == 1);
+  CHECK(one->host(load_for(1)).front().bytes == Bytes(1));
+  CHECK(one->host(load_for(0)).empty());
+  CHECK(one->block_size() == 1);
+  CHECK(one->groups().front().page_bytes == Bytes(1));
+  CHECK(one->capacity(Bytes(7), load_for(1)).tokens == 7);
+  CHECK(one->capacity(Bytes(7), load_for(1)).num_blocks == 7);
+  CHECK(one->capacity(Bytes(7), load_for(1)).max_concurrency == 7.0);
+  CHECK(one->capacity(Bytes(7), load_for(0)).max_concurrency == 0.0);
+  CHECK_FALSE(layout_of(0, false, 0)->block_size());
+  CHECK_FALSE(layout_of(0, false, 0)->groups().front().block_size);
+  CHECK_FALSE(layout_of(0, false, 0)->capacity(Bytes(7), load_for(1)).num_blocks);
+  // A window of one token does not grow: no tokens in a budget, no page.
+  const auto window = layout_of(1, false, 1);
+  CHECK(window->reserved(load_for(5)) == Bytes(1));
+  CHECK_FALSE(window->capacity(Bytes(7), load_for(5)).tokens);
+  CHECK_FALSE(window->groups().front().block_size);
+  entry = 0;
+  CHECK_FALSE(layout_of(1, false, 0)->groups().front().block_size);
+  CHECK(layout_of(1, false, 0)->explain(load_for(5)).front().gap.front().bytes == -5);
+}
+
+TEST_CASE("smallest: SGLang") {
+  // One token, and a dummy page of one.
+  const auto full = laid(input_of("sglang", "llama", {{byte_of(Role::kKey)}}));
+  CHECK(full->reserved(load_for(1)) == Bytes(2));
+  CHECK(full->explain(load_for(1)).front().lines.size() == 2);
+  CHECK(full->explain(load_for(1)).front().gap.size() == 1);
+  CHECK(full->buffers(load_for(1), 0).size() == 1);
+  CHECK(sum(full->buffers(load_for(1), 0)) == Bytes(2));
+  CHECK(full->capacity(Bytes(5), load_for(1)).tokens == 5);
+  CHECK(full->capacity(Bytes(5), load_for(1)).max_num_seqs == 5);
+  CHECK(full->reserved(load_for(0)) == Bytes(0));
+  CHECK(full->shortfall(Bytes(0), load_for(1)).find("give the cache 1 bytes") != std::string::npos);
+  // A window of one token: a pool of three, and its dummy.
+  const auto window = laid(input_of("sglang", "gpt_oss", {{byte_of(Role::kKey, 1)}}));
+  CHECK(window->reserved(load_for(5)) == Bytes(3 + 1));
+  CHECK(window->explain(load_for(5)).front().lines.size() == 2);
+  CHECK(sum(window->buffers(load_for(5), 0)) == Bytes(4));
+  CHECK(window->capacity(Bytes(9), load_for(5)).tokens == 9);
+  // A state of one byte: without a radix cache one slot, and one of padding; half of a budget and less is theirs.
+  EngineInput state = input_of("sglang", "mamba", {{state_byte()}});
+  state.request.extras.disable_radix_cache = true;
+  const auto slots = laid(state);
+  CHECK(slots->reserved(load_for(1)) == Bytes(2));
+  CHECK(slots->explain(load_for(1)).front().lines.size() == 2);
+  CHECK(slots->buffers(load_for(1), 0).size() == 1);
+  CHECK(slots->capacity(Bytes(5), load_for(1)).max_num_seqs == 1);  // 2.4 bytes
+  CHECK(slots->capacity(Bytes(4), load_for(1)).max_num_seqs == 0);  // 1.9
+  CHECK(slots->capacity(Bytes(2), load_for(1)).max_num_seqs == 0);  // 0.9
+  CHECK(slots->shortfall(Bytes(4), load_for(1)).find("no state slot") != std::string::npos);
+  CHECK_FALSE(slots->capacity(Bytes(5), load_for(1)).tokens);
+  // One token is verified: a state for the request and the padding.
+  state.draft_method = DraftMethod::kNgram;
+  state.request.extras.verify_tokens = 1;
+  CHECK(laid(state)->reserved(load_for(1)) == Bytes(2 + 2));
+  CHECK(sum(laid(state)->buffers(load_for(1), 0)) == Bytes(4));
+  // 0.9 / 1.9 of 13 are 6.2: less two, over two.
+  CHECK(laid(state)->capacity(Bytes(13), load_for(1)).max_num_seqs == 2);
+  // A draft of one byte.
+  EngineInput drafted = input_of("sglang", "llama", {{byte_of(Role::kKey)}});
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = kByte;
+  draft->caches = {{0, "kind", {byte_of(Role::kKey)}, {}}};
+  drafted.draft = draft;
+  CHECK(laid(drafted)->reserved(load_for(1)) == Bytes(2 + 2));
+  CHECK(sum(laid(drafted)->buffers(load_for(1), 0)) == Bytes(4));
+  CHECK(laid(drafted)->capacity(Bytes(8), load_for(1)).tokens == 4);
+  // Columns: a kernel of one keeps nothing, one of two a column.
+  Term conv = state_byte();
+  conv.shape.columns = 2;
+  EngineInput columns = input_of("sglang", "mamba", {{conv, state_byte()}});
+  CHECK(laid(columns)->reserved(load_for(1)) == Bytes(4 * 2));
+}
+
+TEST_CASE("smallest: the logical engine and vLLM") {
+  const auto logical = laid(input_of("logical", "tiny", {{byte_of(Role::kKey)}}));
+  CHECK(logical->reserved(load_for(1)) == Bytes(1));
+  CHECK(logical->buffers(load_for(1), 0).size() == 1);
+  CHECK(logical->buffers(load_for(0), 0).empty());
+  CHECK(logical->capacity(Bytes(5), load_for(1)).tokens == 5);
+  CHECK(logical->capacity(Bytes(5), load_for(1)).max_concurrency == 5.0);
+  CHECK(logical->capacity(Bytes(5), load_for(0)).max_concurrency == 0.0);
+  EngineInput drafted = input_of("logical", "tiny", {{byte_of(Role::kKey)}});
+  auto draft = std::make_shared<EngineInput>();
+  draft->types = kByte;
+  draft->caches = {{0, "kind", {byte_of(Role::kKey)}, {}}};
+  drafted.draft = draft;
+  CHECK(laid(drafted)->explain(load_for(1)).front().gap.size() == 1);
+  CHECK(laid(drafted)->explain(load_for(0)).front().gap.empty());
+  // vLLM: a block of 16 tokens; one block is one request.
+  const auto vllm = laid(input_of("vllm", "llama", {{byte_of(Role::kKey)}}));
+  CHECK(vllm->reserved(load_for(1)) == Bytes(16));
+  CHECK(vllm->capacity(Bytes(33), load_for(16)).num_blocks == 2);
+  CHECK(vllm->capacity(Bytes(33), load_for(16)).tokens == 32);
+  CHECK(vllm->explain(load_for(16)).front().gap.empty());
+  CHECK(vllm->explain(load_for(15)).front().gap.front().bytes == 1);
+  // A state of one byte lies in a page of 16.
+  const auto state = laid(input_of("vllm", "jamba", {{state_byte()}, {byte_of(Role::kKey)}}));
+  CHECK(state->reserved(load_for(16)) == Bytes(2 * 16));
+  CHECK(state->explain(load_for(16)).front().gap.size() == 1);
+  CHECK(state->explain(load_for(16)).front().gap.front().bytes == 15);
+}
+
+TEST_CASE("smallest: a window of one token") {
+  // Blocks of 32 tokens with TensorRT-LLM and mistral.rs, whatever the window; MLX and transformers keep the one.
+  const auto rank = [](const char* engine) {
+    EngineInput input = input_of(engine, "tiny", {{byte_of(Role::kKey, 1)}});
+    input.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+    return laid(input)->explain(load_for(40)).front();
+  };
+  for (const char* engine : {"tensorrt-llm", "mistralrs"}) {
+    CHECK(rank(engine).reserved == Bytes(64 * 2));
+    REQUIRE(rank(engine).gap.size() == 1);
+    CHECK(rank(engine).gap.front().reason == "kind: windows keep every token");
+    CHECK(rank(engine).gap.front().bytes == 63 * 2);
+  }
+  for (const char* engine : {"mlx", "transformers"}) {
+    CHECK(rank(engine).reserved == Bytes(2));
+    CHECK(rank(engine).gap.empty());
+  }
+}
+
+TEST_CASE("smallest: llama.cpp") {
+  const auto layout_bytes = [](const EngineInput& input, std::uint64_t tokens) {
+    return LlamaCppLayout(input).reserved(load_for(tokens)).count();
+  };
+  EngineInput input = input_of("llama.cpp", "gemma3", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
+  input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16};
+  CHECK(layout_bytes(input, 1) == 256 * 2 * 2);
+  // A head of one element has no kernel.
+  CHECK_FALSE(llama_flash_attention(input));
+  // A window of one token and a micro-batch of one: 256 cells.
+  EngineInput window = input;
+  for (Term& term : window.caches[0].compact) term.limit = {LimitKind::kWindow, Tokens(1), Tokens(0)};
+  window.request.ubatch = 1;
+  CHECK(layout_bytes(window, 1000) == 256 * 2 * 2);
+  // V of one element in one layer, none in the other: without flash attention both have it.
+  EngineInput deci = input_of("llama.cpp", "deci", {{byte_of(Role::kKey), byte_of(Role::kValue)}, {}});
+  deci.types = input.types;
+  deci.request.flash_attention = FlashAttention::kOff;
+  CHECK(layout_bytes(deci, 256) == 256 * 3 * 2);
+  deci.request.flash_attention = FlashAttention::kOn;
+  CHECK(layout_bytes(deci, 256) == 256 * 2 * 2);
+  // One guess: one row more.
+  EngineInput state = input_of("llama.cpp", "qwen35", {{state_byte()}});
+  state.draft_method = DraftMethod::kEagle3;
+  state.request.num_speculative_tokens = 1;
+  CHECK(layout_bytes(state, 1) == 2 * 4);
+  CHECK(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula ==
+        "1 sequences x (1 + 1 rows to roll back)");
+  state.draft_method.reset();
+  CHECK(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula == "1 sequences");
+  // A state does not grow: any length, and no number of tokens; 256 sequences at most.
+  const LlamaCppLayout fixed(input_of("llama.cpp", "mamba", {{state_byte()}}));
+  CHECK_FALSE(fixed.capacity(Bytes(40), load_for(1)).tokens);
+  CHECK(fixed.capacity(Bytes(40), load_for(1)).max_num_seqs == 10);
+  CHECK(fixed.capacity(Bytes(40), load_for(1)).max_concurrency == 10.0);
+  CHECK(fixed.capacity(Bytes(4000), load_for(1)).max_num_seqs == 256);
+  // Capacity: 256 cells of 4 bytes hold one request of 256 tokens, and one less holds none.
+  const LlamaCppLayout plain(input);
+  CHECK(plain.capacity(Bytes(1024), load_for(1)).max_model_len == 256);
+  CHECK(plain.capacity(Bytes(1024), load_for(1)).tokens == 256);
+  CHECK(plain.capacity(Bytes(1024), load_for(1)).max_concurrency == 256.0);
+  CHECK_FALSE(plain.capacity(Bytes(1023), load_for(1)).tokens);
+  CHECK(plain.capacity(Bytes(1023), load_for(1)).max_concurrency == 0.0);
+}
+
+TEST_CASE("smallest: llama.cpp's compute buffer") {
+  EngineInput input = input_of("llama.cpp", "llama", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
+  input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16};
+  input.request.flash_attention = FlashAttention::kOn;
+  const auto compute = [&] {
+    return llama_cpp_overhead({&input, load_for(512), 0, Bytes(0), std::nullopt}).front().bytes.count();
+  };
+  const std::uint64_t mask = 512 * 512 * 2;
+  // One query and one output for each token.
+  CHECK(compute() == 512 * 4 * 2 + mask);
+  input.request.flash_attention = FlashAttention::kOff;
+  CHECK(compute() == 512 * 4 * (2 + 2) + 2 * mask + 512 * 512 * 4);
+  // A recurrence of one channel: 4 inner widths and twice the channels; its state.
+  input = input_of("llama.cpp", "mamba", {{state_byte()}});
+  input.model.num_heads = 0;
+  CHECK(compute() == 512 * 4 * 6 + 4);
+  Term conv = state_byte();
+  conv.shape.columns = 1;
+  input = input_of("llama.cpp", "mamba", {{conv, state_byte()}});
+  input.model.num_heads = 0;
+  CHECK(compute() == 512 * 4 * 6 + 2 * 4);
+  // One expert of one: twice its input and one more, or three of its width.
+  input.model.hidden_size = 10;
+  input.model.experts = {1, 1, 100, 0};
+  CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10));
+  input.model.num_layers = 1;
+  input.request.cpu_moe_layers = 1;  // and that one on the host
+  CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10) + 10 * 100 * 2);
+  input.request.cpu_moe_layers.reset();
+  // The first layer of two on the host: its largest matrix is copied.
+  input.model.num_layers = 2;
+  input.request.gpu_layers = 2;
+  CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10) + 10 * 100 * 2);
+  // One guess beside a token: two rows of logits.
+  input.model.experts = {};
+  input.request.gpu_layers.reset();
+  input.request.num_speculative_tokens = 1;
+  input.draft_method = DraftMethod::kNgram;
+  input.model.vocab_size = 10000000;
+  CHECK(compute() == 2 * 10000010 * 4);
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,242 @@
+// Specs, groups and blocks of vLLM, rule by rule: arithmetic of v1/kv_cache_interface.py, v1/core/kv_cache_utils.py and
+// model_executor/layers/mamba/mamba_utils.py, with the figures that follow from them for published models.
+#include "engines/vllm_groups.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engines/requests.h"
+#include "engines/vllm_rules.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+namespace {
+
+VllmSpec spec_of(SpecType type, std::uint64_t layer, std::uint64_t block, std::uint64_t page,
+                 std::uint64_t window = 0) {
+  VllmSpec out;
+  out.type = type;
+  out.layer = layer;
+  out.block_size = block;
+  out.window = window;
+  out.entry = out.page = out.padded = Bytes(page);
+  return out;
+}
+
+// `count` specs behind those that are there.
+void append(std::vector<VllmSpec>& specs, std::size_t count, const VllmSpec& like) {
+  for (std::size_t i = 0; i < count; ++i) {
+    specs.push_back(like);
+    specs.back().layer = specs.size() - 1;
+  }
+}
+
+VllmRules rules_of(const char* engine) {
+  return vllm_rules(request_for(engine, 1));
+}
+
+std::vector<std::size_t> lengths(const VllmGroups& groups) {
+  std::vector<std::size_t> out;
+  for (const VllmGroup& group : groups.groups) out.push_back(group.members.size());
+  return out;
+}
+
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+TEST_CASE("vllm groups: layers that need the same are one group") {
+  // UniformTypeKVCacheSpecs.is_uniform_type: full attention of any width, latents and index keys beside each other;
+  // windows of one width; states of one size.
+  struct Row {
+    VllmSpec first, second;
+    bool uniform;
+  };
+  const Row rows[] = {
+      {spec_of(SpecType::kFull, 0, 16, 100), spec_of(SpecType::kFull, 1, 16, 100), true},
+      {spec_of(SpecType::kMla, 0, 64, 1152), spec_of(SpecType::kMla, 1, 64, 132), true},
+      {spec_of(SpecType::kFull, 0, 64, 1152), spec_of(SpecType::kMla, 1, 64, 132), true},
+      {spec_of(SpecType::kFull, 0, 16, 100), spec_of(SpecType::kFull, 1, 32, 100), false},
+      {spec_of(SpecType::kFull, 0, 16, 100), spec_of(SpecType::kSliding, 1, 16, 100, 128), false},
+      {spec_of(SpecType::kSliding, 0, 16, 100, 128), spec_of(SpecType::kSliding, 1, 16, 200, 128), true},
+      {spec_of(SpecType::kSliding, 0, 16, 100, 128), spec_of(SpecType::kSliding, 1, 16, 100, 256), false},
+      {spec_of(SpecType::kSliding, 0, 16, 100, 128), spec_of(SpecType::kChunked, 1, 16, 100, 128), false},
+      {spec_of(SpecType::kSliding, 0, 16, 100, 128), spec_of(SpecType::kFull, 1, 16, 100), false},
+      {spec_of(SpecType::kState, 0, 0, 100), spec_of(SpecType::kState, 1, 0, 100), true},
+      {spec_of(SpecType::kState, 0, 0, 100), spec_of(SpecType::kState, 1, 0, 200), false},
+  };
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    CAPTURE(i);
+    std::vector<VllmSpec> specs{rows[i].first, rows[i].second};
+    const VllmGroups groups = group_specs(specs, rules_of("vllm"));
+    CHECK((groups.pool == Pool::kUniform) == rows[i].uniform);
+    CHECK(groups.groups.size() == (rows[i].uniform ? 1 : 2));
+  }
+  std::vector<VllmSpec> none;
+  CHECK(group_specs(none, rules_of("vllm")).pool == Pool::kNone);
+}
+
+TEST_CASE("vllm groups: of the length of the shortest sort, or of the longest where they are close") {
+  struct Row {
+    std::size_t full, sliding;
+    const char* engine;
+    std::vector<std::size_t> lengths;
+    std::uint64_t padding;
+  };
+  // Gemma-3-27B: 10 full layers and 52 windows are 7 groups of 10, 8 slots of them empty (a log: 8 of 52).
+  // max < 1.5 * min makes one group of each sort; 1.25 before 0.18.
+  const Row rows[] = {
+      {12, 12, "vllm", {12, 12}, 0},      {10, 52, "vllm", {10, 9, 9, 9, 9, 8, 8}, 8},
+      {10, 14, "vllm", {10, 14}, 4},      {10, 15, "vllm", {10, 8, 7}, 5},
+      {10, 12, "vllm@0.17", {10, 12}, 2}, {10, 13, "vllm@0.17", {10, 7, 6}, 7},
+      {10, 13, "vllm@0.18", {10, 13}, 3}, {5, 25, "vllm", {5, 5, 5, 5, 5, 5}, 0},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.full);
+    CAPTURE(row.sliding);
+    std::vector<VllmSpec> specs;
+    append(specs, row.full, spec_of(SpecType::kFull, 0, 16, 1000));
+    append(specs, row.sliding, spec_of(SpecType::kSliding, 0, 16, 1000, 128));
+    const VllmGroups groups = group_specs(specs, rules_of(row.engine));
+    CHECK(groups.pool == Pool::kPaged);
+    CHECK(lengths(groups) == row.lengths);
+    CHECK(groups.padding_layers == row.padding);
+    // Layers are dealt in strides: the second sort's first group has its layers 0, k, 2k ...
+    const std::size_t ways = row.lengths.size() - 1;
+    CHECK(groups.groups[1].members[1] - groups.groups[1].members[0] == ways);
+    CHECK(groups.groups[1].members[0] == row.full);
+    // A block holds as many pages as the longest group has layers.
+    const std::size_t longest = *std::max_element(row.lengths.begin(), row.lengths.end());
+    CHECK(stage_pool(specs, groups, 0, kAll).block == Bytes(1000 * longest));
+    CHECK(stage_pool(specs, groups, 0, kAll).slots.size() == longest);
+  }
+}
+
+TEST_CASE("vllm groups: pages become as large as the largest") {
+  // Gemma-4: a full layer of 2 heads of 512 and a window of 8 of 256 have 8192 and 16384 B a token of 16: the smaller
+  // page covers 32 tokens.
+  std::vector<VllmSpec> specs{spec_of(SpecType::kFull, 0, 16, 65536), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
+  group_specs(specs, rules_of("vllm"));
+  CHECK(specs[0].block_size == 32);
+  CHECK(specs[0].page == Bytes(131072));
+  CHECK(specs[0].padded == Bytes(131072));
+  CHECK(specs[1].block_size == 16);
+  // No multiple: padded since 0.22 (indexes_kv_by_block_stride), refused before; latents never are.
+  specs = {spec_of(SpecType::kFull, 0, 16, 60000), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
+  group_specs(specs, rules_of("vllm@0.22"));
+  CHECK(specs[0].block_size == 16);
+  CHECK(specs[0].page == Bytes(60000));
+  CHECK(specs[0].padded == Bytes(131072));
+  specs[0].padded = Bytes(60000);
+  CHECK_THROWS_AS(group_specs(specs, rules_of("vllm@0.21")), Error);
+  specs = {spec_of(SpecType::kMla, 0, 16, 60000), spec_of(SpecType::kSliding, 1, 16, 131072, 1024)};
+  CHECK_THROWS_AS(group_specs(specs, rules_of("vllm")), Error);
+  // States are padded in every release, also where their page divides.
+  specs = {spec_of(SpecType::kState, 0, 0, 65536), spec_of(SpecType::kFull, 1, 16, 131072)};
+  group_specs(specs, rules_of("vllm@0.19"));
+  CHECK(specs[0].block_size == 0);
+  CHECK(specs[0].page == Bytes(65536));
+  CHECK(specs[0].padded == Bytes(131072));
+}
+
+TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
+  // 43 layers: 2 with a window alone, 21 of ratio 4, 20 of ratio 128. Pages of fp8_ds_mla in whole 576 B: windows 64 *
+  // 584 -> 37,440; ratio 4: entries 37,440, index keys 8,640, states 32,832 and 8,640; ratio 128: 1,728 and 32,832.
+  std::vector<VllmSpec> specs;
+  for (std::uint64_t layer = 0; layer < 43; ++layer) {
+    const bool short_ratio = layer >= 2 && layer < 23;
+    const bool long_ratio = layer >= 23;
+    if (short_ratio) specs.push_back(spec_of(SpecType::kMla, layer, 256, 37440));
+    if (short_ratio) specs.push_back(spec_of(SpecType::kMla, layer, 256, 8640));
+    if (long_ratio) specs.push_back(spec_of(SpecType::kMla, layer, 256, 1728));
+    specs.push_back(spec_of(SpecType::kSlidingMla, layer, 64, 37440, 128));
+    if (short_ratio) specs.push_back(spec_of(SpecType::kSlidingMla, layer, 4, 32832, 8));
+    if (short_ratio) specs.push_back(spec_of(SpecType::kSlidingMla, layer, 4, 8640, 8));
+    if (long_ratio) specs.push_back(spec_of(SpecType::kSlidingMla, layer, 8, 32832, 128));
+  }
+  const VllmGroups groups = group_specs(specs, rules_of("vllm"));
+  CHECK(groups.pool == Pool::kPacked);
+  CHECK(lengths(groups) == std::vector<std::size_t>{62, 22, 21, 42, 20});
+  // States of 32,832 B lie in pages of 37,440.
+  std::set<Bytes> pages;
+  for (const VllmSpec& spec : specs) pages.insert(spec.padded);
+  CHECK(pages == std::set<Bytes>{Bytes(1728), Bytes(8640), Bytes(37440)});
+  const StagePool pool = stage_pool(specs, groups, 0, kAll);
+  CHECK(pool.block == Bytes(22 * 37440 + 21 * 8640 + 20 * 1728));
+  // The check at start-up counts whole tuples: 22 of each page, 1,051,776 B.
+  CHECK(pool.gate == Bytes(22 * (37440 + 8640 + 1728)));
+  CHECK(pool.slots.size() == 66);
+  // A stage holds its own layers of the groups: the first 23 have no page of ratio 128.
+  const StagePool first = stage_pool(specs, groups, 0, 23);
+  CHECK(first.gate == Bytes(21 * (37440 + 8640)));
+  // The length that pads least: 10 entries and 39 windows are groups of 10, four of them for the windows.
+  std::vector<VllmSpec> uneven;
+  append(uneven, 10, spec_of(SpecType::kMla, 0, 256, 37440));
+  append(uneven, 39, spec_of(SpecType::kSlidingMla, 0, 64, 37440, 128));
+  CHECK(lengths(group_specs(uneven, rules_of("vllm"))) == std::vector<std::size_t>{10, 10, 10, 10, 9});
+  // A state larger than every page cannot be packed.
+  std::vector<VllmSpec> large{spec_of(SpecType::kMla, 0, 256, 37440), spec_of(SpecType::kSlidingMla, 0, 4, 37441, 8)};
+  CHECK_THROWS_AS(group_specs(large, rules_of("vllm")), Error);
+}
+
+TEST_CASE("vllm groups: blocks that a request is charged") {
+  // max_memory_usage_bytes / page_size_bytes, blocks of 16, 8192 tokens in flight.
+  ChargeRules charge;
+  const auto blocks = [&](const VllmSpec& spec, std::uint64_t tokens) {
+    return charged_blocks(spec, charge, Load{Tokens(tokens), 1, Tokens(1500)});
+  };
+  const VllmSpec full = spec_of(SpecType::kFull, 0, 16, 100);
+  CHECK(blocks(full, 16) == 1);
+  CHECK(blocks(full, 17) == 2);
+  CHECK(blocks(full, 131072) == 8192);
+  // ceil(min(W - 1 + F, L) / block) + 1.
+  const VllmSpec window = spec_of(SpecType::kSliding, 0, 16, 100, 1024);
+  CHECK(blocks(window, 100) == 7 + 1);
+  CHECK(blocks(window, 131072) == 576 + 1);  // 9215 tokens
+  CHECK(blocks(spec_of(SpecType::kSliding, 0, 16, 100, 1026), 131072) == 577 + 1);
+  CHECK(blocks(spec_of(SpecType::kSlidingMla, 0, 64, 100, 128), 131072) == 130 + 1);  // 8319 tokens
+  // Chunks begin where blocks do: ceil(min(C + F, L) / block).
+  const VllmSpec chunk = spec_of(SpecType::kChunked, 0, 16, 100, 8192);
+  CHECK(blocks(chunk, 131072) == 1024);
+  CHECK(blocks(chunk, 100) == 7);
+  CHECK(blocks(spec_of(SpecType::kCross, 0, 16, 100), 131072) == 94);  // 1500 source tokens
+  // What tokens fill, without a batch beside them.
+  CHECK(filled_blocks(window, charge, Load{Tokens(131072), 1, Tokens(0)}) == 64);
+  CHECK(filled_blocks(window, charge, Load{Tokens(100), 1, Tokens(0)}) == 7);
+  CHECK(filled_blocks(chunk, charge, Load{Tokens(131072), 1, Tokens(0)}) == 512);
+  // States: 1 + S, 2 + S with prefix caching; one for each block in mode all.
+  VllmSpec state = spec_of(SpecType::kState, 0, 0, 100);
+  CHECK(blocks(state, 131072) == 1);
+  charge.state_slots = 4;
+  CHECK(blocks(state, 131072) == 4);
+  charge.mamba_mode = MambaMode::kAll;
+  charge.extra_slots = 2;
+  state.block_size = 256;
+  CHECK(blocks(state, 131073) == 513 + 2);
+  CHECK(filled_blocks(state, charge, Load{Tokens(131072), 1, Tokens(0)}) == 1);
+  // Decode context parallel: a rank's share of the tokens, rounded up; windows and states are whole.
+  charge.context_ranks = 4;
+  CHECK(blocks(full, 131072 + 1) == 2049);
+  CHECK(blocks(window, 131072) == 577);
+}
+
+TEST_CASE("vllm groups: bytes that tokens fill, without rounding") {
+  ChargeRules charge;
+  const auto bytes = [&](const VllmSpec& spec, std::uint64_t tokens) {
+    return filled_bytes(spec, charge, Load{Tokens(tokens), 1, Tokens(1500)}).count();
+  };
+  CHECK(bytes(spec_of(SpecType::kFull, 0, 16, 100), 1003) == 100300);
+  CHECK(bytes(spec_of(SpecType::kSliding, 0, 16, 100, 128), 1003) == 12800);
+  CHECK(bytes(spec_of(SpecType::kSliding, 0, 16, 100, 128), 77) == 7700);
+  CHECK(bytes(spec_of(SpecType::kCross, 0, 16, 100), 1003) == 150000);
+  CHECK(bytes(spec_of(SpecType::kState, 0, 0, 100), 1003) == 100);
+  VllmSpec strided = spec_of(SpecType::kMla, 0, 256, 100);
+  strided.stride = 4;  // whole entries of four tokens
+  CHECK(bytes(strided, 1003) == 25000);
+  charge.context_ranks = 4;
+  CHECK(bytes(spec_of(SpecType::kFull, 0, 16, 100), 1003) == 25100);
+  CHECK(bytes(spec_of(SpecType::kSliding, 0, 16, 100, 500), 1003) == 50000);
+}
+
+}  // namespace
+}  // namespace kvplan

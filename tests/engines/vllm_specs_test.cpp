@@ -1,0 +1,362 @@
+// What a layer costs vLLM: pages of states beside attention (platforms/interface.py, models/config.py), modes of prefix
+// caching, drafts, widths of values, the manager that is switched off. Figures follow from published configs.
+#include "engines/vllm_specs.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "engines/requests.h"
+#include "engines/vllm_rules.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+namespace {
+
+Term term_of(std::string_view name, Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
+  Term out{.name = name, .role = role};
+  out.shape = {.units = units, .vectors = 1, .width = width};
+  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
+  return out;
+}
+
+CacheTerms heads(std::uint64_t units, std::uint64_t width, std::uint64_t window = 0, std::uint64_t value = 0) {
+  return {term_of("key", Role::kKey, units, width, window),
+          term_of("value", Role::kValue, units, value > 0 ? value : width, window)};
+}
+
+Term state_of(std::string_view name, std::uint64_t units, std::uint64_t vectors, std::uint64_t width,
+              std::uint64_t columns = 0) {
+  Term out{.name = name, .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
+  out.shape = {.units = units, .vectors = vectors, .width = width, .columns = columns};
+  return out;
+}
+
+EngineInput input_of(const std::string& engine, std::string_view model_type, std::vector<CacheTerms> layers) {
+  EngineInput out;
+  out.request = request_for(engine, 131072);
+  out.model.model_type = model_type;
+  out.model.num_layers = layers.size();
+  for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
+  out.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
+  return out;
+}
+
+SpecList specs_of(const EngineInput& input) {
+  std::vector<Note> notes;
+  return vllm_specs(input, vllm_rules(input.request), notes);
+}
+
+std::string refusal(const EngineInput& input) {
+  try {
+    specs_of(input);
+  } catch (const Error& error) {
+    CHECK(error.code() == Exit::kBadInput);
+    return error.what();
+  }
+  return {};
+}
+
+// Jamba: Mamba-1 of 8192 channels, 16 numbers and a kernel of 4 (311,296 B), beside 8 heads of 128 (4,096 B a token).
+EngineInput jamba(const std::string& engine) {
+  return input_of(engine, "jamba",
+                  {{state_of("conv state", 8192, 1, 1, 4), state_of("ssm state", 8192, 1, 16)}, heads(8, 128)});
+}
+// Qwen3-Next in bfloat16: a delta rule of 1,097,728 B, beside 2 heads of 256 (2,048 B a token).
+EngineInput qwen3_next(const std::string& engine) {
+  return input_of(engine, "qwen3_next",
+                  {{state_of("conv state of q and k", 16, 2, 128, 4), state_of("conv state of v", 32, 1, 128, 4),
+                    state_of("linear state", 32, 128, 128)},
+                   heads(2, 256)});
+}
+
+TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
+  struct Row {
+    const char* model;
+    EngineInput input;
+    std::uint64_t state, block;
+  };
+  // block = 16 * ceil(state / (16 * token)).
+  const Row rows[] = {
+      {"Jamba", jamba("vllm"), 311296, 80},
+      {"Qwen3-Next", qwen3_next("vllm"), 1097728, 544},
+      {"MiniMax-Text-01", input_of("vllm", "minimax", {{state_of("linear state", 64, 128, 128)}, heads(8, 128)}),
+       2097152, 512},
+      {"LFM2-1.2B", input_of("vllm", "lfm2", {{state_of("conv state", 2048, 1, 1, 3)}, heads(8, 64)}), 8192, 16},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.model);
+    const SpecList list = specs_of(row.input);
+    REQUIRE(list.specs.size() == 2);
+    const VllmSpec& state = list.specs[0];
+    const VllmSpec& attention = list.specs[1];
+    CHECK(state.is_state());
+    CHECK(state.page == Bytes(row.state));
+    CHECK(state.block_size == 0);
+    CHECK(attention.block_size == row.block);
+    CHECK(attention.page == attention.entry * row.block);
+    CHECK(state.padded == attention.page);
+    CHECK(list.aligned == (row.block > 16));
+    CHECK(list.charge.state_slots == 1);
+  }
+  // A block that was asked for and holds the state stays; in steps of it where it does not.
+  EngineInput input = jamba("vllm");
+  input.request.block_size = 96;
+  CHECK(specs_of(input).specs[1].block_size == 96);
+  CHECK_FALSE(specs_of(input).aligned);
+  input.request.block_size = 32;
+  CHECK(specs_of(input).specs[1].block_size == 96);
+  CHECK(specs_of(input).specs[0].padded == Bytes(96 * 4096));
+  // Latents have blocks of 64 (Kimi-Linear: 2,170,880 B beside 576 * 2 B: 1,920 tokens).
+  CacheTerms latent{term_of("latent", Role::kKey, 1, 512), term_of("rope key", Role::kKey, 1, 64)};
+  latent[0].part = Part::kLatent;
+  latent[1].part = Part::kRope;
+  Term kda = state_of("linear state", 32, 128, 128);
+  kda.storage = Storage::kFloat32;
+  const SpecList kimi = specs_of(input_of(
+      "vllm", "kimi_linear",
+      {{state_of("conv state of q and k", 32, 2, 128, 4), state_of("conv state of v", 32, 1, 128, 4), kda}, latent}));
+  CHECK(kimi.specs[0].page == Bytes(2170880));
+  CHECK(kimi.specs[1].block_size == 1920);
+}
+
+TEST_CASE("vllm specs: states with prefix caching") {
+  // mode none: one slot; align: two, a block's end and the running one; all: one for each block. Drafts add theirs.
+  const auto charge = [](EngineInput input, const char* mode, std::uint64_t drafts) {
+    if (*mode != '\0') input.request.mamba_cache_mode = mode;
+    input.request.num_speculative_tokens = drafts;
+    return specs_of(input).charge;
+  };
+  CHECK(charge(jamba("vllm"), "", 0).state_slots == 1);
+  CHECK(charge(jamba("vllm"), "none", 3).state_slots == 4);
+  CHECK(charge(jamba("vllm"), "align", 0).state_slots == 2);
+  CHECK(charge(jamba("vllm"), "align", 3).state_slots == 5);
+  CHECK(charge(jamba("vllm"), "align", 0).mamba_mode == MambaMode::kAlign);
+  CHECK(charge(jamba("vllm"), "all", 3).mamba_mode == MambaMode::kAll);
+  CHECK(charge(jamba("vllm"), "all", 3).extra_slots == 3);
+  CHECK(charge(jamba("vllm@0.26"), "all", 3).extra_slots == 0);
+  EngineInput wrong = jamba("vllm");
+  wrong.request.mamba_cache_mode = "some";
+  CHECK(refusal(wrong).find("some") != std::string::npos);
+  // --enable-prefix-caching: align since 0.27; before, all for the models of selective scans, align for delta rules.
+  const auto cached = [](EngineInput input) {
+    input.request.prefix_caching = true;
+    return specs_of(input).charge.mamba_mode;
+  };
+  CHECK(cached(jamba("vllm")) == MambaMode::kAlign);
+  CHECK(cached(jamba("vllm@0.26")) == MambaMode::kAll);
+  CHECK(cached(qwen3_next("vllm@0.26")) == MambaMode::kAlign);
+  CHECK(cached(input_of("vllm", "llama", {heads(8, 128)})) == MambaMode::kNone);
+  // all: whole chunks of the kernel, 256 of Mamba, else 2048: lcm(chunk, 16) * ceil(ceil(state / token) / chunk).
+  const auto blocks = [](EngineInput input, const char* mode) {
+    input.request.mamba_cache_mode = mode;
+    const SpecList list = specs_of(input);
+    return std::pair(list.specs.front().block_size, list.specs.back().block_size);
+  };
+  using Pair = std::pair<std::uint64_t, std::uint64_t>;
+  CHECK(blocks(jamba("vllm"), "all") == Pair{256, 256});  // 76 tokens
+  CHECK(blocks(jamba("vllm"), "align") == Pair{80, 80});
+  CHECK(blocks(jamba("vllm"), "none") == Pair{0, 80});
+  CHECK(blocks(qwen3_next("vllm"), "all") == Pair{2048, 2048});  // 536 tokens
+  EngineInput odd = jamba("vllm");
+  odd.request.block_size = 48;
+  CHECK(blocks(odd, "all") == Pair{768, 768});  // lcm(256, 48)
+  // Nothing attends: a state for each chunk, where there is more than one.
+  const EngineInput mamba = input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}});
+  CHECK(blocks(mamba, "none") == Pair{0, 0});
+  CHECK(blocks(mamba, "all") == Pair{256, 256});
+}
+
+TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where states are matrices") {
+  // MambaStateShapeCalculator: conv (k - 1 + S) columns for Mamba-2 and delta rules, k - 1 for Mamba-1 and short ones.
+  const auto state = [](EngineInput input, std::uint64_t drafts) {
+    input.request.num_speculative_tokens = drafts;
+    return specs_of(input).specs.front().page;
+  };
+  CHECK(state(qwen3_next("vllm"), 2) - state(qwen3_next("vllm"), 0) == Bytes(2 * 8192 * 2));
+  const EngineInput lfm = input_of("vllm", "lfm2", {{state_of("conv state", 2048, 1, 1, 3)}, heads(8, 64)});
+  CHECK(state(lfm, 2) == state(lfm, 0));
+  // Mamba-2 whose B and C pass no convolution: a matrix for each head all the same.
+  const EngineInput mamba2 =
+      input_of("vllm", "plamo2", {{state_of("conv state", 1024, 1, 1, 4), state_of("ssm state", 8, 64, 128)}});
+  CHECK(state(mamba2, 2) - state(mamba2, 0) == Bytes(2 * 1024 * 2));
+  // Ranks share the heads of a state, evenly or not at all.
+  EngineInput two = qwen3_next("vllm");
+  two.request.tensor_parallel = 2;
+  CHECK(specs_of(two).specs.front().page == Bytes(1097728 / 2));
+  two.request.tensor_parallel = 64;
+  CHECK(refusal(two).find("32 heads") != std::string::npos);
+}
+
+TEST_CASE("vllm specs: values narrower than keys") {
+  // MiMo-V2-Flash: keys of 192, values of 128: one width in all groups until 0.21, in chunks and cross attention until
+  // 0.26.
+  const auto token = [](const char* engine, CacheTerms terms) {
+    return specs_of(input_of(engine, "mimo_v2_flash", {std::move(terms)})).specs.front().entry;
+  };
+  CHECK(token("vllm@0.22", heads(8, 192, 128, 128)) == Bytes(8 * (192 + 128) * 2));
+  CHECK(token("vllm@0.21", heads(8, 192, 128, 128)) == Bytes(8 * (192 + 192) * 2));
+  CacheTerms chunks = heads(8, 192, 128, 128);
+  for (Term& term : chunks) term.limit.kind = LimitKind::kChunk;
+  CHECK(token("vllm@0.26", chunks) == Bytes(8 * (192 + 192) * 2));
+  CHECK(token("vllm@0.27", chunks) == Bytes(8 * (192 + 128) * 2));
+  CacheTerms cross = heads(8, 192, 0, 128);
+  for (Term& term : cross) term.growth = Growth::kSourceToken;
+  CHECK(token("vllm@0.26", cross) == Bytes(8 * (192 + 192) * 2));
+  CHECK(token("vllm@0.27", cross) == Bytes(8 * (192 + 128) * 2));
+  // Latents of a model that is not on vLLM's list are expanded, values as wide as keys (MiniCPM3: 40 heads of 96, 64).
+  EngineInput input = input_of("vllm", "minicpm3", {{term_of("latent", Role::kKey, 1, 256)}});
+  input.caches[0].compact[0].part = Part::kLatent;
+  input.caches[0].expanded = heads(40, 96, 0, 64);
+  CHECK(specs_of(input).specs.front().entry == Bytes(40 * (96 + 96) * 2));
+  CHECK(specs_of(input).specs.front().type == SpecType::kFull);
+  CHECK(specs_of(input).specs.front().block_size == 16);
+}
+
+TEST_CASE("vllm specs: what makes a layer's type") {
+  const auto type = [](CacheTerms terms) {
+    return specs_of(input_of("vllm", "llama", {std::move(terms)})).specs.front();
+  };
+  CHECK(type(heads(8, 128)).type == SpecType::kFull);
+  CHECK(type(heads(8, 128, 1024)).type == SpecType::kSliding);
+  CHECK(type(heads(8, 128, 1024)).window == 1024);
+  CacheTerms cross = heads(8, 128);
+  for (Term& term : cross) term.growth = Growth::kSourceToken;
+  CHECK(type(cross).type == SpecType::kCross);
+  CacheTerms chunk = heads(8, 128, 8192);
+  for (Term& term : chunk) term.limit.kind = LimitKind::kChunk;
+  CHECK(type(chunk).type == SpecType::kChunked);
+  // vLLM forgets nothing in the middle of a sequence: sinks are kept at full length.
+  CacheTerms sink = heads(8, 128, 1020);
+  for (Term& term : sink) term.limit = {LimitKind::kSink, Tokens(1020), Tokens(4)};
+  CHECK(type(sink).type == SpecType::kFull);
+  CHECK(type(sink).promoted);
+  CHECK_FALSE(type(heads(8, 128)).promoted);
+  // A layer with two mixers is two specs; one without a cache is none.
+  CacheTerms both = heads(8, 128);
+  both.push_back(state_of("ssm state", 48, 64, 256));
+  CHECK(specs_of(input_of("vllm", "falcon_h1", {both, {}})).specs.size() == 2);
+}
+
+TEST_CASE("vllm specs: tokens in flight beside a window") {
+  // A batch until 0.25; since 0.26 (vllm#47728) two of them, or one for each pipeline stage.
+  const auto tokens = [](const char* engine, std::uint64_t stages) {
+    EngineInput input = input_of(engine, "gpt_oss", {heads(8, 64), heads(8, 64, 128), heads(8, 64), heads(8, 64)});
+    input.request.max_num_batched_tokens = Tokens(1000);
+    input.request.pipeline_parallel = stages;
+    return specs_of(input).charge.in_flight_tokens;
+  };
+  CHECK(tokens("vllm@0.25", 1) == 1000);
+  CHECK(tokens("vllm@0.25", 3) == 1000);
+  CHECK(tokens("vllm@0.26", 1) == 2000);
+  CHECK(tokens("vllm@0.26", 2) == 2000);
+  CHECK(tokens("vllm@0.26", 3) == 3000);
+}
+
+TEST_CASE("vllm specs: without the hybrid manager windows are kept at full length") {
+  const auto types = [](EngineInput input, bool manager) {
+    input.request.hybrid_manager = manager;
+    std::vector<SpecType> out;
+    for (const VllmSpec& spec : specs_of(input).specs) {
+      out.push_back(spec.type);
+      CHECK(spec.promoted == (!manager && spec.window > 0 && spec.type == SpecType::kFull));
+    }
+    return out;
+  };
+  using Types = std::vector<SpecType>;
+  const EngineInput mixed = input_of("vllm", "gpt_oss", {heads(8, 64), heads(8, 64, 128)});
+  CHECK(types(mixed, true) == Types{SpecType::kFull, SpecType::kSliding});
+  CHECK(types(mixed, false) == Types{SpecType::kFull, SpecType::kFull});
+  // Windows alone share one block table as they are.
+  CHECK(types(input_of("vllm", "mistral", {heads(8, 128, 4096)}), false) == Types{SpecType::kSliding});
+  // Before 0.10 there was no manager; chunks had groups of their own since 0.13, and lose them to a draft.
+  const auto promoted = [](const char* engine, LimitKind kind, std::uint64_t drafts) {
+    EngineInput input = input_of(engine, "llama4_text", {heads(8, 128), heads(8, 128, 8192)});
+    for (Term& term : input.caches[1].compact) term.limit.kind = kind;
+    input.request.num_speculative_tokens = drafts;
+    return specs_of(input).specs[1].promoted;
+  };
+  CHECK(promoted("vllm@0.9", LimitKind::kWindow, 0));
+  CHECK_FALSE(promoted("vllm@0.10", LimitKind::kWindow, 0));
+  CHECK(promoted("vllm@0.12", LimitKind::kChunk, 0));
+  CHECK_FALSE(promoted("vllm@0.13", LimitKind::kChunk, 0));
+  CHECK(promoted("vllm", LimitKind::kChunk, 1));
+  CHECK_FALSE(promoted("vllm", LimitKind::kWindow, 1));
+  // States and attention never share a block table.
+  EngineInput states = qwen3_next("vllm");
+  states.request.hybrid_manager = false;
+  CHECK(refusal(states).find("states and attention") != std::string::npos);
+  EngineInput alone = input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}});
+  alone.request.hybrid_manager = false;
+  CHECK(refusal(alone).empty());
+}
+
+TEST_CASE("vllm specs: decode context parallelism") {
+  const auto refused = [](std::uint64_t heads_of_kv, std::uint64_t ranks, std::uint64_t context,
+                          std::uint64_t window = 0) {
+    EngineInput input = input_of("vllm", "llama", {heads(heads_of_kv, 128), heads(heads_of_kv, 128, window)});
+    input.request.tensor_parallel = ranks;
+    input.request.decode_context_parallel = context;
+    return refusal(input);
+  };
+  // dcp <= tp / KV heads, and it divides tp.
+  CHECK(refused(2, 8, 4).empty());
+  CHECK(refused(2, 8, 1).empty());
+  CHECK(refused(4, 8, 4).find("4 heads") != std::string::npos);
+  CHECK(refused(1, 8, 3).find("divides 8") != std::string::npos);
+  CHECK(refused(2, 8, 4, 1024).find("windows") != std::string::npos);
+  CHECK(refused(2, 8, 1, 1024).empty());
+  // Nor are source tokens shared: eight heads of cross attention beside one of its own.
+  CacheTerms cross = heads(8, 128);
+  for (Term& term : cross) term.growth = Growth::kSourceToken;
+  EngineInput encoder = input_of("vllm", "mllama", {heads(1, 128), cross});
+  encoder.request.tensor_parallel = encoder.request.decode_context_parallel = 8;
+  CHECK(refusal(encoder).empty());
+  // Latents have no values that repeat.
+  EngineInput latent = input_of("vllm", "deepseek_v3", {{term_of("latent", Role::kKey, 1, 512)}});
+  latent.caches[0].compact[0].part = Part::kLatent;
+  latent.request.tensor_parallel = latent.request.decode_context_parallel = 8;
+  CHECK(refusal(latent).empty());
+  CHECK(specs_of(latent).charge.context_ranks == 8);
+}
+
+TEST_CASE("vllm specs: blocks of the kernels") {
+  const auto block = [](std::string_view type, CacheTerms terms) {
+    return specs_of(input_of("vllm", type, {std::move(terms)})).specs.front().block_size;
+  };
+  CacheTerms latent{term_of("latent", Role::kKey, 1, 512)};
+  latent[0].part = Part::kLatent;
+  CHECK(block("llama", heads(8, 128)) == 16);
+  CHECK(block("deepseek_v3", latent) == 64);
+  // MiniMax-M3: an index key beside keys and values has blocks of 128; beside a latent it is the latent's 64.
+  CacheTerms sparse = heads(4, 128);
+  sparse.push_back(term_of("index key", Role::kIndex, 1, 128));
+  CHECK(block("minimax_m3", sparse) == 128);
+  latent.push_back(term_of("index key", Role::kIndex, 1, 128));
+  CHECK(block("deepseek_v32", latent) == 64);
+  EngineInput asked = input_of("vllm", "llama", {heads(8, 128)});
+  asked.request.block_size = 48;
+  CHECK(specs_of(asked).specs.front().block_size == 48);
+  for (const std::uint64_t bad : {0U, 8U, 24U}) {
+    asked.request.block_size = bad;
+    CHECK(refusal(asked).find("blocks of 16") != std::string::npos);
+  }
+}
+
+TEST_CASE("vllm specs: TurboQuant leaves two layers at either end of a dense model in 16 bit") {
+  // Llama-3.1-8B: 4,096 B a token and layer in bfloat16; k8v4: 8 heads of (128 + 64 + 4) = 1,568 B.
+  EngineInput input = input_of("vllm", "llama", std::vector<CacheTerms>(6, heads(8, 128)));
+  input.types.key = input.types.value = Dtype::kTurboquantK8V4;
+  std::vector<std::uint64_t> entries;
+  for (const VllmSpec& spec : specs_of(input).specs) entries.push_back(spec.entry.count());
+  CHECK(entries == std::vector<std::uint64_t>{4096, 4096, 1568, 1568, 4096, 4096});
+  input.types.model = Dtype::kFloat32;  // which is kept in bfloat16
+  CHECK(specs_of(input).specs.front().entry == Bytes(4096));
+  // Models with states leave none out.
+  input.caches.push_back({6, "ssm", {state_of("ssm state", 8, 16, 16)}, {}});
+  input.model.num_layers = 7;
+  CHECK(specs_of(input).specs.front().entry == Bytes(1568));
+}
+
+}  // namespace
+}  // namespace kvplan
