@@ -174,7 +174,7 @@ TEST_CASE("parts: answers that a layout gives without a rule of its own") {
   const Load load{Tokens(100), 2, Tokens(0)};
   // 1700 bytes for each of two sequences.
   CHECK(line.shortfall(Bytes(3400), load).empty());
-  CHECK(line.shortfall(Bytes(3399), load).find("3400 bytes") != std::string::npos);
+  CHECK(line.shortfall(Bytes(3399), load).find("3.3 KiB") != std::string::npos);
   CHECK(line.buffers(load, 3).size() == 1);
   CHECK(line.buffers(load, 3).front().bytes == Bytes(3400));
   CHECK(line.buffers(load, 4).empty());

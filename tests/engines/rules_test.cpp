@@ -336,7 +336,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(reason("page rounding") == 2 * 24 * 4096);
   CHECK(reason("state page alignment") == 2 * (kPage - 1000000));
   REQUIRE(rank().lines.size() == 2);
-  CHECK(rank().lines[0].formula == "1 sequences x 1 blocks x 2097152 B a block");
+  CHECK(rank().lines[0].formula == "1 sequence x 1 block x 2097152 B a block");
   const auto groups = engine_of(input.request).layout(input, notes)->groups();
   REQUIRE(groups.size() == 2);
   CHECK_FALSE(groups[0].block_size);

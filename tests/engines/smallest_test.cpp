@@ -98,7 +98,7 @@ TEST_CASE("smallest: SGLang") {
   CHECK(full->capacity(Bytes(5), load_for(1)).tokens == 5);
   CHECK(full->capacity(Bytes(5), load_for(1)).max_num_seqs == 5);
   CHECK(full->reserved(load_for(0)) == Bytes(0));
-  CHECK(full->shortfall(Bytes(0), load_for(1)).find("give the cache 1 bytes") != std::string::npos);
+  CHECK(full->shortfall(Bytes(0), load_for(1)).find("give the cache 0.1 MiB") != std::string::npos);
   // A window of one token: a pool of three, and its dummy.
   const auto window = laid(input_of("sglang", "gpt_oss", {{byte_of(Role::kKey, 1)}}));
   CHECK(window->reserved(load_for(5)) == Bytes(3 + 1));
@@ -215,15 +215,15 @@ TEST_CASE("smallest: llama.cpp") {
   state.request.num_speculative_tokens = 1;
   CHECK(layout_bytes(state, 1) == 2 * 4);
   CHECK(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula ==
-        "1 sequences x (1 + 1 rows to roll back)");
+        "1 sequence x (1 + 1 rows to roll back)");
   state.draft_method.reset();
-  CHECK(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula == "1 sequences");
-  // A state does not grow: any length, and no number of tokens; 256 sequences at most.
+  CHECK(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula == "1 sequence");
+  // A state does not grow: any length, and no number of tokens.
   const LlamaCppLayout fixed(input_of("llama.cpp", "mamba", {{state_byte()}}));
   CHECK_FALSE(fixed.capacity(Bytes(40), load_for(1)).tokens);
   CHECK(fixed.capacity(Bytes(40), load_for(1)).max_num_seqs == 10);
   CHECK(fixed.capacity(Bytes(40), load_for(1)).max_concurrency == 10.0);
-  CHECK(fixed.capacity(Bytes(4000), load_for(1)).max_num_seqs == 256);
+  CHECK(fixed.capacity(Bytes(4000), load_for(1)).max_num_seqs == 1000);  // a plan caps it
   // Capacity: 256 cells of 4 bytes hold one request of 256 tokens, and one less holds none.
   const LlamaCppLayout plain(input);
   CHECK(plain.capacity(Bytes(1024), load_for(1)).max_model_len == 256);

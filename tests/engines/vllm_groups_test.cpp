@@ -100,7 +100,6 @@ TEST_CASE("vllm groups: of the length of the shortest sort, or of the longest wh
     const VllmGroups groups = group_specs(specs, rules_of(row.engine));
     CHECK(groups.pool == Pool::kPaged);
     CHECK(lengths(groups) == row.lengths);
-    CHECK(groups.padding_layers == row.padding);
     // Layers are dealt in strides: the second sort's first group has its layers 0, k, 2k ...
     const std::size_t ways = row.lengths.size() - 1;
     CHECK(groups.groups[1].members[1] - groups.groups[1].members[0] == ways);

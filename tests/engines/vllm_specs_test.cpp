@@ -96,14 +96,12 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
     CHECK(attention.block_size == row.block);
     CHECK(attention.page == attention.entry * row.block);
     CHECK(state.padded == attention.page);
-    CHECK(list.aligned == (row.block > 16));
     CHECK(list.charge.state_slots == 1);
   }
   // A block that was asked for and holds the state stays; in steps of it where it does not.
   EngineInput input = jamba("vllm");
   input.request.block_size = 96;
   CHECK(specs_of(input).specs[1].block_size == 96);
-  CHECK_FALSE(specs_of(input).aligned);
   input.request.block_size = 32;
   CHECK(specs_of(input).specs[1].block_size == 96);
   CHECK(specs_of(input).specs[0].padded == Bytes(96 * 4096));

@@ -248,7 +248,7 @@ TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for 
 }
 
 TEST_CASE("What the config does not determine is cut, stored and told as the rest") {
-  // Nobody says how wide its MLPs are: 40 layers of 8,192 guess 53,687,091,200 elements.
+  // Nobody says how wide its MLPs are: 80 layers guess ten squares of 8,192 each, 53,687,091,200 elements.
   const auto line = [](std::vector<std::string> more) {
     more.insert(more.end(), {"testdata/claims/sinks.json", "--assume", "--max-model-len", "4k", "--json"});
     return line_of(Json::parse(run_program(more).out)["memory"][0]["lines"], "mlp");
