@@ -172,6 +172,8 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
       {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 8, (51ULL + 51) * 48 * 370 * 1024, 1.76},
       // 200 rows: 1, 2, 4 and 25 steps of 8; 100 rows: 1, 2, 4 and 12 steps. 4 rows: 1, 2, 4, 8 and 1, 2, 4.
       {"vllm@0.22", kLlama8b, 100, 1, 0, (28ULL + 15) * 32 * 185 * 1024, 0},
+      // 264 rows: 256 is the last before steps of 16.
+      {"vllm@0.22", kLlama8b, 132, 1, 0, (35ULL + 19) * 32 * 185 * 1024, 0},
       {"vllm@0.22", kLlama8b, 4, 1, 0, (4ULL + 3) * 32 * 185 * 1024, 0},
   };
   for (const Row& row : rows) {

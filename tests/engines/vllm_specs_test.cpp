@@ -174,6 +174,11 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
   CHECK(state(qwen3_next("vllm"), 2) - state(qwen3_next("vllm"), 0) == Bytes(2 * 8192 * 2));
   const EngineInput lfm = input_of("vllm", "lfm2", {{state_of("conv state", 2048, 1, 1, 3)}, heads(8, 64)});
   CHECK(state(lfm, 2) == state(lfm, 0));
+  CHECK(state(jamba("vllm"), 2) == state(jamba("vllm"), 0));
+  // Three tokens where a draft is named without a number.
+  EngineInput guessing = qwen3_next("vllm");
+  guessing.draft_method = DraftMethod::kNgram;
+  CHECK(specs_of(guessing).specs.front().page - state(qwen3_next("vllm"), 0) == Bytes(3 * 8192 * 2));
   // Mamba-2 whose B and C pass no convolution: a matrix for each head all the same.
   const EngineInput mamba2 =
       input_of("vllm", "plamo2", {{state_of("conv state", 1024, 1, 1, 4), state_of("ssm state", 8, 64, 128)}});
@@ -332,6 +337,10 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   CHECK(block("minimax_m3", sparse) == 128);
   latent.push_back(term_of("index key", Role::kIndex, 1, 128));
   CHECK(block("deepseek_v32", latent) == 64);
+  // Entries for two tokens are DeepSeek-V4's: blocks of 256.
+  CacheTerms pairs{term_of("latent", Role::kKey, 1, 512)};
+  pairs[0].stride = 2;
+  CHECK(block("deepseek_v4", pairs) == 256);
   EngineInput asked = input_of("vllm", "llama", {heads(8, 128)});
   asked.request.block_size = 48;
   CHECK(specs_of(asked).specs.front().block_size == 48);
