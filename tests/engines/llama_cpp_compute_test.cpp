@@ -16,12 +16,6 @@ struct Heads {
   std::uint64_t query, kv, width;
 };
 
-Term term_of(Role role, std::uint64_t units, std::uint64_t width) {
-  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
-  out.shape = {.units = units, .vectors = 1, .width = width};
-  return out;
-}
-
 LayerCache attention(const Heads& heads, std::uint64_t window = 0) {
   CacheTerms terms{term_of(Role::kKey, heads.kv, heads.width), term_of(Role::kValue, heads.kv, heads.width)};
   for (Term& term : terms)

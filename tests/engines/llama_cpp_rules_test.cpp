@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-Term term_of(Role role, std::uint64_t units, std::uint64_t width) {
-  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
-  out.shape = {.units = units, .vectors = 1, .width = width};
-  return out;
-}
-
 EngineInput model_of(std::string_view type, std::uint64_t layers, const CacheTerms& terms) {
   EngineInput out;
   out.request = request_for("llama.cpp", 4096);
@@ -30,10 +24,6 @@ EngineInput model_of(std::string_view type, std::uint64_t layers, const CacheTer
   for (std::uint64_t i = 0; i < layers; ++i) out.caches.push_back({i, "kind", terms, terms});
   out.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kBfloat16, Dtype::kBfloat16};
   return out;
-}
-
-CacheTerms heads(std::uint64_t units, std::uint64_t width) {
-  return {term_of(Role::kKey, units, width), term_of(Role::kValue, units, width)};
 }
 
 Load load_for(std::uint64_t tokens, std::uint64_t seqs = 1, bool pooled = false) {

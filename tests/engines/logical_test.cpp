@@ -9,18 +9,6 @@
 namespace kvplan {
 namespace {
 
-Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
-  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
-  out.shape = {.units = units, .vectors = 1, .width = width};
-  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
-  return out;
-}
-
-// 8 heads of 128, K and V in 16 bit: 4,096 B a token.
-CacheTerms heads(std::uint64_t window = 0) {
-  return {term_of(Role::kKey, 8, 128, window), term_of(Role::kValue, 8, 128, window)};
-}
-
 EngineInput five_layers() {
   EngineInput input;
   input.request = request_for("logical", 4096);
@@ -29,11 +17,11 @@ EngineInput five_layers() {
   const auto add = [&](std::uint64_t layer, std::string_view kind, const CacheTerms& terms) {
     input.caches.push_back({layer, kind, terms, terms});
   };
-  add(0, "gqa", heads());
-  add(1, "gqa", heads());
-  add(2, "sliding_window", heads(100));
+  add(0, "gqa", heads(8, 128));
+  add(1, "gqa", heads(8, 128));
+  add(2, "sliding_window", heads(8, 128, 100));
   add(3, "none", {});
-  add(4, "gqa", heads());
+  add(4, "gqa", heads(8, 128));
   return input;
 }
 

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-Term term_of(Role role, std::uint64_t units, std::uint64_t width) {
-  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
-  out.shape = {.units = units, .vectors = 1, .width = width};
-  return out;
-}
-
 LayerCache layer_of(std::uint64_t layer, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
   CacheTerms terms{term_of(Role::kKey, units, width), term_of(Role::kValue, units, width)};
   for (Term& term : terms)

@@ -16,12 +16,6 @@ namespace {
 
 constexpr CacheTypes kPlain{Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
 
-Term term_of(Role role, std::uint64_t units, std::uint64_t width) {
-  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
-  out.shape = {.units = units, .vectors = 1, .width = width};
-  return out;
-}
-
 LayerCache layer_of(std::uint64_t layer, CacheTerms terms) {
   return {layer, "gqa", terms, terms};
 }

@@ -18,6 +18,19 @@ inline Request request_for(const std::string& engine, std::uint64_t tokens, std:
   return request;
 }
 
+// The keys or values of one token, which windows end where they have one.
+inline Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
+  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
+  out.shape = {.units = units, .vectors = 1, .width = width};
+  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
+  return out;
+}
+
+// Keys and values of one layer.
+inline CacheTerms heads(std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
+  return {term_of(Role::kKey, units, width, window), term_of(Role::kValue, units, width, window)};
+}
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_TESTS_ENGINES_REQUESTS_H_

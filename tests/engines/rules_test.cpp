@@ -16,18 +16,6 @@ namespace {
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 
-Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
-  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
-  out.shape = {.units = units, .vectors = 1, .width = width};
-  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
-  return out;
-}
-
-// 8 heads of 128, K and V in 16 bit: 4,096 B a token.
-CacheTerms heads(std::uint64_t window = 0) {
-  return {term_of(Role::kKey, 8, 128, window), term_of(Role::kValue, 8, 128, window)};
-}
-
 // Channels with a kernel of 4, in the model's type, and a state of 64 x 128 for each of 8 heads in float32.
 CacheTerms recurrence() {
   Term conv{.name = "conv state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
@@ -102,7 +90,7 @@ TEST_CASE("rules: a ratio of one is a window alone") {
 
 TEST_CASE("rules: MLX") {
   // QuantizedKVCache: 4 or 8 bits an element and 4 B of scale and bias for each 64; a row of 128: 64 + 8 or 128 + 8 B.
-  EngineInput input = input_of("mlx", "llama", {heads()});
+  EngineInput input = input_of("mlx", "llama", {heads(8, 128)});
   const auto with = [&](Dtype type) {
     input.types.key = input.types.value = type;
     return reserved(input, 1000);
@@ -113,11 +101,11 @@ TEST_CASE("rules: MLX") {
   input.caches[0].compact[0].shape.width = 96;
   CHECK(refusal(input).find("groups of 64") != std::string::npos);
   // A type for K alone.
-  input = input_of("mlx", "llama", {heads()});
+  input = input_of("mlx", "llama", {heads(8, 128)});
   input.types.key = Dtype::kInt8;
   CHECK(reserved(input, 256) == 256 * (8 * 136 + 8 * 256));
   // RotatingKVCache: steps of 256 up to the window. ArraysCache: three columns of the convolution, and the state.
-  EngineInput windows = input_of("mlx", "gemma3", {heads(500), recurrence()});
+  EngineInput windows = input_of("mlx", "gemma3", {heads(8, 128, 500), recurrence()});
   CHECK(reserved(windows, 100, 2) == 2 * (256 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
   CHECK(reserved(windows, 4000) == 500 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4);
   CHECK(codes(windows) == std::vector<std::string>{"unverified_cache"});
@@ -135,10 +123,10 @@ TEST_CASE("rules: MLX") {
 
 TEST_CASE("rules: mistral.rs") {
   // PagedAttention: every token of every layer in blocks of 32; states as the model has them.
-  EngineInput input = input_of("mistralrs", "gemma3", {heads(500), heads(), recurrence()});
+  EngineInput input = input_of("mistralrs", "gemma3", {heads(8, 128, 500), heads(8, 128), recurrence()});
   CHECK(reserved(input, 1000, 2) == 2 * (2 * 1024 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
   CHECK(codes(input) == std::vector<std::string>{"unverified_cache", "unverified_cache"});
-  CHECK(codes(input_of("mistralrs", "llama", {heads()})).empty());
+  CHECK(codes(input_of("mistralrs", "llama", {heads(8, 128)})).empty());
   for (const std::uint64_t block : {8U, 16U, 32U}) {
     input.request.block_size = block;
     CHECK(reserved(input, 1) == 2 * block * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4);
@@ -157,7 +145,7 @@ TEST_CASE("rules: mistral.rs") {
 TEST_CASE("rules: TensorRT-LLM") {
   // tokens_per_block: 64 before 0.20, 32 since; a power of two. Windows keep every token.
   const auto one = [](const char* engine, std::optional<std::uint64_t> block) {
-    EngineInput input = input_of(engine, "llama", {heads(500), heads()});
+    EngineInput input = input_of(engine, "llama", {heads(8, 128, 500), heads(8, 128)});
     input.request.block_size = block;
     return reserved(input, 1) / 8192;
   };
@@ -165,7 +153,7 @@ TEST_CASE("rules: TensorRT-LLM") {
   CHECK(one("tensorrt-llm@0.20", {}) == 32);
   CHECK(one("tensorrt-llm", {}) == 32);
   CHECK(one("tensorrt-llm", 128) == 128);
-  EngineInput input = input_of("tensorrt-llm", "llama", {heads(500), recurrence()});
+  EngineInput input = input_of("tensorrt-llm", "llama", {heads(8, 128, 500), recurrence()});
   CHECK(reserved(input, 1000, 2) == 2 * (1024 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
   CHECK(codes(input) == std::vector<std::string>{"windows_kept_whole", "unverified_cache"});
   input.request.block_size = 48;
@@ -182,10 +170,10 @@ TEST_CASE("rules: transformers") {
   CHECK(one("zaya", recurrence()) == 3 * 1024 * 2 + state);
   CHECK(one("recurrent_gemma", recurrence()) == 3 * 1024 * 2 + state);
   // gpt_neo's config names no window to the cache.
-  CHECK(one("mistral", heads(100), 5000) == 100 * 4096);
-  CHECK(one("gpt_neo", heads(100), 5000) == 5000 * 4096);
+  CHECK(one("mistral", heads(8, 128, 100), 5000) == 100 * 4096);
+  CHECK(one("gpt_neo", heads(8, 128, 100), 5000) == 5000 * 4096);
   // QuantizedCache: groups of 64 of a whole tensor, 4 B each; windows and odd rests keep the model's type or a group.
-  EngineInput input = input_of("transformers", "llama", {heads(), heads(100)});
+  EngineInput input = input_of("transformers", "llama", {heads(8, 128), heads(8, 128, 100)});
   input.types.key = input.types.value = Dtype::kInt8;
   CHECK(reserved(input, 1000) == 1000 * 2 * (1024 + 16 * 4) + 100 * 4096);
   input.types.value = Dtype::kInt4;
@@ -204,7 +192,7 @@ TEST_CASE("rules: transformers") {
   CHECK(types_of("transformers", model).key == Dtype::kBfloat16);
   CHECK(types_of("transformers", model).value == Dtype::kBfloat16);
   // One sequence at a time with a draft.
-  EngineInput assisted = input_of("transformers", "llama", {heads()});
+  EngineInput assisted = input_of("transformers", "llama", {heads(8, 128)});
   assisted.request.num_seqs = 2;
   CHECK(codes(assisted).empty());
   assisted.draft_method = DraftMethod::kNgram;
@@ -228,7 +216,9 @@ TEST_CASE("rules: transformers") {
 TEST_CASE("rules: an offloaded cache of transformers") {
   // Four full layers, a window and a state: two of the full ones, the window and the state stay on the GPU; the host
   // holds the full ones, and nothing of the others.
-  EngineInput input = input_of("transformers", "llama", {heads(), heads(), heads(100), heads(), recurrence(), heads()});
+  EngineInput input =
+      input_of("transformers", "llama",
+               {heads(8, 128), heads(8, 128), heads(8, 128, 100), heads(8, 128), recurrence(), heads(8, 128)});
   input.request.cache_implementation = "offloaded";
   std::vector<Note> notes;
   const auto layout = engine_of(input.request).layout(input, notes);
@@ -254,7 +244,7 @@ TEST_CASE("rules: Ollama's context by the card") {
   CHECK(ollama.default_context(Bytes(48 * kGib)) == Tokens(262144));
   // num_batch 512: one pass of 512 tokens where llama.cpp takes n_batch 2048 in micro-batches of 512; with windows of
   // 1024 the second cache is 1536 cells in both.
-  EngineInput input = input_of("ollama", "gemma3", {heads(1024)});
+  EngineInput input = input_of("ollama", "gemma3", {heads(8, 128, 1024)});
   input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kBfloat16, Dtype::kBfloat16};
   input.request.ubatch = 2048;
   CHECK(reserved(input, 16384) == 1536 * 4096);
@@ -319,7 +309,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   constexpr std::uint64_t kPage = 1048576;
   Term state{.name = "linear state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
   state.shape = {.units = 100, .vectors = 625, .width = 8};
-  EngineInput input = input_of("vllm", "qwen3_next", {{state}, heads(), {state}, heads()});
+  EngineInput input = input_of("vllm", "qwen3_next", {{state}, heads(8, 128), {state}, heads(8, 128)});
   std::vector<Note> notes;
   const auto rank = [&] {
     return engine_of(input.request).layout(input, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();
@@ -368,7 +358,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   REQUIRE(notes.size() == 1);
   CHECK(notes.front().code == "no_mtp_layers");
   // A draft of other heads is a group of its own, without a line beside it.
-  EngineInput drafted = input_of("vllm", "llama", {heads()});
+  EngineInput drafted = input_of("vllm", "llama", {heads(8, 128)});
   auto draft = std::make_shared<EngineInput>();
   draft->types = drafted.types;
   draft->caches = {{0, "kind", {term_of(Role::kKey, 4, 128), term_of(Role::kValue, 4, 128)}, {}}};
@@ -408,7 +398,8 @@ TEST_CASE("rules: vLLM's concurrency of packed groups") {
 TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   // Two full layers and two windows of 128, 4,096 B a token: two groups of two; blocks of 16 tokens, 131,072 B of them.
   // 1,000 tokens: 63 blocks; 127 + 600 of a window's reach: 46 and one more.
-  EngineInput input = input_of("vllm@0.25", "gpt_oss", {heads(), heads(128), heads(), heads(128)});
+  EngineInput input =
+      input_of("vllm@0.25", "gpt_oss", {heads(8, 128), heads(8, 128, 128), heads(8, 128), heads(8, 128, 128)});
   input.request.max_num_batched_tokens = Tokens(600);
   std::vector<Note> notes;
   const auto layout = engine_of(input.request).layout(input, notes);

@@ -15,19 +15,8 @@
 namespace kvplan {
 namespace {
 
+// Layers have 8 heads of 64: 2,048 B a token and layer in 16 bit.
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
-
-Term term_of(Role role, std::uint64_t units, std::uint64_t width, std::uint64_t window = 0) {
-  Term out{.name = role == Role::kKey ? "key" : "value", .role = role};
-  out.shape = {.units = units, .vectors = 1, .width = width};
-  if (window > 0) out.limit = {LimitKind::kWindow, Tokens(window), Tokens(0)};
-  return out;
-}
-
-// 8 heads of 64, K and V in 16 bit: 2,048 B a token and layer.
-CacheTerms heads(std::uint64_t window = 0) {
-  return {term_of(Role::kKey, 8, 64, window), term_of(Role::kValue, 8, 64, window)};
-}
 
 // A state of 1,000,000 B: 62,500 rows of 8 in 16 bit.
 CacheTerms state() {
@@ -74,7 +63,7 @@ std::int64_t reason(const RankCache& rank, std::string_view text) {
 TEST_CASE("sglang pools: windows alone are one pool of windows") {
   // Two layers, a window of 128, pages of one token: a sequence keeps 129 tokens, the pool more than a window and a
   // page (130), and a dummy page.
-  const EngineInput input = input_of("gpt_oss", {heads(128), heads(128)});
+  const EngineInput input = input_of("gpt_oss", {heads(8, 64, 128), heads(8, 64, 128)});
   const auto layout = laid(input).layout;
   CHECK(layout->reserved(load_for(4096)) == Bytes((130 + 1) * 4096));
   CHECK(layout->reserved(load_for(4096, 3)) == Bytes((3 * 129 + 1) * 4096));
@@ -100,7 +89,7 @@ TEST_CASE("sglang pools: windows alone are one pool of windows") {
 
 TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
   // One full layer and one of a window of 128, pages of 64: 4,096 tokens, 0.8 of them are 3,276, 51 pages.
-  EngineInput input = input_of("gpt_oss", {heads(), heads(128)});
+  EngineInput input = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128)});
   input.request.block_size = 64;
   const auto layout = laid(input).layout;
   const RankCache rank = layout->explain(load_for(4096)).front();
@@ -121,7 +110,7 @@ TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
   const Capacity held = layout->capacity(Bytes(1000000000), load_for(4096));
   CHECK(held.tokens == 1000000000ULL * 5 / (2048 * 5 + 2048 * 4) / 64 * 64);
   // Layers outside the list of hybrids keep every token.
-  const Laid plain = laid(input_of("mistral", {heads(), heads(128)}));
+  const Laid plain = laid(input_of("mistral", {heads(8, 64), heads(8, 64, 128)}));
   CHECK(plain.layout->reserved(load_for(4096)) == Bytes(4097 * 4096));
   CHECK(std::any_of(plain.notes.begin(), plain.notes.end(),
                     [](const Note& note) { return note.code == "windows_kept_whole"; }));
@@ -130,7 +119,7 @@ TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
 
 TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
   // Three layers on two stages: one and two (the last ones first).
-  EngineInput input = input_of("llama", {heads(), heads(), heads()});
+  EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64), heads(8, 64)});
   input.request.pipeline_parallel = 2;
   const auto layout = laid(input).layout;
   CHECK(layout->reserved_by_stage(load_for(1000), 2) == std::vector<Bytes>{Bytes(1001 * 2048), Bytes(1001 * 4096)});
@@ -151,7 +140,7 @@ TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
 TEST_CASE("sglang pools: state slots") {
   // States of 1,000,000 B beside 2,048 B a token. 0.9 / 1.9 of 38,000,000 are 18 slots, one of them padding; a request
   // takes three. The rest is the pool of tokens: 38,000,000 - 18 slots.
-  EngineInput input = input_of("falcon_h1", {state(), heads()});
+  EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
   const auto layout = laid(input).layout;
   const Capacity held = layout->capacity(Bytes(38000001), load_for(1000));
   CHECK(held.max_num_seqs == 5);
@@ -193,7 +182,7 @@ TEST_CASE("sglang pools: state slots") {
 
 TEST_CASE("sglang pools: a draft is charged as so many layers, and takes its own") {
   // Two layers of 2,048 B; a draft of one layer of 300 B: the budget counts a token as 1.5 times the model's.
-  EngineInput input = input_of("llama", {heads(), heads()});
+  EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64)});
   auto draft = std::make_shared<EngineInput>();
   draft->types = input.types;
   draft->caches = {{0, "kind", {term_of(Role::kKey, 1, 150)}, {}}};
@@ -209,14 +198,14 @@ TEST_CASE("sglang pools: a draft is charged as so many layers, and takes its own
   // Two layers of the draft count twice; beside windows alone the draft's own bytes count.
   draft->caches.push_back({1, "kind", {term_of(Role::kKey, 1, 150)}, {}});
   CHECK(laid(input).layout->capacity(Bytes(8192 * 100), load_for(10)).tokens == 100);
-  EngineInput windows = input_of("gpt_oss", {heads(128)});
+  EngineInput windows = input_of("gpt_oss", {heads(8, 64, 128)});
   windows.draft = draft;
   CHECK(laid(windows).layout->capacity(Bytes(2648 * 500), load_for(10)).tokens == 500);
   CHECK(laid(windows).layout->reserved(load_for(4096)) == Bytes(131 * (2048 + 600)));
 }
 
 TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
-  EngineInput input = input_of("falcon_h1", {state(), heads(), heads()});
+  EngineInput input = input_of("falcon_h1", {state(), heads(8, 64), heads(8, 64)});
   auto draft = std::make_shared<EngineInput>();
   draft->types = input.types;
   draft->caches = {{0, "kind", {term_of(Role::kKey, 1, 150)}, {}}};
@@ -240,7 +229,7 @@ TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
 
 TEST_CASE("sglang pools: buffers of every rank") {
   // Two stages of two layers, two ranks each: K and V of each pool apart, what a rank reserves.
-  EngineInput input = input_of("gpt_oss", {heads(), heads(128), heads(), heads(128)});
+  EngineInput input = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128), heads(8, 64), heads(8, 64, 128)});
   input.request.pipeline_parallel = input.request.tensor_parallel = 2;
   const auto layout = laid(input).layout;
   for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -257,9 +246,9 @@ TEST_CASE("sglang pools: buffers of every rank") {
 }
 
 TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
-  CacheTerms cross = heads();
+  CacheTerms cross = heads(8, 64);
   for (Term& term : cross) term.growth = Growth::kSourceToken;
-  const auto layout = laid(input_of("mllama", {heads(), cross})).layout;
+  const auto layout = laid(input_of("mllama", {heads(8, 64), cross})).layout;
   const RankCache rank = layout->explain(load_for(100, 3, 1601)).front();
   CHECK(line_of(rank, "encoder tokens") == Bytes(3 * 1601 * 2048));
   CHECK(rank.reserved == Bytes((301 + 3 * 1601) * 2048));
@@ -349,7 +338,7 @@ TEST_CASE("sglang pools: whose windows have a pool") {
   CHECK_FALSE(sglang_hybrid_windows("gemma"));
   CHECK_FALSE(sglang_hybrid_windows("gemma45"));
   CHECK_FALSE(sglang_hybrid_windows("gpt_os"));
-  EngineInput input = input_of("llama", {heads()});
+  EngineInput input = input_of("llama", {heads(8, 64)});
   CHECK(sglang_verified(input) == 0);
   input.draft_method = DraftMethod::kEagle;
   CHECK(sglang_verified(input) == 4);  // 3 guesses and the last real one
