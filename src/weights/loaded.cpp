@@ -74,7 +74,9 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
   std::vector<Bytes> copies_of_latents;
   LayerTensors first, last;
   std::vector<LayerTensors> layers(model.num_layers);
-  for (const auto& [group, bytes] : weigher.groups(request)) {
+  for (const auto& held_group : weigher.groups(request)) {
+    const TensorGroup* const group = held_group.first;  // clang 14 lets no lambda have a binding
+    const Bytes bytes = held_group.second;
     const Held held{*group, request.share};
     const std::uint64_t count = held.count();
     if (count == 0 || bytes == Bytes(0)) continue;

@@ -167,13 +167,13 @@ Comparison compare_peers() {
   out.answers = head + " |\n" + line + "|\n";
   for (const Json& model : file["models"]) {
     const Row row = plan_row(model, file["tokens"]);
-    for (const auto& [engine, cell] : row.cells) {
+    for (const auto& [_, cell] : row.cells) {
       if (!cell.known()) continue;
       ++out.cells;
       out.near_recorded += cell.against_recorded <= Verdict::kWithin5 ? 1 : 0;
       out.exact += cell.verdict == Verdict::kExact ? 1 : 0;
       out.near += cell.verdict <= Verdict::kWithin5 ? 1 : 0;
-      CHECK_MESSAGE((cell.verdict == Verdict::kExact || !cell.why.empty()), row.name << " " << engine << ": no reason");
+      CHECK_MESSAGE((cell.verdict == Verdict::kExact || !cell.why.empty()), row.name << ": a cell without a reason");
     }
     out.answers += fmt::format("| {} | {:.2f} to {:.2f}", row.name, row.low, row.high);
     out.answers += " | " + weigh(row, fmt::format("{:.2f}", row.cells.at("logical").planned), own);

@@ -122,8 +122,8 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
           request.expert_parallel = experts;
           CAPTURE(name);
           CAPTURE(engine.name);
-          CAPTURE(tensor);
-          CAPTURE(pipeline);
+          CAPTURE(request.tensor_parallel);
+          CAPTURE(request.pipeline_parallel);
           CAPTURE(card);
           if (!fits(model, with_context(request, 1))) continue;
           ++answered;
