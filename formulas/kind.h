@@ -40,7 +40,7 @@ concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Fo
   // The cache of one layer. kExpanded differs only where engines differ (MLA).
   { kind.terms(form) } -> std::same_as<CacheTerms>;
   { kind.symbols() } -> std::same_as<std::vector<Symbol>>;
-  // Multiply-adds of a decoded token: for each cached entry that it attends to, and whatever the length.
+  // Multiply-adds of a decoded token: for each cached entry that it attends to.
   { kind.macs_per_entry() } -> std::same_as<std::uint64_t>;
 };
 

@@ -29,6 +29,16 @@ constexpr double power(double base, std::uint64_t exponent) {
   return out;
 }
 
+// The root of a number from 1 on, by Newton's steps from above.
+constexpr double root(double value, std::uint64_t degree) {
+  const double n = static_cast<double>(degree);
+  double out = value;
+  for (double next = 0;; out = next) {
+    next = ((n - 1) * out + value / power(out, degree - 1)) / n;
+    if (!(next < out)) return out;
+  }
+}
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_ROUNDING_H_

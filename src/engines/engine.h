@@ -110,7 +110,7 @@ class CacheLayout {
   virtual std::vector<CacheGroup> groups() const = 0;
   virtual std::optional<std::uint64_t> block_size() const { return std::nullopt; }
   // What `budget` bytes a GPU hold, as the engine's own log prints it. max_model_len and max_num_seqs are left to
-  // find_capacity (capacity.h) unless the engine has a rule of its own.
+  // longest_sequence and most_sequences (capacity.h) unless the engine has a rule of its own.
   virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
   // What the engine allocates for it on one GPU (`rank` counts as in explain), adding up to its reserved bytes. Without
   // a rule of its own: one buffer for each line of the ledger.

@@ -15,18 +15,16 @@
 //
 //   - a row of a quantized type is ggml's: blocks of 32 over all heads of the layer. Keys and values have types of
 //     their own; MLA and DeepSeek-V4 want them equal. A quantized V needs flash attention.
-//   - MLA keeps the latent with its rope part as K, and no V. Index keys (DSA) are a cache of K rows of one head, at
-//   the
-//     K type and not in FP8.
+//   - MLA keeps the latent with its rope part as K, and no V. Index keys (DSA) are a cache of K rows of one head, of
+//     the K type and not in FP8.
 //   - without flash attention V is transposed, and each layer's V is as wide as the widest layer's.
 //   - recurrent state (R: conv columns k - 1, S) is float32, one row for each sequence, whatever the context; a draft
 //     that can be rejected (MTP) needs as many rows more as it has tokens, where the architecture can roll back.
 //   - DeepSeek-V4: the windows, entries for 4 and for 128 tokens, index keys, and float32 compressor state, all of
 //     them for each sequence apart, --kv-unified or not.
 //   - encoder-decoder models: the cross attention's keys and values are worked out anew for each batch.
-//   - a layer's cache lies where the layer lies: the last -ngl of (layers + 1 for the output) go to the GPUs, in order,
-//   as
-//     even as they divide; the others' stays in host memory, all of it with --no-kv-offload.
+//   - a layer's cache lies where the layer lies: the last -ngl of (layers + 1 for the output) go to the GPUs in order,
+//     as even as they divide; the others' stays in host memory, all of it with --no-kv-offload.
 //   - a draft model has a context of its own: as many tokens and sequences as the model's, K and V in float16 unless
 //     --cache-type-k-draft says otherwise, a compute buffer of its own. Guesses that must be rolled back (MTP, EAGLE-3)
 //     cost rows of recurrent states; other drafts restore a checkpoint in host memory.

@@ -1,6 +1,5 @@
 #include "input/config.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
@@ -9,6 +8,7 @@
 #include "input/aliases.h"
 #include "input/json_depth.h"
 #include "kvplan/error.h"
+#include "kvplan/rounding.h"
 
 namespace kvplan {
 
@@ -234,7 +234,8 @@ std::optional<std::uint64_t> Config::find_count(std::string_view key) const {
   // Some tools write 4096.0; that is a whole number all the same.
   if (value.is_number_float()) {
     const double real = value.get<double>();
-    if (real >= 0 && real < 9.0e15 && real == std::floor(real)) return static_cast<std::uint64_t>(real);
+    if (real >= 0 && real < 9.0e15 && real == static_cast<double>(rounded_down(real)))
+      return static_cast<std::uint64_t>(real);
   }
   wrong(hit->key, text_of(value), "a whole number below 2^62");
 }

@@ -1,5 +1,5 @@
 // A config.json as a reader sees it: typed look-ups that record which keys were read and where a value came from.
-// Only config.cpp knows JSON.
+// The JSON behind it is config.cpp's alone.
 #ifndef KVPLAN_INPUT_CONFIG_H_
 #define KVPLAN_INPUT_CONFIG_H_
 
@@ -63,7 +63,7 @@ class Config {
   std::optional<Config> list_item(std::string_view key, std::size_t index) const;
 
   std::optional<Config> child(std::string_view key) const;  // an object; does not count as read
-  // The object's own keys, in file order.
+  // The object's own keys, sorted.
   std::vector<std::string> keys() const;
 
   // Writes down a value that follows from others.

@@ -70,9 +70,9 @@ void read_plamo2(Reader& reader);
 void read_encoder(Reader& reader);  // BERT and kin: nothing is decoded, nothing is kept
 void read_generic(Reader& reader);  // the fallback: attention_type and the plain fields
 
-// True where `word` (of attention_type) names a kind outright and the config has what that kind needs.
 // The kind that a word of attention_type stands for; "" for a word that names none.
 std::string_view kind_of_word(std::string_view word);
+// True where `word` (of attention_type) names a kind outright and the config has what that kind needs.
 bool names_a_kind(const Reader& reader, std::string_view word);
 // A known family whose layers attend in the plain way, so that attention_type may say more than the class does.
 bool attends_plainly(const Family& family);

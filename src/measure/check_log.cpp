@@ -146,7 +146,7 @@ double in_unit(double value, LogUnit unit) {
   return value;
 }
 
-// Half of the last digit that the line prints, as a share of it.
+// The last digit that the line prints, as a share of it.
 double rounding(const Observation& seen) {
   if (seen.value == 0) return 1;
   const double step =

@@ -44,7 +44,7 @@ struct FitEntry {
   Exit exit = Exit::kAnswered;
 };
 
-// A question that a form has no answer for is a null pointer: find_render says so.
+// A question that a form has no answer for is a null pointer: require_form says so.
 struct ReportForm {
   std::string_view name;
   std::string_view help;

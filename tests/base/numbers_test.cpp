@@ -25,6 +25,10 @@ TEST_CASE("rounding: whole powers") {
   for (const std::uint64_t exponent : {1U, 7U, 100U, 4096U})
     CHECK(power(0.96875, exponent) == doctest::Approx(std::pow(0.96875, static_cast<double>(exponent))).epsilon(1e-12));
   CHECK(power(0.5, std::uint64_t{1} << 32) == 0);
+  for (const double value : {1.0, 2.0, 768.0, 2560.0, 4096.0, 4.6e18}) {
+    CHECK(root(value, 2) == doctest::Approx(std::sqrt(value)).epsilon(1e-12));
+    CHECK(power(root(value, 5), 4) == doctest::Approx(std::pow(value, 0.8)).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("numbers as text: what std::from_chars reads, and as far") {
