@@ -115,6 +115,7 @@ std::optional<Dtype> find_dtype(std::string_view text) {
 Dtype parse_dtype(std::string_view text, std::string_view option) {
   if (const auto type = find_dtype(text)) return *type;
   std::vector<std::string_view> known;
+  known.reserve(kTypes.size());
   for (const DtypeInfo& row : kTypes) known.push_back(row.name);
   fail(std::string(option) + ": there is no type \"" + one_line(text, 40) + "\"", nearest_remedy(text, known));
 }

@@ -81,8 +81,9 @@ Bytes parse_size(std::string_view text, std::string_view option) {
     if (!(bytes >= 1 && bytes < 9.0e18)) wrong(option, text, kWanted);
     if (unit.empty() && bytes < kLeastBare) {
       const std::string number(text);
+      const std::string meant = number + (value <= kMostGib ? "GiB" : "MiB");
       fail(std::string(option) + ": " + number + " without a unit is " + number + " bytes",
-           "did you mean " + number + (value <= kMostGib ? "GiB" : "MiB") + "? Bytes are written " + number + "B");
+           "did you mean " + meant + "? Bytes are written " + number + "B");
     }
     // Whole bytes are exact beyond 2^53 too.
     std::uint64_t whole = 0;

@@ -267,7 +267,7 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       tensor.row_padding = Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kWhat));
     }
     if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
-    add_tensor(std::move(tensor));
+    add_tensor(tensor);
   }
 }
 
@@ -282,7 +282,7 @@ void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& ter
     tensor.cell = entry_bytes(value, input_.types);
     tensor.row_padding = Bytes(0);
     tensor.stored_reason = kIndexValues;
-    add_tensor(std::move(tensor));
+    add_tensor(tensor);
   }
 }
 
@@ -300,7 +300,7 @@ void LlamaCppLayout::add_empty_layers() {
     tensor.logical = value;
     tensor.stored_reason = kTypes;
     tensor.widest = entry_bytes(value, input_.types);
-    add_tensor(std::move(tensor));
+    add_tensor(tensor);
   }
 }
 
@@ -309,7 +309,7 @@ std::size_t LlamaCppLayout::device_of(std::uint64_t layer) const {
   return on_host ? placement_.gpus : placement_.gpu_of(layer);
 }
 
-void LlamaCppLayout::add_tensor(Tensor tensor) {
+void LlamaCppLayout::add_tensor(const Tensor& tensor) {
   if (tensor.stored) {
     Device& device = devices_[tensor.device];
     device.row_padding += tensor.row_padding;
@@ -324,7 +324,7 @@ void LlamaCppLayout::add_tensor(Tensor tensor) {
     else
       same->cell += cell;
   }
-  tensors_.push_back(std::move(tensor));
+  tensors_.push_back(tensor);
 }
 
 // Cells of one stream, padded; rows of one sequence for states.

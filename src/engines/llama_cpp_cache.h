@@ -93,7 +93,7 @@ class LlamaCppLayout : public CacheLayout {
   void add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra);
   void add_empty_layers();
   void add_index_values(const Tensor& index, const CacheTerms& terms);
-  void add_tensor(Tensor tensor);
+  void add_tensor(const Tensor& tensor);
   std::size_t device_of(std::uint64_t layer) const;
   std::uint64_t cells_of(Cells rule, std::uint64_t window, std::uint64_t stride, const LlamaContext& context) const;
   Bytes device_bytes(const Device& device, const LlamaContext& context) const;

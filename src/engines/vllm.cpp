@@ -212,7 +212,7 @@ class VllmLayout : public CacheLayout {
       if (first == Bytes(0)) first = page;
       all += page * blocks_of(group, load);
     }
-    return ceil_div(all.count(), first.count());
+    return first == Bytes(0) ? 0 : ceil_div(all.count(), first.count());
   }
 
   std::uint64_t shortest_block(std::uint64_t length) const {

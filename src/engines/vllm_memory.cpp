@@ -224,7 +224,7 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t tokens = checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kWhat);
   // Outputs of five layers are kept beside the last one's, once more where they are joined.
-  constexpr std::uint64_t kJoined = 2 * 6 * 2;
+  constexpr std::uint64_t kJoined = 24;  // two times six, twice
   const std::uint64_t row = checked_add(
       checked_mul(checked_add(vision.width, vision.intermediate, kWhat), 6, kWhat),
       checked_add(checked_mul(vision.width, kJoined, kWhat), checked_mul(input.model.hidden_size, 2, kWhat), kWhat),
