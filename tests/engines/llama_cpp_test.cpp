@@ -244,7 +244,8 @@ TEST_CASE("llama.cpp: the context of MTP layers") {
   request.batch = request.ubatch = 2048;
   double cache = 0;
   bool inside = false;
-  for (const LedgerLine& line : make_plan(model, request).memory.front().lines) {
+  const Plan plan = make_plan(model, request);
+  for (const LedgerLine& line : plan.memory.front().lines) {
     if (line.what.find("MTP layers") != std::string::npos) cache += static_cast<double>(line.bytes.count()) / kMib;
     if (line.what.find("MTP context") == std::string::npos) continue;
     inside = static_cast<double>(line.low.count()) / kMib <= 520.06 &&
