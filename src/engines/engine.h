@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/shared_terms.h"
 #include "kvplan/experts.h"
 #include "kvplan/note.h"
 #include "kvplan/plan.h"
@@ -28,8 +29,8 @@ namespace kvplan {
 struct LayerCache {
   std::uint64_t layer = 0;  // index in the decoder
   std::string_view kind;    // for labels in reports; no rule may rest on it
-  CacheTerms compact;
-  CacheTerms expanded;  // equal to compact where the kind has one form
+  SharedTerms compact;
+  SharedTerms expanded;  // equal to compact where the kind has one form
 };
 
 // A vision tower, as far as the memory for images follows from it; 0 where the config does not say.

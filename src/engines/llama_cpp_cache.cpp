@@ -206,7 +206,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
       LayerCache cache = *last_attention;
       cache.layer = input_.model.num_layers + i;
       cache.kind = kMtp;
-      std::erase_if(cache.compact, [](const Term& term) { return term.role == Role::kIndex || term.stride > 1; });
+      std::erase_if(cache.compact.own(), [](const Term& term) { return term.role == Role::kIndex || term.stride > 1; });
       add_layer(cache, cache.compact, {}, true);
     }
   }
@@ -214,7 +214,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
 }
 
 void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra) {
-  const bool replaced = !reason.empty() && &terms == &cache.compact;
+  const bool replaced = !reason.empty() && &terms == &cache.compact.all();
   for (const Term& term : terms) {
     Tensor tensor;
     tensor.extra = extra;

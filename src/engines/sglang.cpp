@@ -150,8 +150,8 @@ class SglangLayout : public CacheLayout, private SglangPools {
       SglangStage whole, keys, values;
       LayerCache with_keys = cache;
       LayerCache with_values = cache;
-      std::erase_if(with_keys.compact, [](const Term& term) { return term.role == Role::kValue; });
-      std::erase_if(with_values.compact, [](const Term& term) { return term.role != Role::kValue; });
+      std::erase_if(with_keys.compact.own(), [](const Term& term) { return term.role == Role::kValue; });
+      std::erase_if(with_values.compact.own(), [](const Term& term) { return term.role != Role::kValue; });
       add(whole, cache);
       add(keys, with_keys);
       add(values, with_values);

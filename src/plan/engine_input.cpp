@@ -9,12 +9,10 @@ namespace kvplan {
 
 namespace {
 
-std::uint64_t most_heads(const ModelSpec& model) {
+std::uint64_t num_heads(const Mixer& mixer) {
   std::uint64_t out = 0;
-  for (const Layer& layer : model.layers)
-    for (const Mixer& mixer : layer.mixers)
-      for (const Symbol& symbol : symbols(mixer))
-        if (symbol.symbol == "H") out = std::max(out, symbol.value);
+  for (const Symbol& symbol : symbols(mixer))
+    if (symbol.symbol == "H") out = std::max(out, symbol.value);
   return out;
 }
 
@@ -29,7 +27,6 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.hidden_size = model.hidden_size;
   shape.vocab_size = model.vocab_size;
   shape.intermediate_size = model.intermediate_size;
-  shape.num_heads = most_heads(model);
   shape.experts = model.experts;
   shape.max_model_len = model.max_model_len;
   shape.source_tokens = model.source_tokens;
@@ -49,8 +46,13 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
         continue;
       }
       seen.emplace_back(&mixer, input.caches.size());
-      input.caches.push_back(
-          {i, kind_info(mixer).name, cache_terms(mixer, Form::kCompact), cache_terms(mixer, Form::kExpanded)});
+      shape.num_heads = std::max(shape.num_heads, num_heads(mixer));
+      LayerCache& cache = input.caches.emplace_back();
+      cache.layer = i;
+      cache.kind = kind_info(mixer).name;
+      cache.compact = cache_terms(mixer, Form::kCompact);
+      cache.expanded = cache_terms(mixer, Form::kExpanded);
+      if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // one list, not two alike
     }
   }
   for (const SideModel& side : model.sides)

@@ -276,9 +276,9 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
   sparse.caches.push_back({0, "sparse_mla", {latent, rope}, {latent, rope}});
   const std::uint64_t plain = 512 * 4 * (2 * 512 + 32 * 576 + 32 * 512) + 512 * 8192 * 2;
   CHECK(compute(sparse, 8192).bytes == Bytes(plain));
-  sparse.caches[0].compact.push_back(index);
+  sparse.caches[0].compact.own().push_back(index);
   CHECK(compute(sparse, 8192).bytes == Bytes(plain + 512 * 8192 * 10));
-  sparse.caches[0].compact[2].stride = 4;
+  sparse.caches[0].compact.own()[2].stride = 4;
   CHECK(compute(sparse, 8192).bytes == Bytes(plain + 512 * 2048 * 10));
 }
 
@@ -373,10 +373,10 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
   rope.shape.width = 64;
   mla.caches.push_back({0, "mla", {latent, rope}, {latent, rope}});
   CHECK(llama_flash_attention(mla));
-  mla.caches[0].compact[0].shape.width = 448;
+  mla.caches[0].compact.own()[0].shape.width = 448;
   CHECK(llama_flash_attention(mla));
-  mla.caches[0].compact[0].shape.width = 256;  // MiniCPM3's 256 + 32 has no kernel
-  mla.caches[0].compact[1].shape.width = 32;
+  mla.caches[0].compact.own()[0].shape.width = 256;  // MiniCPM3's 256 + 32 has no kernel
+  mla.caches[0].compact.own()[1].shape.width = 32;
   CHECK_FALSE(llama_flash_attention(mla));
   // A layer that does not attend asks for none.
   EngineInput none = model_of("mamba", 512, 512, 1000, {0, 0, 0});

@@ -139,7 +139,7 @@ TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
   // Neither index keys nor entries for several tokens belong to it, and a state is none.
   Term index{.name = "index key", .role = Role::kIndex};
   index.shape.width = 128;
-  input.caches.back().compact.push_back(index);
+  input.caches.back().compact.own().push_back(index);
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(8192)).front(), "MTP layers") == Bytes(64 * kMib));
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(8192)).front(), "index keys") == Bytes(8192 * 128 * 2));
 }
@@ -197,7 +197,7 @@ TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(16384)).front(), "MTP layers") == Bytes(768 * 64 * 2));
   // The sizes of a head are the window's: with entries for two tokens beside it, 512 has a kernel.
   input = model_of("deepseek_v4", 1, terms);
-  input.caches[0].compact[0].shape.width = 512;
+  input.caches[0].compact.own()[0].shape.width = 512;
   CHECK(llama_flash_attention(input));
 }
 
@@ -283,7 +283,7 @@ TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-
   const RankCache rank = LlamaCppLayout(minimax).explain(load_for(4096)).front();
   CHECK(reason(rank, "values beside the index keys") == 4096 * 128 * 2);
   minimax.types.key = minimax.types.value = Dtype::kQ8_0;  // 34 B for 32 elements; rows of 64 are padded to 512
-  minimax.caches[0].compact[2].shape.width = 512;
+  minimax.caches[0].compact.own()[2].shape.width = 512;
   CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) == Bytes(std::uint64_t{4096} * (1024 + 512 + 128) / 32 * 34));
 }
 

@@ -171,17 +171,17 @@ TEST_CASE("overhead: a matrix of scores is chunk x context x heads of a rank") {
   CHECK(bytes_of(lines(eager, 2000), "attention scores") == Bytes(2000ULL * 2000 * 32 * 8));
   // A latent is a key without values; values alone are no attention.
   EngineInput latent = llama("logical");
-  for (LayerCache& cache : latent.caches) cache.compact.pop_back();
+  for (LayerCache& cache : latent.caches) cache.compact.own().pop_back();
   const OverheadInput keys{&latent, Load{Tokens(100), 1, Tokens(0)}, 0, Bytes(0), std::nullopt};
   CHECK(general_score_matrix(keys)->bytes == Bytes(100ULL * 100 * 32 * 4));
-  for (LayerCache& cache : latent.caches) cache.compact.front().role = Role::kValue;
+  for (LayerCache& cache : latent.caches) cache.compact.own().front().role = Role::kValue;
   CHECK_FALSE(general_score_matrix(keys));
   // Nothing attends: no scores.
   input.model.num_heads = 0;
   CHECK_FALSE(general_score_matrix(in));
   input.model.num_heads = 32;
   for (LayerCache& cache : input.caches)
-    for (Term& term : cache.compact) term.growth = Growth::kSequence;
+    for (Term& term : cache.compact.own()) term.growth = Growth::kSequence;
   CHECK_FALSE(general_score_matrix(in));
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("overhead: what transformers copies") {
   // torch.cat of one layer's K, 8 heads of 128 in 16 bit; the wider V where it is wider; divided over ranks.
   EngineInput input = llama("transformers");
   CHECK(range_of(find(lines(input, 1000, 3), "concatenation")) == spread(3ULL * 1000 * 2048, 0, 1));
-  input.caches[3].compact[1].shape.width = 192;
+  input.caches[3].compact.own()[1].shape.width = 192;
   CHECK(bytes_of(lines(input, 1000), "concatenation") == Bytes(1000ULL * 8 * 192 * 2));
   input.request.tensor_parallel = 4;
   CHECK(bytes_of(lines(input, 1000), "concatenation") == Bytes(1000ULL * 2 * 192 * 2));
@@ -229,7 +229,7 @@ TEST_CASE("overhead: what transformers copies") {
   // States are written in place.
   EngineInput states = llama("transformers");
   for (LayerCache& cache : states.caches)
-    for (Term& term : cache.expanded = cache.compact) term.growth = Growth::kSequence;
+    for (Term& term : cache.expanded.own() = cache.compact) term.growth = Growth::kSequence;
   for (LayerCache& cache : states.caches) cache.compact = cache.expanded;
   CHECK(find(lines(states, 1000), "concatenation") == nullptr);
   // A window's view keeps the whole prompt until the first token: 4096 B for each token beyond it.

@@ -236,7 +236,7 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   // With an indexer where the model has one.
   Term index{.name = "index key", .role = Role::kIndex};
   index.shape.width = 128;
-  input.caches[1].compact.push_back(index);
+  input.caches[1].compact.own().push_back(index);
   CHECK(width() == 128);
   CHECK(draft_layers(input).label == "MTP layers");
   CHECK(draft_layers(input).line() == "MTP layers, 2 layers");
@@ -250,7 +250,7 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   sums.limit = {LimitKind::kWindow, Tokens(8), Tokens(0)};
   input.caches = {layer_of(0, {latent, entry, sums})};
   CHECK(width() == 448);
-  CHECK(draft_layers(input).caches[0].compact.size() == 1);
+  CHECK(draft_layers(input).caches[0].compact.all().size() == 1);
   // Nothing attends: nothing is drafted. Nobody asks: nothing either.
   input.caches = {layer_of(0, {state_of(8, 8, 8)})};
   CHECK(draft_layers(input).caches.empty());

@@ -98,7 +98,7 @@ TEST_CASE("rules: MLX") {
   CHECK(with(Dtype::kBfloat16) == 1024 * 4096);
   CHECK(with(Dtype::kInt8) == 1024 * 2 * 8 * 136);
   CHECK(with(Dtype::kInt4) == 1024 * 2 * 8 * 72);
-  input.caches[0].compact[0].shape.width = 96;
+  input.caches[0].compact.own()[0].shape.width = 96;
   CHECK(refusal(input).find("groups of 64") != std::string::npos);
   // A type for K alone.
   input = input_of("mlx", "llama", {heads(8, 128)});

@@ -199,7 +199,7 @@ TEST_CASE("smallest: llama.cpp") {
   CHECK_FALSE(llama_flash_attention(input));
   // A window of one token and a micro-batch of one: 256 cells.
   EngineInput window = input;
-  for (Term& term : window.caches[0].compact) term.limit = {LimitKind::kWindow, Tokens(1), Tokens(0)};
+  for (Term& term : window.caches[0].compact.own()) term.limit = {LimitKind::kWindow, Tokens(1), Tokens(0)};
   window.request.ubatch = 1;
   CHECK(layout_bytes(window, 1000) == 256 * 2 * 2);
   // V of one element in one layer, none in the other: without flash attention both have it.

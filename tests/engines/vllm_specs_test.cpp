@@ -209,7 +209,7 @@ TEST_CASE("vllm specs: values narrower than keys") {
   CHECK(token("vllm@0.27", cross) == Bytes(8 * (192 + 128) * 2));
   // Latents of a model that is not on vLLM's list are expanded, values as wide as keys (MiniCPM3: 40 heads of 96, 64).
   EngineInput input = input_of("vllm", "minicpm3", {{term_of("latent", Role::kKey, 1, 256)}});
-  input.caches[0].compact[0].part = Part::kLatent;
+  input.caches[0].compact.own()[0].part = Part::kLatent;
   input.caches[0].expanded = heads(40, 96, 0, 64);
   CHECK(specs_of(input).specs.front().entry == Bytes(40 * (96 + 96) * 2));
   CHECK(specs_of(input).specs.front().type == SpecType::kFull);
@@ -275,7 +275,7 @@ TEST_CASE("vllm specs: without the hybrid manager windows are kept at full lengt
   // Before 0.10 there was no manager; chunks had groups of their own since 0.13, and lose them to a draft.
   const auto promoted = [](const char* engine, LimitKind kind, std::uint64_t drafts) {
     EngineInput input = input_of(engine, "llama4_text", {heads(8, 128), heads(8, 128, 8192)});
-    for (Term& term : input.caches[1].compact) term.limit.kind = kind;
+    for (Term& term : input.caches[1].compact.own()) term.limit.kind = kind;
     input.request.num_speculative_tokens = drafts;
     return specs_of(input).specs[1].promoted;
   };
@@ -317,7 +317,7 @@ TEST_CASE("vllm specs: decode context parallelism") {
   CHECK(refusal(encoder).empty());
   // Latents have no values that repeat.
   EngineInput latent = input_of("vllm", "deepseek_v3", {{term_of("latent", Role::kKey, 1, 512)}});
-  latent.caches[0].compact[0].part = Part::kLatent;
+  latent.caches[0].compact.own()[0].part = Part::kLatent;
   latent.request.tensor_parallel = latent.request.decode_context_parallel = 8;
   CHECK(refusal(latent).empty());
   CHECK(specs_of(latent).charge.context_ranks == 8);

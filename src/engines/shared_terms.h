@@ -1,0 +1,41 @@
+// The terms of a layer, shared by its copies: engines copy layers by the dozen, and most layers of a model repeat
+// another. A change makes the terms the changer's own.
+#ifndef KVPLAN_ENGINES_SHARED_TERMS_H_
+#define KVPLAN_ENGINES_SHARED_TERMS_H_
+
+#include <initializer_list>
+#include <memory>
+#include <utility>
+
+#include "kvplan/terms.h"
+
+namespace kvplan {
+
+class SharedTerms {
+ public:
+  SharedTerms() = default;
+  SharedTerms(CacheTerms terms) : terms_(std::make_shared<CacheTerms>(std::move(terms))) {}
+  SharedTerms(std::initializer_list<Term> terms) : SharedTerms(CacheTerms(terms)) {}
+
+  const CacheTerms& all() const { return terms_ ? *terms_ : kNone; }
+  operator const CacheTerms&() const { return all(); }
+  CacheTerms::const_iterator begin() const { return all().begin(); }
+  CacheTerms::const_iterator end() const { return all().end(); }
+  bool empty() const { return all().empty(); }
+  const Term& front() const { return all().front(); }
+  friend bool operator==(const SharedTerms& a, const SharedTerms& b) { return a.all() == b.all(); }
+
+  // The terms to change; copies made before keep theirs.
+  CacheTerms& own() {
+    terms_ = std::make_shared<CacheTerms>(all());
+    return *terms_;
+  }
+
+ private:
+  static inline const CacheTerms kNone;
+  std::shared_ptr<CacheTerms> terms_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_SHARED_TERMS_H_
