@@ -15,8 +15,10 @@ std::string_view aliases_of(std::string_view key);
 // The key that `key` is another spelling of; "" where no row lists it. A row's first key is of its own group.
 std::string_view alias_group(std::string_view key);
 
-// The default of `key` in the class of `model_type`, as JSON text; nullopt where the class or the key has none.
-std::optional<std::string_view> class_default(std::string_view model_type, std::string_view key);
+// The defaults of the class of `model_type`: "key=value key=value", values as JSON; "" where it has none.
+std::string_view class_defaults(std::string_view model_type);
+// One of them.
+std::optional<std::string_view> default_of(std::string_view defaults, std::string_view key);
 bool has_class(std::string_view model_type);
 
 }  // namespace kvplan

@@ -94,6 +94,7 @@ bool is_larger(const Json& value, std::size_t& left) {
 }
 
 std::string text_of(const Json& value) {
+  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());  // most values; a dump is dearer
   // A map of layers would be written out in full, only to be cut.
   std::size_t parts = 400;
   if (is_larger(value, parts))
@@ -138,6 +139,7 @@ Config Config::empty() {
 Config Config::with_class(std::string_view model_type) const {
   Config out = *this;
   out.class_ = model_type;
+  out.defaults_ = class_defaults(model_type);
   return out;
 }
 
@@ -193,17 +195,18 @@ std::optional<Config::Hit> Config::look_up(std::string_view key) const {
     return Hit{&*found, name, {}, origin};
   };
   if (auto hit = find(key, Origin::kFile)) return hit;
-  for (std::string_view rest = aliases_of(key); !rest.empty();) {
+  const std::string_view aliases = aliases_of(key);
+  for (std::string_view rest = aliases; !rest.empty();) {
     const auto space = rest.find(' ');
     if (auto hit = find(rest.substr(0, space), Origin::kAlias); hit && !as_json(hit->node).is_object()) return hit;
     rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
   }
-  if (class_.empty()) return std::nullopt;
-  if (const auto text = class_default(class_, key)) return Hit{nullptr, key, *text, Origin::kClassDefault};
-  for (std::string_view rest = aliases_of(key); !rest.empty();) {
+  if (defaults_.empty()) return std::nullopt;
+  if (const auto text = default_of(defaults_, key)) return Hit{nullptr, key, *text, Origin::kClassDefault};
+  for (std::string_view rest = aliases; !rest.empty();) {
     const auto space = rest.find(' ');
     const std::string_view alias = rest.substr(0, space);
-    if (const auto text = class_default(class_, alias)) return Hit{nullptr, alias, *text, Origin::kClassDefault};
+    if (const auto text = default_of(defaults_, alias)) return Hit{nullptr, alias, *text, Origin::kClassDefault};
     rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
   }
   return std::nullopt;

@@ -95,6 +95,7 @@ class Config {
   const void* node_ = nullptr;
   std::string path_;
   std::string class_;
+  std::string_view defaults_;  // of the class
   bool quiet_ = false;
 };
 

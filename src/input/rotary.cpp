@@ -133,7 +133,11 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
     table.setting = which;
     if (std::find(out.begin(), out.end(), table) == out.end()) out.push_back(table);
   };
+  const Layer* before = nullptr;
   for (const Layer& layer : reader.model.layers) {
+    const bool repeats = before != nullptr && before->mixers == layer.mixers;
+    before = &layer;
+    if (repeats) continue;
     for (const Mixer& mixer : layer.mixers) {
       if (const auto* latent = std::get_if<Mla>(&mixer)) {
         add(settings.full, latent->latent.qk_rope_head_dim, 0);
