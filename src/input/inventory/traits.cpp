@@ -1,6 +1,5 @@
 // How each model_type differs from a Llama (two RMS norms, no biases unless the config says so, a gated MLP).
 // Source: the modelling code of transformers 5.16, and of the checkpoints' own where they bring one.
-#include <array>
 
 #include "input/inventory/inventory.h"
 #include "kvplan/words.h"
@@ -10,7 +9,7 @@ namespace kvplan {
 namespace {
 
 // clang-format off
-constexpr std::array kTraits{
+constexpr Traits kTraits[] = {
     Traits{.model_types = ""},
     Traits{.model_types = "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text internvl_chat_text "
                           "qwen2_audio_text minicpmo gte_qwen2 dots_ocr",
