@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "kvplan/error.h"
+#include "measure/kernel_file.h"
 #include "measure/library.h"
 #include "plan/gpus.h"
 
@@ -22,20 +22,6 @@ struct NvmlMemory {
 using NvmlDevice = void*;
 constexpr int kNvmlSuccess = 0;
 constexpr unsigned int kMaxCards = 64;
-
-std::optional<std::uint64_t> number_in(const fs::path& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  if (file >> value) return value;
-  return std::nullopt;
-}
-
-std::string text_in(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return one_line(line, 80);
-}
 
 std::string gib(Bytes bytes) {
   char text[32];
@@ -95,7 +81,7 @@ std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
     if (folder.parent_path().filename().string().rfind("card", 0) != 0) continue;
     const auto memory = number_in(folder / "mem_info_vram_total");
     if (!memory || *memory == 0) continue;
-    std::string name = text_in(folder / "product_name");
+    std::string name = one_line(first_line_in(folder / "product_name"), 80);
     if (name.empty()) name = "AMD GPU";
     if (*memory >= kLeast)
       cards.push_back({name, Bytes(*memory)});

@@ -1,8 +1,7 @@
 #include "measure/gpu_view.h"
 
-#include <fstream>
-
 #include "kvplan/error.h"
+#include "measure/kernel_file.h"
 
 namespace kvplan {
 
@@ -80,19 +79,9 @@ class NvidiaView : public GpuView {
   bool open_ = false;
 };
 
-std::optional<std::uint64_t> number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  if (file >> value) return value;
-  return std::nullopt;
-}
-
 class AmdView : public GpuView {
  public:
-  AmdView(std::string folder, const std::string& module) : folder_(std::move(folder)) {
-    std::ifstream file(module);
-    std::getline(file, driver_);
-  }
+  AmdView(std::string folder, const std::string& module) : folder_(std::move(folder)), driver_(first_line_in(module)) {}
   std::string driver() const override { return one_line(driver_, 40); }
   std::optional<GpuMemoryView> memory() const override {
     const auto total = number_in(folder_ + "/mem_info_vram_total");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "kvplan/rounding.h"
 #include "report/html_page.h"
@@ -108,12 +107,14 @@ std::string host_html(const Plan& plan) {
 std::string speed_html(const Plan& plan) {
   const std::string text = speed_section(plan);
   if (text.empty()) return "";
-  std::istringstream lines(text);
-  std::string line;
-  std::getline(lines, line);
-  std::string out = "<h2>" + html_escape(line) + "</h2>\n<pre>";
+  const std::size_t first = std::min(text.find('\n'), text.size());
+  std::string out = "<h2>" + html_escape(std::string_view(text).substr(0, first)) + "</h2>\n<pre>";
   // Line by line: a control character has no place in what is escaped.
-  while (std::getline(lines, line)) out += html_escape(line) + "\n";
+  for (std::size_t at = first + 1; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    out += html_escape(std::string_view(text).substr(at, end - at)) + "\n";
+    at = end + 1;
+  }
   return out + "</pre>\n";
 }
 
