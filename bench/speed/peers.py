@@ -12,12 +12,21 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 READERS = {"@huggingface/gguf": "0.4.6", "gguf": "1.0.7", "hyllama": "0.2.2"}
 
 
+def installed(folder, program):
+    """A copy, as an installation makes one. A linker leaves a file whose pages lie apart in the page cache, and each
+    start pays for mapping them one by one: up to a tenth of a plan that no user sees."""
+    copy = os.path.join(folder, "installed-" + os.path.basename(program))
+    if os.path.exists(copy):
+        os.remove(copy)
+    return shutil.copy(program, copy)
+
+
 def compile_helper(folder, name):
     program = os.path.join(folder, name)
     source = os.path.join(os.path.dirname(HERE), name + ".cpp")
     subprocess.run(["c++", "-O2", "-s", "-static-libstdc++", "-static-libgcc", "-Wl,--gc-sections", source,
                     "-o", program], check=True)
-    return program
+    return installed(folder, program)
 
 
 def bare_python(*names):
