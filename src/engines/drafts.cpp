@@ -47,7 +47,8 @@ std::vector<LayerCache> mtp_layers(const EngineInput& input) {
   if (model == nullptr) return out;
   LayerCache draft = *model;
   if (any_term(draft.compact, is_packed)) {
-    std::erase_if(draft.compact.own(), [](const Term& term) { return !(is_windowed(term) && term.role == Role::kKey); });
+    std::erase_if(draft.compact.own(),
+                  [](const Term& term) { return !(is_windowed(term) && term.role == Role::kKey); });
     draft.expanded = draft.compact;
   }
   for (std::uint64_t i = 0; i < input.model.num_nextn_layers; ++i) {
