@@ -156,6 +156,7 @@ TEST_CASE("llama.cpp: V is as wide as the widest layer's without flash attention
   const LlamaCppLayout off(input);
   CHECK(off.reserved(load) == Bytes(99614720));
   CHECK(off.explain(load).front().gap.back().reason == "V padded to the widest layer");
+  CHECK(off.explain(load).front().gap.back().bytes == 99614720 - (62 << 20));
 }
 
 TEST_CASE("llama.cpp: CUDA pads the last row of quantized tensors") {

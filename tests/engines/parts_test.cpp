@@ -262,6 +262,8 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   CHECK(guessed_tokens(input, 3) == 3);
   input.request.num_speculative_tokens = 5;
   CHECK(guessed_tokens(input, 3) == 5);
+  input.request.num_speculative_tokens = 1;
+  CHECK(guessed_tokens(input, 3) == 1);
 }
 
 TEST_CASE("parts: a draft model's layers stand behind the model's") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engines/requests.h"
+#include "engines/vllm_rules.h"
 #include "formulas/compressed.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
@@ -169,6 +170,15 @@ TEST_CASE("rules: transformers") {
   CHECK(one("mamba", recurrence()) == 4 * 1024 * 2 + state);
   CHECK(one("zaya", recurrence()) == 3 * 1024 * 2 + state);
   CHECK(one("recurrent_gemma", recurrence()) == 3 * 1024 * 2 + state);
+  // A kernel of one column: the maths needs none of it.
+  CacheTerms single = recurrence();
+  single[0].shape.columns = 1;
+  CHECK(one("mamba", single) == 1024 * 2 + state);
+  CHECK(one("zaya", single) == state);
+  std::vector<Note> none;
+  const EngineInput column = input_of("transformers", "mamba", {single});
+  CHECK(engine_of(column.request).layout(column, none)->explain({Tokens(1), 1, Tokens(0)}).front().gap.front().reason ==
+        "kind: convolution states keep every kernel column");
   // gpt_neo's config names no window to the cache.
   CHECK(one("mistral", heads(8, 128, 100), 5000) == 100 * 4096);
   CHECK(one("gpt_neo", heads(8, 128, 100), 5000) == 5000 * 4096);
@@ -301,6 +311,40 @@ TEST_CASE("rules: vLLM's types and shares") {
   CHECK(usable_share(engine_of(request), request) == 0.92);
   request.memory_utilization = 0.5;
   CHECK(usable_share(engine_of(request), request) == 0.5);
+}
+
+TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
+  // As stored by Triton (Hopper, AMD) and where no card is named; FlashInfer on Blackwell; Marlin elsewhere.
+  using Sides = std::pair<std::uint64_t, std::uint64_t>;
+  Request request = request_for("vllm", 4096);
+  CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
+  for (const char* card : {"h100-80gb", "h200-141gb", "mi300x-192gb"}) {
+    request.gpu = card;
+    CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
+  }
+  request.gpu = "b200-180gb";
+  CHECK(vllm_mxfp4_padding(request) == Sides{256, 256});
+  request.gpu = "a100-80gb";
+  CHECK(vllm_mxfp4_padding(request) == Sides{128, 256});
+}
+
+TEST_CASE("rules: a draft model's first layer has the draft's types") {
+  // A draft in float32 beside a model in 16 bit: its entries are twice as wide.
+  const auto pages = [](Dtype dtype) {
+    EngineInput input = input_of("vllm", "llama", {heads(8, 128)});
+    auto draft = std::make_shared<EngineInput>(input_of("vllm", "llama", {heads(8, 128)}));
+    draft->types.key = draft->types.value = dtype;
+    input.draft = draft;
+    return reserved(input, 4096);
+  };
+  CHECK(pages(Dtype::kBfloat16) == 4096ULL * 2 * 4096);
+  CHECK(pages(Dtype::kFloat32) == 4096ULL * (4096 + 8192));
+}
+
+TEST_CASE("rules: a release has no more digits than a year and a day") {
+  Request request;
+  CHECK_NOTHROW(find_engine("vllm@100000", request));
+  CHECK_THROWS_AS(find_engine("vllm@100001", request), Error);
 }
 
 TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {

@@ -90,6 +90,39 @@ TEST_CASE("vllm: the profile run, as \"peak activation\" lines print it") {
   }
 }
 
+TEST_CASE("vllm: experts widen the range of a batch, one to a token as many (Llama 4)") {
+  EngineInput input = shaped("vllm@0.8", {5120, 16384, 48, 1000});
+  input.request.max_num_batched_tokens = Tokens(65536);
+  input.request.max_num_seqs = 1;
+  CHECK(share(lines(input).front().high, lines(input).front().bytes) == doctest::Approx(1.25).epsilon(1e-6));
+  input.model.experts.used = 1;
+  CHECK(share(lines(input).front().low, lines(input).front().bytes) == doctest::Approx(0.7).epsilon(1e-6));
+  CHECK(share(lines(input).front().high, lines(input).front().bytes) == doctest::Approx(1.6).epsilon(1e-6));
+}
+
+TEST_CASE("vllm: V0 ran the encoder of Llama-3.2-Vision over an image for every prompt of the batch") {
+  EngineInput input = shaped("vllm@0.8", {4096, 14336, 40, 128256});
+  input.request.enforce_eager = true;
+  input.model.model_type = "mllama";
+  input.model.vision = VisionShape{1280, 5120, 1, 6404, 1};
+  Term key{.name = "key", .role = Role::kKey, .growth = Growth::kSourceToken};
+  input.caches = {{3, "cross", {key}, {key}}};
+  const auto over_images = [&](std::uint64_t source) {
+    const std::vector<LedgerLine> all =
+        vllm_overhead({&input, Load{Tokens(8192), 1, Tokens(source)}, 0, Bytes(0), std::nullopt});
+    Bytes out;
+    for (const LedgerLine& line : all)
+      if (line.what.find("vision encoder") != std::string::npos) out += line.bytes;
+    return out + (out > Bytes(0) ? all.front().bytes : Bytes(0));
+  };
+  // 256 prompts of 6404 patches: 6 times width and MLP, 24 times the width, and the decoder's width, 2 B of it.
+  input.request.max_num_seqs = 256;
+  CHECK(over_images(6404) == Bytes(256ULL * 6404 * (6 * (1280 + 5120) + 24 * 1280 + 2 * 4096)));
+  CHECK(over_images(0) == Bytes(0));
+  input.model.vision->width = 0;  // the config does not tell
+  CHECK(over_images(6404) == Bytes(0));
+}
+
 TEST_CASE("vllm: rows are sampled on the last stage alone, no more than a batch has tokens") {
   EngineInput input = shaped("vllm", kLlama8b);
   input.request.pipeline_parallel = 2;

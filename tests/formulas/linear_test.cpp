@@ -25,6 +25,8 @@ TEST_CASE("linear: lightning attention has no convolution") {
   CHECK(16 * bytes(kind, 1) == 8388608);
   CHECK(16 * bytes(kind, 1, k16BitState32) == 16777216);
   CHECK(kind.variant() == "lightning");
+  CHECK(kind.symbols().size() == 4);
+  CHECK(Linear{Linear::Rule::kGatedDeltaNet, 16, 128, 16, 128, 1}.symbols().size() == 5);  // a kernel of one is one
 }
 
 TEST_CASE("linear: mLSTM keeps a matrix, a normalizer and a maximum for each head") {
