@@ -14,6 +14,17 @@ namespace kvplan {
 
 enum class Section { kWeights, kKvCache, kActivation, kRuntime };
 
+// What a line stands for, where something is decided by it: its words are for people.
+enum class LineKind {
+  kUsual,
+  kGraphs,        // captured graphs
+  kContext,       // the driver's context, libraries, communication
+  kOutsideTorch,  // what grows beside PyTorch's allocator
+  kEncoderCache,  // an encoder's outputs, which hold tokens and are none of the cache's own pool
+  kSampled,       // grows with the sequences that are sampled
+  kStates,        // of recurrent layers, in a buffer of their own
+};
+
 // One line of the ledger. Exact lines have low == bytes == high.
 struct LedgerLine {
   Section part = Section::kKvCache;
@@ -21,7 +32,9 @@ struct LedgerLine {
   Bytes bytes, low, high;
   std::string formula;  // with the numbers put in
   std::string source;   // config keys, engine file, log
+  LineKind kind = LineKind::kUsual;
 };
+LedgerLine of_kind(LineKind kind, LedgerLine line);
 LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source);
 
 struct GpuMemory {

@@ -133,7 +133,7 @@ struct OverheadInput {
   double weight_bits = 16;          // of a stored weight, on average
 };
 
-// The line of an encoder's outputs that wait for the decoder: tokens, but none of the cache's own pool.
+// What the line of an encoder's outputs is called, which wait for the decoder.
 inline constexpr std::string_view kEncoderCache = "encoder cache";
 
 // What an engine's own rule for the cache's share of a card needs to know.

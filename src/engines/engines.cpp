@@ -69,6 +69,11 @@ std::string CacheLayout::shortfall(Bytes budget, const Load& load) const {
          " that are there";
 }
 
+LedgerLine of_kind(LineKind kind, LedgerLine line) {
+  line.kind = kind;
+  return line;
+}
+
 LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source) {
   return {part, std::move(what), bytes, bytes, bytes, std::move(formula), std::move(source)};
 }

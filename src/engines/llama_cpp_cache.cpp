@@ -35,6 +35,7 @@ constexpr std::string_view kPadding = "cell padding";
 constexpr std::string_view kWidest = "V padded to the widest layer";
 constexpr std::string_view kRollback = "rows to roll back drafts";
 constexpr std::string_view kMtp = "MTP layers";
+constexpr std::string_view kRecurrent = "recurrent state (R and S)";
 constexpr std::string_view kRows = "quantized rows padded for CUDA";
 constexpr std::string_view kIndexValues = "values beside the index keys";
 constexpr std::string_view kTypes = "types of the cache";
@@ -433,7 +434,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
     out.reserved += total;
     // One line for the buffers that llama.cpp prints apart.
     const std::string what = tensor.extra                       ? std::string(kMtp)
-                             : tensor.cells == Cells::kSequence ? "recurrent state (R and S)"
+                             : tensor.cells == Cells::kSequence ? std::string(kRecurrent)
                              : tensor.cells == Cells::kWindow   ? "KV of windows"
                              : tensor.cells == Cells::kCompressed
                                  ? "KV, one cell for " + std::to_string(tensor.stride) + " tokens"
@@ -447,7 +448,9 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
     if (const auto it = gap.find(reason); it != gap.end() && it->second != 0)
       out.gap.push_back({std::string(reason), it->second});
   for (auto& [what, line] : lines)
-    out.lines.push_back(exact_line(Section::kKvCache, what, line.first, line.second, "llama.cpp KV buffer size"));
+    out.lines.push_back(
+        of_kind(what == kRecurrent ? LineKind::kStates : LineKind::kUsual,
+                exact_line(Section::kKvCache, what, line.first, line.second, "llama.cpp KV buffer size")));
   return out;
 }
 

@@ -251,7 +251,8 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
                      Bytes(400 * kMiB),
                      Bytes(800 * kMiB),
                      "512 MiB a GPU",
-                     "estimate: 457 to 749 MiB are seen; llama.cpp's own --fit leaves 1024 MiB free for it and others"};
+                     "estimate: 457 to 749 MiB are seen; llama.cpp's own --fit leaves 1024 MiB free for it and others",
+                     LineKind::kContext};
   std::vector<LedgerLine> out{std::move(compute), std::move(runtime)};
   if (input.request.mtp && last) {
     if (auto line = mtp_context(input, in.load)) out.push_back(std::move(*line));

@@ -160,7 +160,8 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                      Bytes(256 * kMiB),
                      Bytes(1024 * kMiB),
                      "allowance of 512 MiB a GPU",
-                     "estimate: contexts of 250 MiB to 1 GiB are seen; choose an engine for a figure of its own"};
+                     "estimate: contexts of 250 MiB to 1 GiB are seen; choose an engine for a figure of its own",
+                     LineKind::kContext};
   return {activation, runtime};
 }
 

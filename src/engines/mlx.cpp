@@ -88,9 +88,10 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
     out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", beside, {0, 1},
                                 std::to_string(chunk) + " tokens of every rotating cache",
                                 "mlx-lm models/cache.py: window + S - 1 during prefill"));
-  out.push_back(estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs), {0.5, 2},
-                              std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                              "estimate: the last token of each sequence"));
+  out.push_back(
+      of_kind(LineKind::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
+                                                {0.5, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                                                "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(2000000000), Bytes(500000000),
                  Bytes(4000000000), "allowance of 2 GB",
                  "estimate: a figure that MLX users report; not measured here"});

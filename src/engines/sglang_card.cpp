@@ -85,20 +85,23 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   const CardSettings settings = card_settings(request, in.gpu_memory);
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
   std::vector<LedgerLine> out{mlp_activations(input, std::min(tokens, settings.chunk), "a prefill chunk")};
-  out.push_back(estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs), {1, 2},
-                              std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                              "estimate: the last token of each sequence"));
+  out.push_back(
+      of_kind(LineKind::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
+                                                {1, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                                                "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
                  Bytes(900 * kMiB), "allowance of 512 MiB a GPU",
-                 "estimate; logs print 0 to 0.25 GiB for the distributed set-up"});
+                 "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineKind::kContext});
   if (!request.enforce_eager) {
     // Logs: 2.51 GiB for 35 graphs of 32 layers, 3.38 GiB for 48 layers on two ranks; of 2026: 0.60 and 2.32 GiB for 52
     // decode graphs and the piecewise ones of 36 layers, 1.93 GiB for DeepSeek-V4-Flash on eight ranks.
     const std::uint64_t layers = ceil_div(input.model.num_layers, request.pipeline_parallel);
     const std::uint64_t graphs = captured_batches(settings.batch);
-    out.push_back(estimate_line(Section::kRuntime, "CUDA graphs", Bytes(graphs * 2 * kMiB) * layers, {0.55, 1.35},
-                                std::to_string(graphs) + " batch sizes * " + std::to_string(layers) + " layers * 2 MiB",
-                                "estimate from start-up logs: 2.3 to 3.1 MiB a layer and graph in 2025"));
+    out.push_back(
+        of_kind(LineKind::kGraphs,
+                estimate_line(Section::kRuntime, "CUDA graphs", Bytes(graphs * 2 * kMiB) * layers, {0.55, 1.35},
+                              std::to_string(graphs) + " batch sizes * " + std::to_string(layers) + " layers * 2 MiB",
+                              "estimate from start-up logs: 2.3 to 3.1 MiB a layer and graph in 2025")));
   }
   const std::uint64_t requests = std::max<std::uint64_t>(request.max_num_seqs.value_or(2048), in.load.num_seqs);
   out.push_back(exact_line(

@@ -74,12 +74,12 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t tokens = input.request.max_num_batched_tokens.value_or(Tokens(8192)).count();
   std::vector<LedgerLine> out{mlp_activations(input, tokens, "a full batch of max_num_tokens")};
   const std::uint64_t rows = input.request.max_num_seqs.value_or(std::max<std::uint64_t>(in.load.num_seqs, 64));
-  out.push_back(estimate_line(Section::kActivation, "logits", logits_bytes(input, rows), {0.5, 2},
-                              std::to_string(rows) + " rows * vocab_size * 4 B",
-                              "estimate: the sampled rows of a batch"));
+  out.push_back(of_kind(LineKind::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, rows),
+                                                          {0.5, 2}, std::to_string(rows) + " rows * vocab_size * 4 B",
+                                                          "estimate: the sampled rows of a batch")));
   out.push_back({Section::kRuntime, "driver context, communication and workspaces", Bytes(1024 * kMiB),
-                 Bytes(512 * kMiB), Bytes(3072 * kMiB), "allowance of 1 GiB a GPU",
-                 "estimate; no log was read for it"});
+                 Bytes(512 * kMiB), Bytes(3072 * kMiB), "allowance of 1 GiB a GPU", "estimate; no log was read for it",
+                 LineKind::kContext});
   if (has_states(input)) out.push_back(unverified_line(in));
   return out;
 }

@@ -90,12 +90,13 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   Bytes sampler;
   if (samples) sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kWhat) + Bytes(tokens) * hidden * 2;
   if (sampler > layer)
-    return estimate(Section::kActivation, "activation peak (sampler)", sampler,
-                    Bytes(sampler.count() / 20 * (each == kSparingBytes ? 14 : 18)),
-                    Bytes(sampler.count() / 20 * (each == kSparingBytes ? 46 : 23)),
-                    text(rows) + " rows * " + text(input.model.vocab_size) + " logits * " + text(each) + " B + " +
-                        text(tokens) + " tokens * " + text(hidden) + " * 2 B",
-                    "estimate: the profile run of v1/worker/gpu_model_runner.py, held against start-up logs");
+    return of_kind(LineKind::kSampled,
+                   estimate(Section::kActivation, "activation peak (sampler)", sampler,
+                            Bytes(sampler.count() / 20 * (each == kSparingBytes ? 14 : 18)),
+                            Bytes(sampler.count() / 20 * (each == kSparingBytes ? 46 : 23)),
+                            text(rows) + " rows * " + text(input.model.vocab_size) + " logits * " + text(each) +
+                                " B + " + text(tokens) + " tokens * " + text(hidden) + " * 2 B",
+                            "estimate: the profile run of v1/worker/gpu_model_runner.py, held against start-up logs"));
   const bool has_experts = input.model.experts.used > 0;
   return estimate(Section::kActivation, "activation peak (batch)", layer,
                   Bytes(layer.count() / 20 * (has_experts ? 14 : 18)),
@@ -113,19 +114,26 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
     return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return card.starts_with(name); });
   };
   if (is_any({"mi1", "mi2", "mi3", "mi5", "rx-", "w7", "r9700", "radeon", "strix"}))
-    return estimate(Section::kRuntime, "outside PyTorch", Bytes(600 * kMiB), Bytes(400 * kMiB), Bytes(900 * kMiB),
-                    "600 MiB with ROCm", "estimate: 0.46 to 0.73 GiB in 4 start-up logs");
+    return of_kind(LineKind::kOutsideTorch,
+                   estimate(Section::kRuntime, "outside PyTorch", Bytes(600 * kMiB), Bytes(400 * kMiB),
+                            Bytes(900 * kMiB), "600 MiB with ROCm", "estimate: 0.46 to 0.73 GiB in 4 start-up logs"));
   if (alone && rules.version < kV1 && is_any({"h100", "h200"}))
-    return estimate(Section::kRuntime, "outside PyTorch", Bytes(164 * kMiB), Bytes(100 * kMiB), Bytes(300 * kMiB),
-                    "164 MiB on this card", "estimate: 0.16 GiB in 4 start-up logs of V0");
+    return of_kind(LineKind::kOutsideTorch,
+                   estimate(Section::kRuntime, "outside PyTorch", Bytes(164 * kMiB), Bytes(100 * kMiB),
+                            Bytes(300 * kMiB), "164 MiB on this card", "estimate: 0.16 GiB in 4 start-up logs of V0"));
   if (alone)
-    return estimate(Section::kRuntime, "outside PyTorch", Bytes(56 * kMiB), Bytes(0), Bytes(300 * kMiB),
-                    "56 MiB on one GPU", "estimate: 0.00 to 0.35 GiB in 24 start-up logs, the median 0.05");
+    return of_kind(LineKind::kOutsideTorch,
+                   estimate(Section::kRuntime, "outside PyTorch", Bytes(56 * kMiB), Bytes(0), Bytes(300 * kMiB),
+                            "56 MiB on one GPU", "estimate: 0.00 to 0.35 GiB in 24 start-up logs, the median 0.05"));
   if (rules.version < kV1)
-    return estimate(Section::kRuntime, "outside PyTorch and communication", Bytes(360 * kMiB), Bytes(100 * kMiB),
-                    Bytes(960 * kMiB), "360 MiB on a rank of several", "estimate: 0.11 to 0.93 GiB in logs of V0");
-  return estimate(Section::kRuntime, "outside PyTorch and communication", Bytes(1400 * kMiB), Bytes(200 * kMiB),
-                  Bytes(2200 * kMiB), "1400 MiB on a rank of several", "estimate: 0.21 to 2.43 GiB in logs of V1");
+    return of_kind(
+        LineKind::kOutsideTorch,
+        estimate(Section::kRuntime, "outside PyTorch and communication", Bytes(360 * kMiB), Bytes(100 * kMiB),
+                 Bytes(960 * kMiB), "360 MiB on a rank of several", "estimate: 0.11 to 0.93 GiB in logs of V0"));
+  return of_kind(
+      LineKind::kOutsideTorch,
+      estimate(Section::kRuntime, "outside PyTorch and communication", Bytes(1400 * kMiB), Bytes(200 * kMiB),
+               Bytes(2200 * kMiB), "1400 MiB on a rank of several", "estimate: 0.21 to 2.43 GiB in logs of V1"));
 }
 
 LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
@@ -134,11 +142,12 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
   if (rules.version < kV1) {
     const Captured sizes = captured(std::min<std::uint64_t>(seqs, 256), 8);
     const Bytes kept = Bytes(sizes.tokens) * layer_row(input);
-    return estimate(Section::kRuntime, "CUDA graphs", Bytes(kept.count() / 10 * 13), Bytes(kept.count() / 10 * 8),
-                    Bytes(kept.count() / 10 * 19),
-                    text(sizes.sizes) + " sizes of " + text(sizes.tokens) + " tokens in all * " +
-                        text(layer_row(input)) + " B of a layer * 1.3",
-                    "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB");
+    return of_kind(LineKind::kGraphs,
+                   estimate(Section::kRuntime, "CUDA graphs", Bytes(kept.count() / 10 * 13),
+                            Bytes(kept.count() / 10 * 8), Bytes(kept.count() / 10 * 19),
+                            text(sizes.sizes) + " sizes of " + text(sizes.tokens) + " tokens in all * " +
+                                text(layer_row(input)) + " B of a layer * 1.3",
+                            "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
   const std::uint64_t most = std::min<std::uint64_t>(checked_mul(seqs, 2, kWhat), 512);
   const bool has_experts = input.model.experts.used > 0;
@@ -153,11 +162,12 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
     if (has_experts) each *= 3;
   }
   const Bytes bytes = Bytes(sizes) * checked_mul(layers, each * kKiB, kWhat);
-  return estimate(Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 10 * 4),
-                  Bytes(bytes.count() / 10 * 16),
-                  text(sizes) + " graphs * " + text(layers) + " layers * " + text(each) + " KiB",
-                  rules.graphs_in_budget ? "estimate: 0.24 to 0.56 GiB in start-up logs of dense models, 1.4 of experts"
-                                         : "estimate from start-up logs; taken from what the budget leaves");
+  return of_kind(
+      LineKind::kGraphs,
+      estimate(Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 10 * 4), Bytes(bytes.count() / 10 * 16),
+               text(sizes) + " graphs * " + text(layers) + " layers * " + text(each) + " KiB",
+               rules.graphs_in_budget ? "estimate: 0.24 to 0.56 GiB in start-up logs of dense models, 1.4 of experts"
+                                      : "estimate from start-up logs; taken from what the budget leaves"));
 }
 
 // The encoder runs over as many items as its budget holds, and its outputs stay while the batch is profiled
@@ -194,7 +204,8 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
               text(encoder.batch) +
               (encoder.item > 0 ? " and an item of " + text(encoder.item) : std::string("; the config sizes no item")) +
               ") * " + text(width) + " B",
-          "estimate: vLLM v1/core/encoder_cache_manager.py compute_mm_encoder_budget"};
+          "estimate: vLLM v1/core/encoder_cache_manager.py compute_mm_encoder_budget",
+          LineKind::kEncoderCache};
 }
 
 // The encoder's own peak counts where it is beyond the batch's: the same rule as for a layer of the decoder.

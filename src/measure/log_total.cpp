@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace kvplan {
 
@@ -12,15 +13,15 @@ struct LogFigure {
   std::string_view seen;  // as the reader names it
   std::string_view what;
   Section part;
-  std::string_view word;  // of the lines' names
-  bool has_word;
+  std::optional<LineKind> kind;
+  bool is_kind = true;
 };
 constexpr std::array kFigures{
-    LogFigure{"weights", "weights", Section::kWeights, "", true},
-    LogFigure{"activation", "activation", Section::kActivation, "", true},
-    LogFigure{"compute_buffer", "activation", Section::kActivation, "", true},
-    LogFigure{"non_torch", "non_torch", Section::kRuntime, "graph", false},
-    LogFigure{"cuda_graphs", "cuda_graphs", Section::kRuntime, "graph", true},
+    LogFigure{"weights", "weights", Section::kWeights, {}},
+    LogFigure{"activation", "activation", Section::kActivation, {}},
+    LogFigure{"compute_buffer", "activation", Section::kActivation, {}},
+    LogFigure{"non_torch", "non_torch", Section::kRuntime, LineKind::kGraphs, false},
+    LogFigure{"cuda_graphs", "cuda_graphs", Section::kRuntime, LineKind::kGraphs},
 };
 
 bool is_host(std::string_view device) {
@@ -44,8 +45,7 @@ std::optional<Bytes> observed(const LogReading& reading, std::string_view what) 
 
 void add(const GpuMemory& gpu, const LogFigure& figure, LogPart& out) {
   for (const LedgerLine& line : gpu.lines) {
-    const bool holds = line.what.find(figure.word) != std::string::npos;
-    if (line.part != figure.part || holds != figure.has_word) continue;
+    if (line.part != figure.part || (figure.kind && (line.kind == *figure.kind) != figure.is_kind)) continue;
     out.predicted += line.bytes;
     out.low += line.low;
     out.high += line.high;

@@ -247,8 +247,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
     out.other_processes = before.other_processes;
     out.gpu = cache.gpu();
     for (const LedgerLine& line : plan.memory[out.gpu].lines)
-      if (line.part == Section::kRuntime && line.what.find("context") != std::string::npos)
-        out.planned_context = line.bytes;
+      if (line.kind == LineKind::kContext) out.planned_context = line.bytes;
     const Bytes room = usable_room(before.free, out.device.margin);
     const auto load = scaled_load(cache, plan.load, room);
     if (!load) {

@@ -32,17 +32,12 @@ std::string release_of(const Request& request) {
                                         : request.engine_version;
 }
 
-bool has(const std::string& text, std::string_view word) {
-  return text.find(word) != std::string::npos;
-}
-
 // The lines that a figure stands for.
 bool stands_for(std::string_view figure, const LedgerLine& line) {
   if (figure == kActivationFigure) return line.part == Section::kActivation;
-  if (line.part != Section::kRuntime) return false;
-  if (figure == kGraphsFigure) return has(line.what, "graph");
-  if (figure == kNonTorchFigure) return line.what.starts_with("outside PyTorch");
-  return figure == kContextFigure && has(line.what, "context");
+  if (figure == kGraphsFigure) return line.kind == LineKind::kGraphs;
+  if (figure == kNonTorchFigure) return line.kind == LineKind::kOutsideTorch;
+  return figure == kContextFigure && line.kind == LineKind::kContext;
 }
 
 std::string name_of(std::string_view figure) {
@@ -135,9 +130,10 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
                     found->figure.low_bytes(),
                     found->figure.high_bytes(),
                     "",
-                    "calibration: " + found->source};
+                    "calibration: " + found->source,
+                    first->kind};
     line.formula = found->source;
-    if (name == kContextFigure && (has(first->what, "librar") || has(first->what, "communication"))) {
+    if (name == kContextFigure) {
       // The bare context was measured; what libraries take beside it stays in the range.
       line.what = first->what;
       line.high = std::max(line.high, first->high);

@@ -20,9 +20,8 @@ std::string_view option_of(const GpuMemory& gpu, bool is_llama) {
   for (const LedgerLine& line : gpu.lines)
     if (widest == nullptr || line.high - line.low > widest->high - widest->low) widest = &line;
   if (widest == nullptr || widest->low == widest->high) return "";
-  const auto has = [&](std::string_view word) { return widest->what.find(word) != std::string::npos; };
   if (is_llama && widest->part == Section::kActivation) return "--ubatch-size";
-  if (has("sampler") || has("graph") || has("logits")) return "--max-num-seqs";
+  if (widest->kind == LineKind::kSampled || widest->kind == LineKind::kGraphs) return "--max-num-seqs";
   if (widest->part == Section::kActivation) return "--max-num-batched-tokens";
   return "";
 }

@@ -105,7 +105,7 @@ void fill_cache(const TermSum& whole, const CacheLayout& layout, const std::vect
 Bytes beside_cache(const GpuMemory& gpu) {
   Bytes out;
   for (const LedgerLine& line : gpu.lines)
-    if (line.part == Section::kKvCache && line.what == kEncoderCache) out += line.bytes;
+    if (line.kind == LineKind::kEncoderCache) out += line.bytes;
   return out;
 }
 
@@ -120,7 +120,7 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
       if (gpu.weights.value_or(Bytes(0)) > fullest->weights.value_or(Bytes(0))) fullest = &gpu;
     Bytes graphs;
     for (const LedgerLine& line : fullest->lines)
-      if (line.part == Section::kRuntime && line.what.find("graph") != std::string::npos) graphs += line.bytes;
+      if (line.kind == LineKind::kGraphs) graphs += line.bytes;
     return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
                                 fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
                                 fullest->runtime.value_or(Bytes(0)), graphs});

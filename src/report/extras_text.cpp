@@ -11,7 +11,7 @@
 namespace kvplan {
 
 bool is_extra(const LedgerLine& line) {
-  constexpr std::array<std::string_view, 12> kBeginnings{"draft model",
+  constexpr std::array<std::string_view, 11> kBeginnings{"draft model",
                                                          "EAGLE",
                                                          "Medusa heads",
                                                          "MTP layers",
@@ -19,11 +19,11 @@ bool is_extra(const LedgerLine& line) {
                                                          "LoRA ",
                                                          "image projector",
                                                          "image encoder",
-                                                         kEncoderCache,
                                                          "compute buffer of the draft",
                                                          "states of guessed tokens",
                                                          "rows to roll back"};
-  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+  return line.kind == LineKind::kEncoderCache ||
+         std::any_of(kBeginnings.begin(), kBeginnings.end(),
                      [&](std::string_view beginning) { return line.what.starts_with(beginning); });
 }
 
@@ -32,13 +32,14 @@ std::string extra_lines_text(const Plan& plan) {
   for (const GpuMemory& gpu : plan.memory)
     if (gpu.total > fullest->total) fullest = &gpu;
   std::vector<std::vector<std::string>> rows;
-  for (const LedgerLine& line : fullest->lines)
-    if (is_extra(line) && line.bytes > Bytes(0))
-      rows.push_back({line.what, human_bytes(line.bytes),
-                      line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high)});
-  if (rows.empty()) return "";
-  // An encoder's outputs alone are the engine's own habit, and stand in the ledger.
-  if (rows.size() == 1 && rows.front().front() == kEncoderCache) return "";
+  bool asked = false;  // an encoder's outputs alone are the engine's own habit, and stand in the ledger
+  for (const LedgerLine& line : fullest->lines) {
+    if (!is_extra(line) || line.bytes == Bytes(0)) continue;
+    asked = asked || line.kind != LineKind::kEncoderCache;
+    rows.push_back({line.what, human_bytes(line.bytes),
+                    line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high)});
+  }
+  if (!asked) return "";
   return "Extras, part of the above\n" + columns(rows, 0b10);
 }
 
