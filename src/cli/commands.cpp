@@ -56,7 +56,12 @@ std::string without_program(const std::string& line) {
   return line.substr(std::strlen("kvplan: "));
 }
 
+// Where nothing was planned there is no answer, but for programs: what went wrong, a line each.
 int emit_answered(const Invocation& call, const Answered& answered) {
+  if (!answered.any && call.format != "json") {
+    for (const std::string& error : answered.errors) std::fprintf(stderr, "kvplan: %s\n", error.c_str());
+    return answered.exit;
+  }
   emit(call, answered.text);
   return answered.exit;
 }
@@ -64,22 +69,24 @@ int emit_answered(const Invocation& call, const Answered& answered) {
 int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
   const auto render = require_form(find_format(call.format).fleet, call.format, "a fleet");
   std::vector<FleetEntry> entries(sources.size());
-  int worst = 0;
+  Answered out;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     FleetEntry& entry = entries[i];
     entry.source = sources[i];
     try {
       entry.model = load_with_companions(sources[i], call);
       entry.plan = plan_of(*entry.model, call.request);
-      worst = std::max(worst, exit_of(*entry.plan));
+      out.exit = std::max(out.exit, exit_of(*entry.plan));
+      out.any = true;
     } catch (const Error& error) {
       entry.error = without_program(error.line());
       entry.exit = error.code();
-      worst = std::max(worst, static_cast<int>(error.code()));
+      out.errors.push_back(entry.error);
+      out.exit = std::max(out.exit, static_cast<int>(error.code()));
     }
   }
-  emit(call, render(entries, report_options(call)));
-  return worst;
+  out.text = render(entries, report_options(call));
+  return emit_answered(call, out);
 }
 
 int run_plan(const Invocation& call) {

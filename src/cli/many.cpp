@@ -50,7 +50,12 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
       row.exit = error.code();
     }
   }
-  return {render(grid, options), static_cast<int>(worst_of(grid))};
+  Answered out{render(grid, options), static_cast<int>(worst_of(grid)), {}, false};
+  for (const GridRow& row : grid.rows) {
+    if (row.cells.empty()) out.errors.push_back(row.error);
+    out.any = out.any || !row.cells.empty();
+  }
+  return out;
 }
 
 Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources,
@@ -77,10 +82,12 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
           entry.model = model;
           entry.plan = make_plan(*entry.model, request);
           out.exit = std::max(out.exit, exit_of(*entry.plan));
+          out.any = true;
         } catch (Error& error) {
           error.set_source(model.source);
           entry.error = variant + ": " + without_program(error.line());
           entry.exit = error.code();
+          out.errors.push_back(entry.error);
           out.exit = std::max(out.exit, static_cast<int>(error.code()));
         }
       }
@@ -113,10 +120,12 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
         if (!card.empty()) request.gpu = card;
         entry.answers = fit_model(model, request);
         out.exit = std::max(out.exit, exit_of(entry.answers->asked));
+        out.any = true;
       } catch (const Error& error) {
         entry.error =
             (engine.empty() ? "" : engine + ": ") + (card.empty() ? "" : card + ": ") + without_program(error.line());
         entry.exit = error.code();
+        out.errors.push_back(source + ": " + entry.error);
         out.exit = std::max(out.exit, static_cast<int>(error.code()));
       }
     }

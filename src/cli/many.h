@@ -13,6 +13,8 @@ namespace kvplan {
 struct Answered {
   std::string text;
   int exit = 0;
+  std::vector<std::string> errors;  // of what was not planned
+  bool any = false;                 // something was
 };
 
 // Whether the call is a table of models against cards.

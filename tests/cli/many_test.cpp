@@ -73,6 +73,28 @@ TEST_CASE("a model that cannot be read is said, and the others are planned") {
   CHECK(has(run.out, "not planned"));
 }
 
+TEST_CASE("where nothing can be planned nothing is printed but what went wrong, a line each") {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{},
+                                               {"--gpu", "h100,h200"},
+                                               {"--engine", "vllm"},
+                                               {"--format", "markdown"},
+                                               {"--format", "csv"}}) {
+    std::vector<std::string> words{"testdata/bad/word.json", "testdata/bad/list.json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Run run = run_program(words);
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+    CHECK(has(run.err, "kvplan: testdata/bad/word.json: valid JSON, but no object; give a model's config.json\n"));
+    CHECK(has(run.err, "kvplan: testdata/bad/list.json: "));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 2);
+  }
+  const Run fits = run_program({"fit", kLlama, "--gpu", "h100,h200", "--engine", "mlx,mistralrs", "-ctk", "q4_1"});
+  CHECK(fits.exit == 2);
+  CHECK(fits.out.empty());
+  // Programs get their list.
+  CHECK(has(run_program({"testdata/bad/word.json", "testdata/bad/list.json", "--json"}).out, "\"exit\": 2"));
+}
+
 TEST_CASE("a list file names models") {
   const TemporaryFolder folder;
   const std::string list = folder.write("models.txt", "# ours\n" + kLlama + "\n\n  " + kMamba + "  # small\r\n");
