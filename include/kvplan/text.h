@@ -19,6 +19,7 @@ class Text {
     for (std::size_t i = 0; i + 1 < kSize; ++i) letters_[i] = text[i];
   }
   constexpr operator std::string_view() const { return {letters_, size_}; }
+  friend constexpr bool operator==(const Text& a, std::string_view b) { return std::string_view(a) == b; }
 
  private:
   char letters_[kMost] = {};

@@ -25,6 +25,9 @@ class SharedTerms {
   const Term& front() const { return all().front(); }
   friend bool operator==(const SharedTerms& a, const SharedTerms& b) { return a.all() == b.all(); }
 
+  // Whether both are copies of one: equal without a look.
+  bool is(const SharedTerms& other) const { return terms_ == other.terms_; }
+
   // The terms to change; copies made before keep theirs.
   CacheTerms& own() {
     terms_ = std::make_shared<CacheTerms>(all());

@@ -12,6 +12,7 @@
 #include "input/quantization.h"
 #include "input/rotary.h"
 #include "kvplan/error.h"
+#include "kvplan/text.h"
 
 namespace kvplan {
 
@@ -37,9 +38,9 @@ std::optional<Config> nested_text(const Config& root) {
 
 // The class of the decoder in composites whose nested config does not name it.
 struct TextClass {
-  std::string_view root, text;
+  Text<32> root, text;
 };
-constexpr std::array kTextClasses{
+constexpr TextClass kTextClasses[] = {
     TextClass{"llava", "llama"},
     TextClass{"llava_next", "llama"},
     TextClass{"llava_onevision", "qwen2"},

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "kvplan/real.h"
+#include "kvplan/text.h"
 
 namespace kvplan {
 
@@ -19,10 +20,10 @@ enum class DeviceRule { kNone, kWordBefore, kOllama };
 
 // A figure stands behind `anchor`, in a line that also holds `context`.
 struct Pattern {
-  std::string_view engine;
-  std::string_view context;
-  std::string_view anchor;
-  std::string_view what;
+  Text<12> engine;
+  Text<48> context;
+  Text<64> anchor;
+  Text<32> what;
   LogUnit unit;
   DeviceRule device = DeviceRule::kNone;
 };
@@ -35,7 +36,7 @@ constexpr auto kLayers = LogUnit::kLayers;
 constexpr auto kTimes = LogUnit::kTimes;
 constexpr auto kShare = LogUnit::kShare;
 
-constexpr std::array kPatterns{
+constexpr Pattern kPatterns[] = {
     // vLLM, V0 and early V1
     Pattern{"vllm", "", "Loading model weights took ", "weights", kGiB},
     Pattern{"vllm", "", "Model loading took ", "weights", kGiB},
@@ -321,37 +322,38 @@ void read_line(std::string_view line, std::size_t number, LogReading& out) {
   const std::optional<std::uint64_t> rank = rank_of(line);
   std::size_t weights_at = std::string_view::npos;  // "model buffer size" also ends in "buffer size"
   for (const Pattern& pattern : kPatterns) {
-    if (!pattern.context.empty() && line.find(pattern.context) == std::string_view::npos) continue;
+    const std::string_view context = pattern.context, anchor = pattern.anchor, what = pattern.what;
+    if (!context.empty() && line.find(context) == std::string_view::npos) continue;
     std::size_t from = 0;
     // A second figure of the same line stands behind the first.
-    if (pattern.anchor == "/" || pattern.anchor == " took ") {
-      const std::string_view first = pattern.anchor == " took " ? "Graph capturing finished in "
+    if (anchor == "/" || anchor == " took ") {
+      const std::string_view first = anchor == " took "         ? "Graph capturing finished in "
                                      : pattern.engine == "vllm" ? "Free memory on device ("
                                                                 : "offloaded ";
       from = line.find(first);
       if (from == std::string_view::npos) continue;
     }
-    const std::size_t at = line.find(pattern.anchor, from);
-    if (at == std::string_view::npos || pattern.what.empty()) continue;
-    const auto figure = leading_number(line.substr(at + pattern.anchor.size()));
+    const std::size_t at = line.find(anchor, from);
+    if (at == std::string_view::npos || what.empty()) continue;
+    const auto figure = leading_number(line.substr(at + anchor.size()));
     if (!figure) continue;
-    if (pattern.what == "weights" && pattern.device == DeviceRule::kWordBefore) {
+    if (what == "weights" && pattern.device == DeviceRule::kWordBefore) {
       if (weights_at != std::string_view::npos) continue;
       weights_at = at;
     }
-    Observation seen{number, pattern.what, figure->value, printed_unit(figure->rest, pattern.unit), "", rank};
+    Observation seen{number, what, figure->value, printed_unit(figure->rest, pattern.unit), "", rank};
     if (pattern.device == DeviceRule::kWordBefore) seen.device = word_before(line.substr(0, at));
     if (pattern.device == DeviceRule::kOllama) seen.device = ollama_device(line);
     // The older spelling of the budget has two figures in one pair of brackets: (0.9, 125.83 GiB).
-    if (pattern.anchor == "GPU memory utilization is (") {
+    if (anchor == "GPU memory utilization is (") {
       out.observations.push_back(seen);
       if (figure->rest.starts_with(","))
         if (const auto second = leading_number(figure->rest.substr(1)))
           out.observations.push_back({number, "requested_memory", second->value, kGiB, "", rank});
-      if (out.options.engine.empty()) out.options.engine = pattern.engine;
+      if (out.options.engine.empty()) out.options.engine = std::string_view(pattern.engine);
       continue;
     }
-    if (out.options.engine.empty()) out.options.engine = pattern.engine;
+    if (out.options.engine.empty()) out.options.engine = std::string_view(pattern.engine);
     out.observations.push_back(std::move(seen));
   }
   read_settings(line, number, out);

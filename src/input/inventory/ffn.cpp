@@ -311,6 +311,10 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const std::uint64_t beside = has_switch || text.flag("residual_moe", false)               ? width
                                : inventory.is("arctic") && text.flag("use_residual", false) ? inventory.hidden
                                                                                             : 0;
+  const bool granite = inventory.is(kGranite);
+  const bool takes_shared = granite && !inventory.is("granitemoe granitemoe_swa");
+  const std::uint64_t shared = granite ? text.count_or("shared_intermediate_size", 0) : 0;
+  const bool doubles_layers = inventory.is("longcat_flash longcat_flash_ngram longcat_next");
   for (std::uint64_t i = 0; i < layers; ++i) {
     Ffn& ffn = out[i];
     if (letters && (*letters)[i] != 'E' && (*letters)[i] != '-') continue;
@@ -324,11 +328,8 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
       ffn.dense = widths && i < widths->size() ? (*widths)[i] : width;
     }
     ffn.hashed = i < hashed;
-    if (inventory.is(kGranite)) {
-      const std::uint64_t shared = text.count_or("shared_intermediate_size", 0);
-      if (shared > 0 && !inventory.is("granitemoe granitemoe_swa")) ffn.dense = shared;
-    }
-    if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) {
+    if (takes_shared && shared > 0) ffn.dense = shared;
+    if (doubles_layers) {
       // Two dense MLPs around one block of experts: the second attention of a layer has the MLP alone.
       if (i % 2 == 1) ffn = Ffn{};
       ffn.dense = width;
