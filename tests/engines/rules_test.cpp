@@ -300,6 +300,8 @@ TEST_CASE("rules: vLLM's types and shares") {
   CHECK(refusal(input).find("no latents in int4") != std::string::npos);
   input.types.key = input.types.value = Dtype::kNvfp4;
   CHECK(refusal(input).empty());
+  input.types.key = input.types.value = Dtype::kFp8E4m3;
+  CHECK(refusal(input).empty());
   // Entries for a number of tokens that a block of 256 does not hold whole.
   CacheTerms packed = latent;
   packed[0].stride = 3;

@@ -93,6 +93,7 @@ TEST_CASE("smallest: SGLang") {
   CHECK(full->reserved(load_for(1)) == Bytes(2));
   CHECK(full->explain(load_for(1)).front().lines.size() == 2);
   CHECK(full->explain(load_for(1)).front().gap.size() == 1);
+  CHECK(full->explain(load_for(1)).front().gap.front().reason == "dummy page");
   CHECK(full->buffers(load_for(1), 0).size() == 1);
   CHECK(sum(full->buffers(load_for(1), 0)) == Bytes(2));
   CHECK(full->capacity(Bytes(5), load_for(1)).tokens == 5);
@@ -111,6 +112,7 @@ TEST_CASE("smallest: SGLang") {
   const auto slots = laid(state);
   CHECK(slots->reserved(load_for(1)) == Bytes(2));
   CHECK(slots->explain(load_for(1)).front().lines.size() == 2);
+  CHECK(slots->explain(load_for(1)).front().gap.front().reason == "padding slot of the state pool");
   CHECK(slots->buffers(load_for(1), 0).size() == 1);
   CHECK(slots->capacity(Bytes(5), load_for(1)).max_num_seqs == 1);  // 2.4 bytes
   CHECK(slots->capacity(Bytes(4), load_for(1)).max_num_seqs == 0);  // 1.9
@@ -186,6 +188,9 @@ TEST_CASE("smallest: a window of one token") {
     CHECK(rank(engine).reserved == Bytes(2));
     CHECK(rank(engine).gap.empty());
   }
+  // A layer that grows beside it has what the window leaves.
+  const auto both = laid(input_of("transformers", "tiny", {{byte_of(Role::kKey)}, {byte_of(Role::kKey, 1)}}));
+  CHECK(both->capacity(Bytes(10), load_for(5)).tokens == 9);
 }
 
 TEST_CASE("smallest: llama.cpp") {

@@ -63,6 +63,8 @@ TEST_CASE("symbols: dimensions as config.json names them") {
   const Row rows[] = {
       {"Llama-3.1-8B", FullAttention{kLlama}, "H=32 H_kv=8 d=128",
        "num_attention_heads, num_key_value_heads, head_dim"},
+      {"one meta token", SlidingWindow{{25, 5, 64, 64, 1}, Tokens(1024)}, "H=25 H_kv=5 d=64 M=1 W=1024",
+       "num_attention_heads, num_key_value_heads, head_dim, num_memory_tokens, sliding_window"},
       {"MiMo-V2-Flash", FullAttention{{64, 4, 192, 128}}, "H=64 H_kv=4 d=192 d_v=128",
        "num_attention_heads, num_key_value_heads, head_dim, v_head_dim"},
       {"gpt-oss-20b", SlidingWindow{{64, 8, 64, 64}, Tokens(128)}, "H=64 H_kv=8 d=64 W=128",
