@@ -157,6 +157,13 @@ TEST_CASE("rules: TensorRT-LLM") {
   EngineInput input = input_of("tensorrt-llm", "llama", {heads(8, 128, 500), recurrence()});
   CHECK(reserved(input, 1000, 2) == 2 * (1024 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
   CHECK(codes(input) == std::vector<std::string>{"windows_kept_whole", "unverified_cache"});
+  // A budget's last block is counted whole: 100 tokens' bytes are four blocks of 32.
+  EngineInput plain = input_of("tensorrt-llm", "llama", {heads(8, 128), heads(8, 128)});
+  std::vector<Note> none;
+  const Capacity held =
+      engine_of(plain.request).layout(plain, none)->capacity(Bytes(100 * 8192), {Tokens(32), 1, Tokens(0)});
+  CHECK(held.tokens == 128);
+  CHECK(held.num_blocks == 4);
   input.request.block_size = 48;
   CHECK(refusal(input).find("power of two") != std::string::npos);
 }
