@@ -201,7 +201,7 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // Until 0.25 the log divided the bytes of all groups by the first group's, which differs where pages do.
+  // Until 0.26 the log divided the bytes of all groups by the first group's, which differs where pages do.
   std::uint64_t blocks_of_concurrency(const Load& load) const {
     if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) return blocks(load);
     Bytes all;

@@ -191,7 +191,11 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
   }
   const bool sliding_latents =
       std::any_of(specs.begin(), specs.end(), [](const VllmSpec& spec) { return spec.type == SpecType::kSlidingMla; });
-  if (sliding_latents) return packed(specs);
+  if (sliding_latents) {
+    out = packed(specs);
+    out.packed_block = rules.packed_block;
+    return out;
+  }
   unify_pages(specs, rules);
   return paged(specs, rules);
 }
@@ -201,9 +205,13 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
   StagePool out;
   PageCounts slots;  // of a block
   std::uint64_t longest = 0;
+  Bytes widest;
   for (const VllmGroup& group : groups.groups) {
     const PageCounts counts = page_counts(specs, group.members, first_layer, last_layer);
     longest = std::max(longest, most(counts));
+    Bytes all;
+    for (const auto& [page, count] : counts) all += page * count;
+    widest = std::max(widest, all);
     for (const auto& [page, count] : counts) slots[page] = std::max(slots[page], count);
   }
   for (const auto& [page, count] : slots) {
@@ -219,6 +227,8 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
       out.slots.insert(out.slots.end(), longest, page);
     }
     out.gate = tuple * longest;
+    if (groups.packed_block == PackedBlock::kTuples) out.block = out.gate;
+    if (groups.packed_block == PackedBlock::kWidestGroup) out.block = widest;
   }
   return out;
 }

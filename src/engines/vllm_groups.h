@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "engines/vllm_rules.h"
 #include "engines/vllm_specs.h"
 
 namespace kvplan {
@@ -22,6 +23,7 @@ struct VllmGroup {
 
 struct VllmGroups {
   Pool pool = Pool::kNone;
+  PackedBlock packed_block = PackedBlock::kWidestGroup;
   std::vector<VllmGroup> groups;
   std::optional<std::size_t> crossed;  // V0: a spec whose source tokens take blocks of the one group too
 };

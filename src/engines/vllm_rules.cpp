@@ -19,6 +19,7 @@ constexpr std::uint64_t kGraphsInBudget = 21;         // VLLM_MEMORY_PROFILER_ES
 constexpr std::uint64_t kUtilization = 21;            // 0.90 before, 0.92 since
 constexpr std::uint64_t kWindowValueWidth = 22;       // SlidingWindowSpec.head_size_v; one width in all groups before
 constexpr std::uint64_t kPadAttentionPages = 22;      // AttentionSpec.indexes_kv_by_block_stride
+constexpr std::uint64_t kPackedSlots = 23;            // #44454: a packed block no longer counts pages that no group has
 constexpr std::uint64_t kInFlight = 26;               // #47728: max_in_flight_tokens
 constexpr std::uint64_t kNewestSpecs = 27;  // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
 
@@ -66,7 +67,10 @@ VllmRules vllm_rules(const Request& request) {
   rules.window_value_width = v >= kWindowValueWidth;
   rules.pad_attention_pages = v >= kPadAttentionPages;
   rules.in_flight_batches = v >= kInFlight;
-  rules.packed_sum_of_pages = v >= kInFlight;
+  rules.packed_block = v >= kNewestSpecs   ? PackedBlock::kWidestGroup
+                       : v >= kPackedSlots ? PackedBlock::kSlots
+                                           : PackedBlock::kTuples;
+  rules.packed_sum_of_pages = v >= kNewestSpecs;  // #48317
   rules.local_value_width = rules.all_mode_speculative = rules.align_by_default = v >= kNewestSpecs;
   return rules;
 }

@@ -14,6 +14,13 @@ namespace kvplan {
 enum class MambaMode { kNone, kAlign, kAll };
 
 // One release's behaviour. Numbers of releases stand in vllm_rules.cpp, with their reasons.
+// The bytes of a block that groups of several page sizes share (DeepSeek-V4).
+enum class PackedBlock {
+  kTuples,       // a page of each of the first group's sizes for every slot, until 0.22
+  kSlots,        // of each size as many pages as any group has (#44454)
+  kWidestGroup,  // the widest group's pages, since 0.27 (#48993)
+};
+
 struct VllmRules {
   std::uint64_t version = 0;
   bool hybrid_manager = true;           // layers of several types get groups of their own
@@ -24,12 +31,13 @@ struct VllmRules {
   bool local_value_width = true;        // chunked and cross attention too
   bool pad_attention_pages = true;      // a page that does not divide the largest is padded
   bool in_flight_batches = true;        // windows are charged every batch in flight
-  bool packed_sum_of_pages = true;      // packed groups: a request's blocks are the sum over groups
-  bool all_mode_speculative = true;     // --mamba-cache-mode all: speculative states too
-  bool align_by_default = true;         // prefix caching of states: align, not all
-  bool graphs_in_budget = true;         // CUDA graphs come out of the budget
-  double group_ratio = 1.5;             // groups as long as the longest bucket up to this ratio
-  double utilization = 0.92;            // --gpu-memory-utilization
+  PackedBlock packed_block = PackedBlock::kWidestGroup;
+  bool packed_sum_of_pages = true;   // packed groups: a request's blocks are the sum over groups
+  bool all_mode_speculative = true;  // --mamba-cache-mode all: speculative states too
+  bool align_by_default = true;      // prefix caching of states: align, not all
+  bool graphs_in_budget = true;      // CUDA graphs come out of the budget
+  double group_ratio = 1.5;          // groups as long as the longest bucket up to this ratio
+  double utilization = 0.92;         // --gpu-memory-utilization
 };
 VllmRules vllm_rules(const Request& request);
 

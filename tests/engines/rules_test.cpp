@@ -440,12 +440,39 @@ TEST_CASE("rules: vLLM's concurrency of packed groups") {
   // + 4,099 * 967,680 + 2,065 * 748,800 B are 6,035 of them. 10,000 blocks of 1,039,680 B: 30,000 * 10,000 / 6,035
   // tokens.
   const ModelSpec model = test_model("deepseek-v4-flash");
-  Request request = request_for("vllm@0.22", 30000, 10000ULL * 1039680);
+  Request request = request_for("vllm@0.25", 30000, 10000ULL * 1039680);
   request.max_num_batched_tokens = Tokens(16384);
   const Plan plan = make_plan(model, request);
   CHECK(plan.capacity->num_blocks == 10000);
   CHECK(plan.capacity->tokens == 49710);
   CHECK(plan.capacity->max_concurrency == doctest::Approx(10000.0 / 6035));
+}
+
+TEST_CASE("rules: vLLM's blocks of DeepSeek-V4-Flash by release, as logs print them") {
+  // Bytes of a block: 22 slots of every page until 0.22, as many pages as any group has until 0.26 (#44454), the widest
+  // group's since 0.27 (#48993). Printed: 2,497,693 tokens (0.22.1), 150,992 (0.26, vllm#51041), 923,492 and 1,728,531.
+  struct Row {
+    const char* engine;
+    std::uint64_t ranks, length, batch, blocks, bytes, tokens;
+    bool mtp = false;
+  };
+  const Row rows[] = {
+      {"vllm@0.22", 8, 256000, 8192, 38724, 1051776, 2497693},
+      {"vllm@0.26", 2, 121344, 8192, 7965, 1039680, 150992, true},
+      {"vllm@0.27", 4, 262144, 2048, 9561, 1002240, 923492},
+      {"vllm@0.30", 8, 262144, 8192, 50812, 1002240, 1728531},
+  };
+  const ModelSpec model = test_model("deepseek-v4-flash");
+  for (const Row& row : rows) {
+    CAPTURE(row.engine);
+    Request request = request_for(row.engine, row.length, row.blocks * row.bytes);
+    request.max_num_batched_tokens = Tokens(row.batch);
+    request.tensor_parallel = row.ranks;
+    request.mtp = row.mtp;
+    const Plan plan = make_plan(model, request);
+    CHECK(plan.capacity->num_blocks == row.blocks);
+    CHECK(plan.capacity->tokens == row.tokens);
+  }
 }
 
 TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {

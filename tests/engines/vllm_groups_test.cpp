@@ -161,7 +161,13 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   for (const VllmSpec& spec : specs) pages.insert(spec.padded);
   CHECK(pages == std::set<Bytes>{Bytes(1728), Bytes(8640), Bytes(37440)});
   const StagePool pool = stage_pool(specs, groups, 0, kAll);
-  CHECK(pool.block == Bytes(22 * 37440 + 21 * 8640 + 20 * 1728));
+  // The widest group's pages, the entries' and index keys'; before, as many of each size as any group has.
+  CHECK(pool.block == Bytes(21 * 37440 + 21 * 8640 + 20 * 1728));
+  VllmGroups older = groups;
+  older.packed_block = PackedBlock::kSlots;
+  CHECK(stage_pool(specs, older, 0, kAll).block == Bytes(22 * 37440 + 21 * 8640 + 20 * 1728));
+  older.packed_block = PackedBlock::kTuples;
+  CHECK(stage_pool(specs, older, 0, kAll).block == Bytes(22 * (37440 + 8640 + 1728)));
   // The check at start-up counts whole tuples: 22 of each page, 1,051,776 B.
   CHECK(pool.gate == Bytes(22 * (37440 + 8640 + 1728)));
   CHECK(pool.slots.size() == 66);

@@ -346,8 +346,12 @@ TEST_CASE("vllm: rules begin with the release that brought them") {
   // vllm#47728.
   CHECK_FALSE(rules("25").in_flight_batches);
   CHECK(rules("26").in_flight_batches);
-  CHECK_FALSE(rules("25").packed_sum_of_pages);
-  CHECK(rules("26").packed_sum_of_pages);
+  CHECK_FALSE(rules("26").packed_sum_of_pages);
+  CHECK(rules("27").packed_sum_of_pages);
+  CHECK(rules("22").packed_block == PackedBlock::kTuples);
+  CHECK(rules("23").packed_block == PackedBlock::kSlots);
+  CHECK(rules("26").packed_block == PackedBlock::kSlots);
+  CHECK(rules("27").packed_block == PackedBlock::kWidestGroup);
   for (const bool VllmRules::*rule :
        {&VllmRules::local_value_width, &VllmRules::all_mode_speculative, &VllmRules::align_by_default}) {
     CHECK_FALSE(rules("26").*rule);
