@@ -26,8 +26,10 @@ std::optional<std::uint64_t> version_number(std::string_view text) {
   std::uint64_t minor = 0;
   const char* end = text.data() + text.size();
   // A build of llama.cpp ("b6900") is older than its first version.
-  if (text.size() > 1 && text.front() == 'b')
-    return std::from_chars(text.data() + 1, end, minor).ptr == end ? std::optional<std::uint64_t>(0) : std::nullopt;
+  if (text.size() > 1 && text.front() == 'b') {
+    const auto [rest, error] = std::from_chars(text.data() + 1, end, minor);
+    return error == std::errc() && rest == end ? std::optional<std::uint64_t>(0) : std::nullopt;
+  }
   auto [after, error] = std::from_chars(text.data(), end, major);
   if (error != std::errc() || major > 100000) return std::nullopt;
   if (after == end) return major * 1000;

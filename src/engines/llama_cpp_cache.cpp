@@ -38,12 +38,13 @@ constexpr std::string_view kMtp = "MTP layers";
 constexpr std::string_view kRecurrent = "recurrent state (R and S)";
 constexpr std::string_view kRows = "quantized rows padded for CUDA";
 constexpr std::string_view kIndexValues = "values beside the index keys";
+constexpr std::string_view kLatentValues = "latents kept a second time, as values";
 constexpr std::string_view kTypes = "types of the cache";
 
 // In the order in which they are told.
-constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType, kIndexValues, kTypes,
-                              kCross,          kFullWindows, kReserve,   kStreams,     kFullStates,
-                              kPadding,        kWidest,      kRollback,  kMtp,         kRows};
+constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType, kIndexValues, kLatentValues, kTypes,
+                              kCross,          kFullWindows, kReserve,   kStreams,     kFullStates,   kPadding,
+                              kWidest,         kRollback,    kMtp,       kRows};
 
 bool quantized(Dtype type) {
   return info(type).key.block > 1;
@@ -177,8 +178,10 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
     rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;
   devices_.resize(placement_.gpus + 1);
   constexpr std::uint64_t kFirstLatent = 5131;  // the build that keeps MLA's latent
-  const bool expands =
-      llama_cpp_expands_latents(input_.model) || llama_build(request).value_or(kFirstLatent) < kFirstLatent;
+  constexpr std::uint64_t kFirstAlone = 7830;   // about the build that keeps it once: as K and as V before (#19067)
+  const std::uint64_t build = llama_build(request).value_or(kFirstAlone);
+  const bool expands = llama_cpp_expands_latents(input_.model) || build < kFirstLatent;
+  keeps_latents_twice_ = !expands && build < kFirstAlone;
   const LayerCache* last_attention = nullptr;
   std::map<std::string, CacheGroup> groups;
   compressed_ = llama_keeps_sequences_apart(input_);
@@ -268,6 +271,11 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       tensor.row_padding = Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kWhat));
     }
     if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
+    if (keeps_latents_twice_ && term.part == Part::kLatent && term.role == Role::kKey && term.stride == 1) {
+      Term value = term;
+      value.role = Role::kValue;
+      add_beside(tensor, value, kLatentValues);
+    }
     add_tensor(tensor);
   }
 }
@@ -276,15 +284,20 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
 void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& terms) {
   for (const Term& term : terms) {
     if (term.role != Role::kValue) continue;
-    Tensor tensor = index;
     Term value = term;
     value.shape.units = 1;
-    tensor.logical_cell = Bytes(0);
-    tensor.cell = entry_bytes(value, input_.types);
-    tensor.row_padding = Bytes(0);
-    tensor.stored_reason = kIndexValues;
-    add_tensor(tensor);
+    add_beside(index, value, kIndexValues);
   }
+}
+
+// A tensor in the cells of `tensor` that the architecture does not ask for.
+void LlamaCppLayout::add_beside(const Tensor& tensor, const Term& term, std::string_view reason) {
+  Tensor beside = tensor;
+  beside.logical_cell = Bytes(0);
+  beside.cell = entry_bytes(term, input_.types);
+  beside.row_padding = Bytes(0);
+  beside.stored_reason = reason;
+  add_tensor(beside);
 }
 
 // Layers without keys and values get a V of the widest layer's width all the same.

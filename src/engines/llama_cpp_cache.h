@@ -93,6 +93,7 @@ class LlamaCppLayout : public CacheLayout {
   void add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra);
   void add_empty_layers();
   void add_index_values(const Tensor& index, const CacheTerms& terms);
+  void add_beside(const Tensor& tensor, const Term& term, std::string_view reason);
   void add_tensor(const Tensor& tensor);
   std::size_t device_of(std::uint64_t layer) const;
   std::uint64_t cells_of(Cells rule, std::uint64_t window, std::uint64_t stride, const LlamaContext& context) const;
@@ -102,6 +103,7 @@ class LlamaCppLayout : public CacheLayout {
   EngineInput input_;
   bool flash_attention_;
   bool keeps_windows_;
+  bool keeps_latents_twice_ = false;
   std::uint64_t rollback_rows_;
   LlamaPlacement placement_;
   std::uint64_t widest_value_ = 0;  // elements of the widest V; 0 where V is not padded

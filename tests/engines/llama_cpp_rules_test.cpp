@@ -51,7 +51,15 @@ TEST_CASE("llama.cpp: MLA as builds before its latent kept it") {
   for (LayerCache& cache : input.caches)
     cache.expanded = {term_of(Role::kKey, 16, 192), term_of(Role::kValue, 16, 128)};
   CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMib));
-  input.request.engine_version = "b5131";
+  // From then on to January 2026 (#19067) the latent was kept as K and as V: 27 * 8192 * (576 + 512) * 2 B.
+  for (const char* build : {"b5131", "b6900"}) {
+    input.request.engine_version = build;
+    const LlamaCppLayout twice(input);
+    CHECK(twice.reserved(load_for(8192)) == Bytes(459 * kMib));
+    CHECK(reason(twice.explain(load_for(8192)).front(), "latents kept a second time, as values") ==
+          static_cast<std::int64_t>(216 * kMib));
+  }
+  input.request.engine_version = "b7830";
   CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes(243 * kMib));
   input.request.engine_version = "b5130";
   const LlamaCppLayout old(input);
