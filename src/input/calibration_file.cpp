@@ -111,6 +111,7 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
 }  // namespace
 
 Calibration parse_calibration(std::string_view text_of_file) {
+  refuse_nul(text_of_file);
   if (nests_deeper(text_of_file, 8)) refuse("it nests too deeply");
   Json json;
   try {

@@ -36,7 +36,8 @@ const Json& as_json(const void* node) {
   return *static_cast<const Json*>(node);
 }
 
-// Python's json module writes bare Infinity, -Infinity and NaN. Outside strings they become null.
+// Python's json module writes bare Infinity, -Infinity and NaN. They become words: where a number is asked for they are
+// refused, and where nobody asks they are no reason to refuse a config.
 std::string without_python_numbers(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -55,7 +56,7 @@ std::string without_python_numbers(std::string_view text) {
     for (const std::string_view word :
          {std::string_view("-Infinity"), std::string_view("Infinity"), std::string_view("NaN")}) {
       if (text.substr(i, word.size()) == word) {
-        out += "null";
+        ((out += '"') += word) += '"';
         i += word.size() - 1;
         replaced = true;
         break;
@@ -69,6 +70,7 @@ std::string without_python_numbers(std::string_view text) {
 }
 
 Json parse_json(std::string_view text) {
+  refuse_nul(text);
   if (nests_deeper(text, kMaxDepth))
     fail("the JSON nests deeper than " + std::to_string(kMaxDepth) + " levels", "give a model's config.json");
   return Json::parse(text.data(), text.data() + text.size());

@@ -93,7 +93,7 @@ constexpr std::array kFamilies{
            "xlm-prophetnet "
            "speecht5 trocr pop2piano udop dia_decoder cohere_asr pix2struct_text_model nllb_moe",
            read_encoder_decoder},
-    Family{"looped", "hrm_text iquestloopcoder ouro", read_looped},
+    Family{"looped", "hrm_text iquestloopcoder ouro nanbeige", read_looped},
     Family{"conv_attention", "zaya inkling_text baichuan_m1", read_conv_attention},
     Family{"encoder",
            "bert roberta xlm-roberta xlm-roberta-xl roberta-prelayernorm albert distilbert electra camembert deberta "

@@ -122,6 +122,7 @@ GpuRecord record(const Json& card, std::size_t index) {
 }  // namespace
 
 std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
+  refuse_nul(text);
   if (nests_deeper(text, 8)) refuse("it nests too deeply");
   Json json;
   try {

@@ -1,5 +1,7 @@
 #include "input/json_depth.h"
 
+#include "kvplan/error.h"
+
 namespace kvplan {
 
 bool nests_deeper(std::string_view json, std::size_t most) {
@@ -22,6 +24,10 @@ bool nests_deeper(std::string_view json, std::size_t most) {
     }
   }
   return false;
+}
+
+void refuse_nul(std::string_view json) {
+  if (json.find('\0') != std::string_view::npos) fail("not valid JSON (a NUL byte)", "give a whole file, in UTF-8");
 }
 
 }  // namespace kvplan

@@ -10,6 +10,9 @@ namespace kvplan {
 // depth costs a search of the enclosing list for each object in it, the square of the file's size.
 bool nests_deeper(std::string_view json, std::size_t most);
 
+// Error(kBadInput) for a NUL byte: the parser would take it for the end, whatever follows.
+void refuse_nul(std::string_view json);
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_INPUT_JSON_DEPTH_H_

@@ -36,6 +36,7 @@ std::string value_text(const Json& value) {
 }  // namespace
 
 PlanDigest parse_plan(std::string_view text, std::string_view source) {
+  refuse_nul(text);
   if (nests_deeper(text, 32)) no_plan("it nests too deeply");
   Json json;
   try {

@@ -31,10 +31,14 @@ std::uint64_t first_count(const Config& config, std::initializer_list<std::strin
 }
 
 std::uint64_t millibits(const Config& config, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
-  for (const std::string_view key : keys)
+  for (const std::string_view key : keys) {
+    if (!config.has(key)) continue;
     if (config.is_number(key))
       if (const auto bits = config.find_real(key); bits && *bits > 0 && *bits <= 64)
         return static_cast<std::uint64_t>(*bits * 1000 + 0.5);
+    fail("\"" + std::string(key) + "\" of the quantization config is no number of bits",
+         "correct it: weights have 1 to 64 bits");
+  }
   return fallback * 1000;
 }
 
@@ -434,6 +438,8 @@ QuantDeclaration read_quantization(const Config& root, const Config& text, std::
   for (const Config& place : {root, text}) {
     for (const std::string_view key : {"quantization", "quantization_config", "compression_config"}) {
       if (is_declared(out)) break;
+      if (key == "quantization_config" && place.has(key) && !place.is_object(key))
+        fail("\"quantization_config\" is no object", "correct the config, or leave the key out");
       if (const auto config = place.child(key); config && !config->keys().empty()) {
         place.touch(key);
         read_declared(out, root, config->quietly());

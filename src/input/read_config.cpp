@@ -123,6 +123,29 @@ std::string text_class(const Config& text, const std::string& root_type) {
   return root_type;
 }
 
+// A class's name, as reports print it: a config is anybody's, and a name has no business with a terminal or a page.
+std::string class_word(std::string_view name) {
+  std::string out;
+  for (const char c : name.substr(0, 100)) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+                       c == '-' || c == '.' || c == '/' || c == '+';
+    out += plain ? c : '?';
+  }
+  return out;
+}
+
+// Lists by layer that are something else would be no lists at all: every layer would be read as the first.
+void check_lists(const Config& text) {
+  const auto check = [](const Config& place, std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys)
+      if (place.has(key) && !place.is_list(key))
+        fail('"' + place.path() + std::string(key) + "\" is no list", "correct the config: it names layers one by one");
+  };
+  check(text, {"layer_types", "block_types", "full_attn_idxs", "full_attention_idx", "cross_attention_layers",
+               "attn_layer_indices", "mlp_layer_types"});
+  if (const auto linear = text.child("linear_attn_config")) check(*linear, {"kda_layers", "full_attn_layers"});
+}
+
 struct SideRow {
   std::string_view key, what;
 };
@@ -240,6 +263,8 @@ void read_cache_types(const Config& root, const Config& text, std::string_view h
       throw;
     }
   }
+  if (text.has("mamba_ssm_dtype") && !text.is_string("mamba_ssm_dtype"))
+    fail("\"mamba_ssm_dtype\" is no word", "use a type such as \"float32\"");
   if (const auto word = text.find_string("mamba_ssm_dtype"); word && *word != "auto") {
     model.declared_state_dtype = find_dtype(*word);
     if (!model.declared_state_dtype)
@@ -379,11 +404,14 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   model.format = "config.json";
 
   const std::string root_type = root.find_string("model_type").value_or("");
-  if (const auto names = root.strings("architectures"); names && !names->empty()) model.architecture = names->front();
+  if (const auto names = root.strings("architectures"); names && !names->empty())
+    model.architecture = class_word(names->front());
   auto nested = nested_text(root);
   Config text = nested ? *nested : root;
   std::string type = nested ? text_class(text, root_type) : flat_class(root_type);
 
+  // Grok-2's file calls itself "git", which is an image captioner.
+  if (type == "git" && model.architecture.starts_with("Grok")) type = "grok-1";
   // A model_type that nobody knows may still have an architecture that says what it is.
   const Family* family = find_family(type);
   if (family == nullptr || type.empty()) {
@@ -394,7 +422,8 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   } else {
     text = text.with_class(class_of(lower(type)));
   }
-  model.model_type = type.empty() ? root_type : type;
+  model.model_type = class_word(type.empty() ? root_type : type);
+  check_lists(text);
   model.family = family == nullptr ? "generic" : std::string(family->name);
   const bool unknown = family == nullptr;
   if ((text.keys().empty() && !nested) ||

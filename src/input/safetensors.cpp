@@ -249,6 +249,7 @@ void read_safetensors(const std::string& path, const TensorVisitor& visit) {
 
 SafetensorsIndex parse_safetensors_index(std::string_view text) {
   SafetensorsIndex out;
+  refuse_nul(text);
   if (nests_deeper(text, 8)) fail("the index nests too deep", kAgain);
   Json root;
   try {

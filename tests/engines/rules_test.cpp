@@ -354,6 +354,8 @@ TEST_CASE("rules: a release has no more digits than a year and a day") {
   Request request;
   CHECK_NOTHROW(find_engine("vllm@100000", request));
   CHECK_THROWS_AS(find_engine("vllm@100001", request), Error);
+  CHECK_NOTHROW(find_engine("llama.cpp@b18446744073709551615", request));
+  CHECK_THROWS_AS(find_engine("llama.cpp@b18446744073709551616", request), Error);
 }
 
 TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {

@@ -25,8 +25,10 @@ TEST_CASE("a look-up goes from the file to aliases to the class default") {
 TEST_CASE("Python's bare Infinity and NaN are no values, and words in strings stay") {
   const Config config = Config::parse(
       R"({"time_step_limit": [0.0, Infinity], "x": -Infinity, "y": NaN, "z": "NaN Infinity \" NaN", "n": 4})");
-  CHECK(config.is_null("x"));
-  CHECK(config.is_null("y"));
+  // Where a number is asked for they are refused: null would be "not said".
+  CHECK_THROWS_AS(config.find_count("y"), Error);
+  CHECK_THROWS_AS(config.find_real("x"), Error);
+  CHECK_FALSE(config.is_number("x"));
   CHECK(config.find_string("z") == "NaN Infinity \" NaN");
   CHECK(config.count("n") == 4);
 }

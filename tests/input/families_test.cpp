@@ -195,6 +195,29 @@ TEST_CASE("a known class listens to attention_type where nothing contradicts it"
   CHECK(kind(R"("model_type":"deepseek_v3","attention_type":"mha")") == "mla");
 }
 
+TEST_CASE("a config's names are words when they are printed") {
+  const ModelSpec model = read_config(
+      "{\"model_type\":\"llama\",\"architectures\":[\"X\\n::error::\\u001b[31m<script>\\u0000\"],\"hidden_size\":1024,"
+      "\"num_hidden_layers\":4,\"num_attention_heads\":16}",
+      "", "x", {});
+  CHECK(model.architecture == "X???error????31m?script??");
+}
+
+TEST_CASE("Nanbeige's loops have caches of their own; Grok-2 calls itself git") {
+  const ModelSpec looped = read_config(
+      R"({"model_type":"nanbeige","hidden_size":3072,"intermediate_size":10752,"num_hidden_layers":22,
+          "num_attention_heads":48,"num_key_value_heads":8,"head_dim":128,"num_loops":2,"vocab_size":166144})",
+      "", "x", {});
+  CHECK(looped.layers.size() == 44);
+  CHECK(bytes_of(looped).beyond_windows == 44 * 2 * 8 * 128 * 2);
+  const ModelSpec grok = read_config(
+      R"({"model_type":"git","architectures":["Grok1ForCausalLM"],"hidden_size":8192,"intermediate_size":32768,
+          "num_hidden_layers":64,"num_attention_heads":64,"num_key_value_heads":8,"head_dim":128,"vocab_size":131072})",
+      "", "x", {});
+  CHECK(grok.model_type == "grok-1");
+  CHECK(bytes_of(grok).beyond_windows == 64 * 2 * 8 * 128 * 2);
+}
+
 TEST_CASE("an unknown class stops at keys that speak of a cache, and at no others") {
   const std::string shape =
       R"("hidden_size":1024,"num_hidden_layers":4,"num_attention_heads":16,"max_position_embeddings":8192})";

@@ -90,9 +90,11 @@ void read_looped(Reader& reader) {
     push_passes(reader, all, caches);
     return;
   }
-  // Ouro: every universal step has caches of its own.
-  const std::uint64_t steps = reader.text.count_or("total_ut_steps", 4);
-  if (steps == 0) fail("\"total_ut_steps\" is 0", "correct the config");
+  // Every universal step of Ouro, and every loop of Nanbeige, has caches of its own.
+  const bool loops = type == "nanbeige";
+  const std::string_view key = loops ? "num_loops" : "total_ut_steps";
+  const std::uint64_t steps = reader.text.count_or(key, loops ? 1 : 4);
+  if (steps == 0) fail("\"" + std::string(key) + "\" is 0", "correct the config");
   push_passes(reader, heads, checked_mul(layers, steps, "the caches of a looped model"));
 }
 

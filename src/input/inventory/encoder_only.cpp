@@ -25,7 +25,17 @@ struct EncoderRow {
 };
 
 constexpr std::array kRows{
-    EncoderRow{.model_types = "bert roberta xlm-roberta camembert data2vec-text ernie"},
+    EncoderRow{.model_types = "bert roberta xlm-roberta camembert data2vec-text ernie big_bird"},
+    EncoderRow{.model_types = "deberta-v2", .has_pooler = false},
+    EncoderRow{.model_types = "eurobert",
+               .has_positions = false,
+               .has_types = false,
+               .has_pooler = false,
+               .has_biases = false,
+               .has_norm_bias = false,
+               .gated = true,
+               .has_final_norm = true,
+               .has_embedding_norm = false},
     EncoderRow{.model_types = "megatron-bert", .has_final_norm = true, .has_embedding_norm = false},
     EncoderRow{.model_types = "roberta-prelayernorm", .has_final_norm = true},
     EncoderRow{.model_types = "xlm-roberta-xl", .has_final_norm = true, .has_embedding_norm = false},
@@ -66,7 +76,9 @@ void write_heads(Inventory& inventory, const EncoderRow& row, std::uint64_t e) {
                       says(inventory, "GenerationDecoder");
   const bool labels = says(inventory, "Classification") || says(inventory, "ForMultipleChoice");
   out.outside(Place::kLast);
-  if (masked) {
+  if (masked && inventory.is("eurobert")) {
+    out.table(Component::kLmHead, "lm_head", inventory.vocab, e, Split::kVocab).role = TensorRole::kHead;
+  } else if (masked) {
     if (!inventory.is("bert-generation")) {
       out.linear(Component::kLmHead, "lm_head.dense", e, h, Split::kNone, 0, row.has_biases);
       out.norms("lm_head.layer_norm", e, 1, row.has_norm_bias);
@@ -108,22 +120,41 @@ bool write_encoder_only(Inventory& inventory) {
   const std::uint64_t inner = of(text, {"intermediate_size", "hidden_dim", "n_inner"}, 4 * h);
   out.outside(Place::kFirst);
   out.table(Component::kEmbedding, "embeddings.word_embeddings", inventory.vocab, e, Split::kVocab);
-  if (row->has_positions)
+  // Jina's BERT has slopes, its XLM-RoBERTa a rotation, in place of the table.
+  const std::string positions = text.find_string("position_embedding_type").value_or("");
+  const bool deberta = inventory.is("deberta-v2");
+  if (row->has_positions && positions != "alibi" && positions != "rotary" &&
+      (!deberta || text.flag("position_biased_input", true)))
     out.table(Component::kEmbedding, "embeddings.position_embeddings", text.count_or("max_position_embeddings", 512),
               e);
-  if (row->has_types)
-    out.table(Component::kEmbedding, "embeddings.token_type_embeddings", text.count_or("type_vocab_size", 2), e);
+  const std::uint64_t types = row->has_types ? text.count_or("type_vocab_size", deberta ? 0 : 2) : 0;
+  if (types > 0) out.table(Component::kEmbedding, "embeddings.token_type_embeddings", types, e);
   if (row->has_embedding_norm) out.norms("embeddings.LayerNorm", e, 1, row->has_norm_bias);
   if (e != h) out.linear(Component::kEmbedding, "embeddings_project", h, e, Split::kNone, 0, true);
   if (row->relative)
     out.table(Component::kAttention, "relative_attention_bias", text.count_or("relative_attention_num_buckets", 32),
               text.count_or("num_attention_heads", 12))
         .role = TensorRole::kPlain;
+  if (deberta && text.flag("relative_attention", false)) {
+    const std::uint64_t buckets = text.find_real("position_buckets").value_or(-1) > 0
+                                      ? text.count_or("position_buckets", 256)
+                                      : text.count_or("max_position_embeddings", 512);
+    out.table(Component::kAttention, "rel_embeddings", checked_mul(2, buckets, "the relative positions"), h).role =
+        TensorRole::kPlain;
+    if (text.find_string("norm_rel_ebd").value_or("none") == "layer_norm")
+      out.norms("rel_embeddings.LayerNorm", h, 1, true);
+  }
   out.in_layers({{0, row->is_shared ? 1 : layers, 1}}, "encoder.layer.*.");
-  for (const char* const name : {"attention.q_proj", "attention.k_proj", "attention.v_proj"})
-    out.linear(Component::kAttention, name, h, h, Split::kRows, 0, row->has_biases);
+  const std::uint64_t heads = text.count_or("num_attention_heads", 12);
+  const std::uint64_t kv_heads = inventory.is("eurobert") ? text.count_or("num_key_value_heads", heads) : heads;
+  const std::uint64_t kv = heads > 0 && kv_heads < heads ? h / heads * kv_heads : h;
+  out.linear(Component::kAttention, "attention.q_proj", h, h, Split::kRows, 0, row->has_biases);
+  for (const char* const name : {"attention.k_proj", "attention.v_proj"})
+    out.linear(Component::kAttention, name, kv, h, Split::kRows, 0, row->has_biases);
   out.linear(Component::kAttention, "attention.o_proj", h, h, Split::kColumns, 0, row->has_biases);
-  write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, row->gated, row->has_biases);
+  const bool jina = text.find_string("feed_forward_type").value_or("").ends_with("glu");  // gated, a bias behind it
+  write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, row->gated || jina, row->has_biases && !jina);
+  if (jina) out.plain(Component::kMlp, "mlp.wo.bias", h);
   out.norms("LayerNorm", h, 2, row->has_norm_bias);
   if (inventory.is("modernbert")) {
     // The first block starts behind the embedding's norm.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "input/inventory/inventory.h"
+#include "kvplan/error.h"
 
 namespace kvplan {
 
@@ -230,7 +231,33 @@ void write_odds(Inventory& inventory) {
 
 }  // namespace
 
+// LongCat's n-gram embeddings: E = splits * (neighbours - 1) tables of ratio * vocab + 2 i + 1 rows, i = 0 .. E - 1,
+// each hidden / E wide, with a projection of each to the hidden size. Source: vLLM, models/longcat_flash_ngram.py.
+void write_ngrams(Inventory& inventory) {
+  const auto number = [&](std::string_view key, std::string_view other) {
+    const auto value = inventory.text.find_count(key);
+    return value ? *value : inventory.text.count_or(other, 0);
+  };
+  const std::uint64_t ratio = number("ngram_vocab_size_ratio", "oe_vocab_size_ratio");
+  const std::uint64_t neighbours = number("emb_neighbor_num", "oe_neighbor_num");
+  const std::uint64_t splits = number("emb_split_num", "oe_split_num");
+  if (ratio == 0 || neighbours < 2 || splits == 0) return;
+  const std::uint64_t tables = times(splits, neighbours - 1);
+  if (tables > inventory.hidden) fail("more n-gram tables than the model is wide", "correct the config");
+  Builder& out = inventory.out;
+  out.outside(Place::kFirst);
+  const std::uint64_t rows = checked_add(times(tables, checked_add(times(ratio, inventory.vocab), 1, "the n-grams")),
+                                         times(tables, tables - 1), "the n-grams");
+  out.table(Component::kEmbedding, "model.ngram_embeddings.embedders", rows, inventory.hidden / tables, Split::kVocab);
+  out.linear(Component::kEmbedding, "model.ngram_embeddings.post_projs", inventory.hidden, inventory.hidden);
+}
+
 void write_extras(Inventory& inventory) {
+  if (inventory.is("longcat_flash_ngram longcat_flash longcat_next nanbeige")) write_ngrams(inventory);
+  if (inventory.is("ouro")) {
+    inventory.out.outside(Place::kLast);
+    inventory.out.linear(Component::kOther, "model.early_exit_gate", 1, inventory.hidden, Split::kNone, 0, true);
+  }
   if (inventory.is("gemma3n_text gemma4_text gemma4_unified_text")) write_per_layer_embedding(inventory);
   if (inventory.is("gemma3n_text")) write_altup(inventory);
   if (inventory.is("deepseek_v4 deepseek_ref")) write_hyper_connections(inventory);

@@ -13,6 +13,17 @@ bool Inventory::is(std::string_view types) const {
 
 namespace {
 
+// Embedders and classifiers are decoders without the words' head; the score of labels in its place is a few rows.
+bool has_head(const Inventory& inventory) {
+  constexpr std::string_view kBodies =
+      "LlamaModel MistralModel MixtralModel Qwen2Model Qwen3Model Qwen3MoeModel GemmaModel Gemma2Model Gemma3TextModel "
+      "PhiModel Phi3Model LlamaBidirectionalModel GPTNeoXModel";
+  const std::string_view name = inventory.reader.model.architecture;
+  for (const std::string_view end : {"ForSequenceClassification", "ForTokenClassification", "RewardModel"})
+    if (name.ends_with(end)) return false;
+  return !has_word(kBodies, name);
+}
+
 bool head_is_tied(const Inventory& inventory) {
   const Config bare = inventory.text.with_class("");
   for (const std::string_view key : {"tie_word_embeddings", "tie_embeddings", "share_input_output_layers"}) {
@@ -53,7 +64,7 @@ void write_ends(Inventory& inventory) {
   if (traits.has_final_norm && !norms_after && inventory.reader.model.family != "encoder_decoder" &&
       traits.norm_style != NormStyle::kNoWeight)
     out.norms("model.norm", h, 1, traits.norm_style == NormStyle::kLayerNorm);
-  if (inventory.vocab > 0) {
+  if (inventory.vocab > 0 && has_head(inventory)) {
     TensorGroup& head = out.table(Component::kLmHead, "lm_head", inventory.vocab, narrow, Split::kVocab);
     head.role = TensorRole::kHead;
     head.is_tied = head_is_tied(inventory);
@@ -121,7 +132,7 @@ std::vector<Alike> alike_layers(const ModelSpec& model, const std::vector<Ffn>& 
 // Looped models run the same weights several times.
 std::uint64_t layers_with_weights(const Inventory& inventory) {
   const std::uint64_t all = inventory.reader.model.layers.size();
-  if (!inventory.is("hrm_text iquestloopcoder ouro")) return all;
+  if (!inventory.is("hrm_text iquestloopcoder ouro nanbeige")) return all;
   if (inventory.is("hrm_text"))
     return std::min(all, 2 * inventory.text.count_or("num_layers_per_stack",
                                                      inventory.text.count_or("num_hidden_layers", all) / 2));
@@ -188,7 +199,15 @@ void build_inventory(Reader& reader) {
     }
     return;
   }
-  if (model.family == "encoder" && write_encoder_only(inventory)) return;
+  if (model.family == "encoder") {
+    if (write_encoder_only(inventory)) return;
+    // Its blocks have a form of their own; what stands below counts no attention.
+    const Elements blocks =
+        Elements(checked_mul(4, checked_mul(inventory.hidden, inventory.hidden, "a layer"), "a layer")) *
+        model.layers.size();
+    model.unknown_tensors.push_back({Component::kAttention, "the attention of " + model.model_type,
+                                     Elements(blocks.count() / 2), blocks, blocks * 2});
+  }
   const std::uint64_t layers = layers_with_weights(inventory);
   const std::vector<Ffn> ffns = read_ffns(inventory, layers);
   note_missing_width(inventory, ffns);

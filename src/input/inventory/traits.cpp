@@ -131,7 +131,7 @@ constexpr Traits kTraits[] = {
     Traits{.model_types = "granitemoe_swa", .has_sinks = true, .moe = "block_sparse_moe"},
     Traits{.model_types = "doge", .qk_norm = QkNorm::kHead},
     Traits{.model_types = "hrm_text", .gate = Gate::kWide, .norms = 0},
-    Traits{.model_types = "grok-1 grok", .norms = 4},
+    Traits{.model_types = "grok-1 grok ouro", .norms = 4},
     Traits{.model_types = "codeshell", .qkv_bias = "+", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
            .has_gated_mlp = false, .fuses_qkv = true, .ties_by_default = true},
     Traits{.model_types = "inkling_text", .qk_norm = QkNorm::kHead, .has_router_bias = true},
