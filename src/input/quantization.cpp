@@ -17,7 +17,7 @@ std::string lower(std::string text) {
 }
 
 std::string word(const Config& config, std::string_view key) {
-  return lower(config.find_string(key).value_or(""));
+  return lower(one_line(config.find_string(key).value_or(""), 80));
 }
 
 std::uint64_t first_count(const Config& config, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {

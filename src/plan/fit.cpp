@@ -333,6 +333,14 @@ Answers fit_model(const ModelSpec& model, const Request& request) {
     add_cards(cache, request, out);
     return out;
   }
+  const bool weighed = std::all_of(out.asked.memory.begin(), out.asked.memory.end(),
+                                   [](const GpuMemory& gpu) { return gpu.weights.has_value(); });
+  if (!weighed && !request.kv_cache_memory_bytes) {
+    out.sentences.push_back(
+        "what the weights take is not known, and with it what fits: name what the cache has with "
+        "--kv-cache-memory-bytes");
+    return out;
+  }
   add_longest_and_most(cache, request, out);
   add_layouts(cache, out.asked.request, out);
   return out;

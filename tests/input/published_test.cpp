@@ -44,6 +44,11 @@ struct Inline {
 };
 
 constexpr Inline kInline[] = {
+    {"T5-v1.1-xxl's encoder alone",
+     R"({"model_type":"t5","architectures":["T5EncoderModel"],"d_ff":10240,"d_kv":64,"d_model":4096,
+         "feed_forward_proj":"gated-gelu","num_heads":64,"num_layers":24,"num_decoder_layers":24,"vocab_size":32128,
+         "tie_word_embeddings":false})",
+     4762310656},
     {"LongCat-Flash-Lite, 31.4B of them n-grams",
      R"({"model_type":"longcat_flash_ngram","architectures":["LongcatFlashNgramForCausalLM"],"ffn_hidden_size":6144,
          "expert_ffn_hidden_size":1024,"hidden_size":3072,"kv_lora_rank":512,"q_lora_rank":1536,"qk_nope_head_dim":128,

@@ -94,6 +94,13 @@ PatternRule rule_of(const Config& text) {
 
 // T5, BART, Whisper and kin: each decoder layer keeps its own tokens, and the encoder's output once more.
 void read_encoder_decoder(Reader& reader) {
+  if (reader.model.architecture.ends_with("EncoderModel")) {  // of T5, as image generators use it
+    reader.inform("encoder_only", "an encoder reads its input at once: it keeps no cache");
+    std::uint64_t blocks = own_count(reader.text, {"encoder_layers", "num_layers", "num_hidden_layers"});
+    if (blocks == 0) blocks = reader.num_layers();
+    reader.model.layers.assign(check_layers(blocks, "num_layers"), Layer{{None{}}});
+    return;
+  }
   const Config& text = reader.text;
   const std::uint64_t layers = check_layers(decoder_layers(reader), "decoder_layers");
   const Heads heads = decoder_heads(text);

@@ -126,7 +126,7 @@ bool write_encoder_decoder(Inventory& inventory) {
   const std::uint64_t targets = first_of(text, {"max_target_positions", "max_position_embeddings"});
   const std::uint64_t sources = first_of(text, {"max_source_positions", "max_position_embeddings"});
   encoder.write("encoder", false, sources);
-  decoder.write("decoder", true, targets);
+  if (!inventory.reader.model.architecture.ends_with("EncoderModel")) decoder.write("decoder", true, targets);
   if (inventory.is("whisper")) {
     inventory.out.outside(Place::kFirst);
     const std::uint64_t mel = text.count_or("num_mel_bins", 80);

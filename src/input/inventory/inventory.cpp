@@ -19,7 +19,8 @@ bool has_head(const Inventory& inventory) {
       "LlamaModel MistralModel MixtralModel Qwen2Model Qwen3Model Qwen3MoeModel GemmaModel Gemma2Model Gemma3TextModel "
       "PhiModel Phi3Model LlamaBidirectionalModel GPTNeoXModel";
   const std::string_view name = inventory.reader.model.architecture;
-  for (const std::string_view end : {"ForSequenceClassification", "ForTokenClassification", "RewardModel"})
+  for (const std::string_view end :
+       {"ForSequenceClassification", "ForTokenClassification", "RewardModel", "EncoderModel"})
     if (name.ends_with(end)) return false;
   return !has_word(kBodies, name);
 }
