@@ -43,13 +43,19 @@ int exit_of(const Plan& plan) {
   return static_cast<int>(plan.verdict.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
-Plan plan_of(const ModelSpec& model, const Request& request) {
+// What `ask` says; an error that does not know where it comes from is of the model.
+template <class Ask>
+auto of_model(const ModelSpec& model, const Ask& ask) {
   try {
-    return make_plan(model, request);
+    return ask();
   } catch (Error& error) {
     error.set_source(model.source);
     throw;
   }
+}
+
+Plan plan_of(const ModelSpec& model, const Request& request) {
+  return of_model(model, [&] { return make_plan(model, request); });
 }
 
 std::string without_program(const std::string& line) {
@@ -112,7 +118,7 @@ int run_plan(const Invocation& call) {
     const std::string remedy = smallest_remedy(cache, plan);
     plan.verdict.reason += remedy.empty() ? "; no one change makes it fit" : "; " + remedy + " makes it fit";
   }
-  emit(call, find_format(call.format).plan(model, plan, report_options(call)));
+  emit(call, of_model(model, [&] { return find_format(call.format).plan(model, plan, report_options(call)); }));
   return exit_of(plan);
 }
 
@@ -142,10 +148,8 @@ int run_explain(const Invocation& call) {
   require_known_form(call, {"table", "json"});
   const ModelSpec model = load_with_companions(single_model(call), call);
   const Plan plan = plan_of(model, call.request);
-  if (call.format == "table")
-    emit(call, explain_text(model, plan, report_options(call)));
-  else
-    emit(call, find_format(call.format).plan(model, plan, report_options(call)));
+  const auto form = call.format == "table" ? explain_text : find_format(call.format).plan;
+  emit(call, of_model(model, [&] { return form(model, plan, report_options(call)); }));
   return exit_of(plan);
 }
 

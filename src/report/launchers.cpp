@@ -45,7 +45,9 @@ class Arguments {
 };
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why, std::string_view remedy) {
-  fail("--format args and k8s: " + std::string(what) + ": " + std::string(why), std::string(remedy));
+  Error error(Exit::kBadInput, "--format args and k8s: " + std::string(what) + ": " + std::string(why), remedy);
+  error.set_source("command line");
+  throw error;
 }
 
 // A config.json stands for the directory that holds it: that is what engines load.
@@ -340,8 +342,11 @@ const Launcher& launcher_of(const Plan& plan) {
     if (row.engine == plan.request.engine) return row;
   std::string known;
   for (const Launcher& row : kLaunchers) known += (known.empty() ? "" : ", ") + std::string(row.engine);
-  fail("--format args and k8s write an engine's command line, and " + plan.request.engine + " has none here",
-       "name one with --engine: " + known);
+  Error error(Exit::kBadInput,
+              "--format args and k8s write an engine's command line, and " + plan.request.engine + " has none here",
+              "name one with --engine: " + known);
+  error.set_source("command line");
+  throw error;
 }
 
 }  // namespace kvplan

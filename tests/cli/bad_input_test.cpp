@@ -47,6 +47,17 @@ TEST_CASE("bad input: every file of testdata/bad, as a table and as JSON") {
   CHECK(files >= 44);
 }
 
+TEST_CASE("bad input: what only a report finds names its source too") {
+  const TemporaryFolder folder;
+  const std::string wide = folder.write(
+      "wide.json", R"({"model_type":"llama","hidden_size":1099511627776,"num_hidden_layers":32,"num_attention_heads":64,
+                       "head_dim":128,"intermediate_size":1099511627776,"vocab_size":128256})");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{wide, "--json"}, {"explain", wide}})
+    check_refused(run_program(words), Exit::kBadInput, wide);
+  const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--format", "args"});
+  CHECK(run.err.starts_with("kvplan: command line: --format args"));
+}
+
 TEST_CASE("bad input: what is too large to keep in a file") {
   const TemporaryFolder folder;
   const std::string head = "{\"model_type\":\"llama\",\"x\":";
