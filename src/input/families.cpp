@@ -98,7 +98,8 @@ constexpr std::array kFamilies{
     Family{"encoder",
            "bert roberta xlm-roberta xlm-roberta-xl roberta-prelayernorm albert distilbert electra camembert deberta "
            "deberta-v2 mpnet modernbert eurobert nomic_bert jina_embeddings_v3 bert-generation rembert roformer "
-           "megatron-bert ernie big_bird data2vec-text mobilebert squeezebert xmod",
+           "megatron-bert ernie big_bird data2vec-text mobilebert squeezebert xmod "
+           "new gte",  // what Alibaba's and Snowflake's embedders call themselves
            read_encoder},
 };
 

@@ -27,6 +27,7 @@ struct EncoderRow {
 constexpr std::array kRows{
     EncoderRow{.model_types = "bert roberta xlm-roberta camembert data2vec-text ernie big_bird"},
     EncoderRow{.model_types = "deberta-v2", .has_pooler = false},
+    EncoderRow{.model_types = "new gte", .has_positions = false, .has_pooler = false},
     EncoderRow{.model_types = "eurobert",
                .has_positions = false,
                .has_types = false,
@@ -152,7 +153,8 @@ bool write_encoder_only(Inventory& inventory) {
   for (const char* const name : {"attention.k_proj", "attention.v_proj"})
     out.linear(Component::kAttention, name, kv, h, Split::kRows, 0, row->has_biases);
   out.linear(Component::kAttention, "attention.o_proj", h, h, Split::kColumns, 0, row->has_biases);
-  const bool jina = text.find_string("feed_forward_type").value_or("").ends_with("glu");  // gated, a bias behind it
+  // Gated, with a bias behind it alone.
+  const bool jina = text.find_string("feed_forward_type").value_or("").ends_with("glu") || inventory.is("new gte");
   write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, row->gated || jina, row->has_biases && !jina);
   if (jina) out.plain(Component::kMlp, "mlp.wo.bias", h);
   out.norms("LayerNorm", h, 2, row->has_norm_bias);
