@@ -1,6 +1,8 @@
 // Encoders alone: BERT and its kin. The word table, positions and types behind one norm, blocks that norm after
 // themselves, and the head that the architecture's name promises.
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "input/inventory/inventory.h"
 #include "kvplan/words.h"
@@ -108,6 +110,35 @@ void write_heads(Inventory& inventory, const EncoderRow& row, std::uint64_t e) {
 
 }  // namespace
 
+// nomic-embed: gated for swiglu and geglu, biases by keys of their own, and experts in every n-th layer whose two
+// matrices have one bias for all. Source: nomic-bert-2048's modeling_hf_nomic_bert.py.
+void write_nomic_mlps(Inventory& inventory, std::uint64_t layers, std::uint64_t inner) {
+  const Config& text = inventory.text;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const bool gated = text.find_string("activation_function").value_or("swiglu").ends_with("glu");
+  const std::uint64_t experts = text.count_or("num_experts", 0);
+  const std::uint64_t every = experts > 1 ? text.count_or("moe_every_n_layers", 0) : 0;
+  std::vector<std::uint64_t> dense;
+  std::vector<std::uint64_t> routed;
+  for (std::uint64_t i = 0; i < layers; ++i) (every > 0 && i % every == 1 ? routed : dense).push_back(i);
+  out.in_layers(runs_of(dense), "encoder.layer.*.");
+  write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, gated, false);
+  if (text.flag("mlp_fc1_bias", false)) out.plain(Component::kMlp, "mlp.fc1.bias", gated ? 2 * inner : inner);
+  if (text.flag("mlp_fc2_bias", false)) out.plain(Component::kMlp, "mlp.fc2.bias", h);
+  if (routed.empty()) return;
+  out.in_layers(runs_of(routed), "encoder.layer.*.");
+  out.linear(Component::kRouter, "mlp.router", experts, h);
+  for (const bool up : {true, false}) {
+    TensorGroup& matrix = out.linear(Component::kExperts, up ? "mlp.experts.*.w1" : "mlp.experts.*.w2", up ? inner : h,
+                                     up ? h : inner, up ? Split::kRows : Split::kColumns);
+    matrix.copies = experts;
+    matrix.used = std::min(experts, text.count_or("moe_top_k", 1));
+    matrix.is_expert = true;
+  }
+  out.plain(Component::kExperts, "mlp.experts.bias", h);
+}
+
 bool write_encoder_only(Inventory& inventory) {
   const EncoderRow* row = nullptr;
   for (const EncoderRow& each : kRows)
@@ -149,14 +180,21 @@ bool write_encoder_only(Inventory& inventory) {
   const std::uint64_t heads = text.count_or("num_attention_heads", 12);
   const std::uint64_t kv_heads = inventory.is("eurobert") ? text.count_or("num_key_value_heads", heads) : heads;
   const std::uint64_t kv = heads > 0 && kv_heads < heads ? h / heads * kv_heads : h;
-  out.linear(Component::kAttention, "attention.q_proj", h, h, Split::kRows, 0, row->has_biases);
+  const bool nomic = inventory.is("nomic_bert");
+  const bool bias = nomic ? text.flag("qkv_proj_bias", false) : row->has_biases;
+  out.linear(Component::kAttention, "attention.q_proj", h, h, Split::kRows, 0, bias);
   for (const char* const name : {"attention.k_proj", "attention.v_proj"})
-    out.linear(Component::kAttention, name, kv, h, Split::kRows, 0, row->has_biases);
-  out.linear(Component::kAttention, "attention.o_proj", h, h, Split::kColumns, 0, row->has_biases);
+    out.linear(Component::kAttention, name, kv, h, Split::kRows, 0, bias);
+  out.linear(Component::kAttention, "attention.o_proj", h, h, Split::kColumns, 0, bias);
   // Gated, with a bias behind it alone.
   const bool jina = text.find_string("feed_forward_type").value_or("").ends_with("glu") || inventory.is("new gte");
-  write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, row->gated || jina, row->has_biases && !jina);
-  if (jina) out.plain(Component::kMlp, "mlp.wo.bias", h);
+  if (nomic) {
+    write_nomic_mlps(inventory, layers, inner);
+    out.in_layers({{0, layers, 1}}, "encoder.layer.*.");
+  } else {
+    write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, row->gated || jina, row->has_biases && !jina);
+    if (jina) out.plain(Component::kMlp, "mlp.wo.bias", h);
+  }
   out.norms("LayerNorm", h, 2, row->has_norm_bias);
   if (inventory.is("modernbert")) {
     // The first block starts behind the embedding's norm.
