@@ -137,7 +137,7 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   if (input.request.mtp || input.draft_method)
     rows = mul(rows,
                1 + (input.request.num_speculative_tokens > 0 ? input.request.num_speculative_tokens : kDefaultDraft));
-  if (llama_build(input.request) || input.request.engine == "ollama") rows = ub;  // before n_outputs_max
+  if (llama_build(input.request)) rows = ub;  // before n_outputs_max
   out.logits = {"logits", mul(mul(std::min(rows, ub), add(model.vocab_size, hidden)), kFloat)};
 
   // Residual streams beside the first (Gemma 3n, DeepSeek-V4) are alive throughout.
