@@ -232,7 +232,7 @@ void write_odds(Inventory& inventory) {
 }  // namespace
 
 // LongCat's n-gram embeddings: E = splits * (neighbours - 1) tables of ratio * vocab + 2 i + 1 rows, i = 0 .. E - 1,
-// each hidden / E wide, with a projection of each to the hidden size. Source: vLLM, models/longcat_flash_ngram.py.
+// each hidden / E wide, with a projection of each to the hidden size. Source: vLLM's NgramEmbedding.
 void write_ngrams(Inventory& inventory) {
   const auto number = [&](std::string_view key, std::string_view other) {
     const auto value = inventory.text.find_count(key);
