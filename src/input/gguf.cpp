@@ -25,6 +25,8 @@ constexpr std::uint64_t kDefaultAlignment = 32;
 // Walked bytes are given back in steps of this size.
 constexpr std::size_t kReleaseStep = std::size_t{1} << 20;
 
+constexpr const char* kRepair = "correct the metadata, or download the file again";
+
 // Ids of metadata types.
 enum Type : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64 };
 
@@ -354,7 +356,7 @@ std::uint64_t Gguf::integer(const Entry& entry, std::uint32_t type, const std::b
     case kI16: value = std::bit_cast<std::int16_t>(load<std::uint16_t>(at, swapped_)); break;
     case kI32: value = std::bit_cast<std::int32_t>(load<std::uint32_t>(at, swapped_)); break;
     case kI64: value = std::bit_cast<std::int64_t>(load<std::uint64_t>(at, swapped_)); break;
-    default: fail(quoted(entry.key) + " is not a whole number", "correct the metadata, or download the file again");
+    default: fail(quoted(entry.key) + " is not a whole number", kRepair);
   }
   if (value < 0)
     fail(quoted(entry.key) + " is " + std::to_string(value), "a count is not negative: correct the metadata");
@@ -364,20 +366,22 @@ std::uint64_t Gguf::integer(const Entry& entry, std::uint32_t type, const std::b
 std::optional<std::uint64_t> Gguf::count(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
+  // In an array a boolean says which layers; alone it counts nothing.
+  if (entry->type == kBool) fail(quoted(key) + " is not a whole number", kRepair);
   return integer(*entry, entry->type, entry->value);
 }
 
 std::optional<std::string_view> Gguf::text(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
-  if (entry->type != kString) fail(quoted(key) + " is no string", "correct the metadata, or download the file again");
+  if (entry->type != kString) fail(quoted(key) + " is no string", kRepair);
   return std::string_view(reinterpret_cast<const char*>(entry->value), static_cast<std::size_t>(entry->length));
 }
 
 std::optional<std::vector<std::uint64_t>> Gguf::counts(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
-  if (entry->type != kArray) fail(quoted(key) + " is no array", "correct the metadata, or download the file again");
+  if (entry->type != kArray) fail(quoted(key) + " is no array", kRepair);
   if (entry->length > kMaxArray)
     fail(quoted(key) + " has " + std::to_string(entry->length) + " elements", "correct the metadata");
   std::vector<std::uint64_t> out;

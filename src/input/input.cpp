@@ -49,7 +49,11 @@ std::vector<std::string> entries(const std::string& directory, std::string_view 
 
 std::string quant_config_beside(const std::string& directory) {
   const std::string path = directory + "/hf_quant_config.json";
-  return is_file(path) ? read_file(path) : std::string();
+  if (!exists(path)) return {};
+  if (!is_file(path)) fail("hf_quant_config.json is no file", "put the file in its place, or take it away");
+  std::string out = read_file(path);
+  if (out.empty()) fail("hf_quant_config.json is empty", "give the whole file, or take it away");
+  return out;
 }
 
 ModelSpec load_directory(const std::string& directory, const ReadOptions& options) {

@@ -453,8 +453,11 @@ QuantDeclaration read_quantization(const Config& root, const Config& text, std::
         QuantDeclaration own;
         own.dialect = "modelopt";
         read_modelopt(own, config->quietly());
-        // The config may say the same with fewer words.
-        if (own.is_known && (!is_declared(out) || out.rules.size() <= own.rules.size())) out = own;
+        // The config may say the same with fewer words. An algorithm of an unknown name is one all the same.
+        const std::string algorithm = word(*config, "quant_algo");
+        const bool names_one = !algorithm.empty() && algorithm != "none" && algorithm != "no_quant";
+        if (own.is_known ? !is_declared(out) || out.rules.size() <= own.rules.size() : !is_declared(out) && names_one)
+          out = own;
       }
     } catch (Error& error) {
       error.set_source("hf_quant_config.json");

@@ -9,6 +9,7 @@
 #include "input/families.h"
 #include "input/input.h"
 #include "input/inventory/inventory.h"
+#include "input/layer_lists.h"
 #include "input/quantization.h"
 #include "input/rotary.h"
 #include "kvplan/error.h"
@@ -132,18 +133,6 @@ std::string class_word(std::string_view name) {
     out += plain ? c : '?';
   }
   return out;
-}
-
-// Lists by layer that are something else would be no lists at all: every layer would be read as the first.
-void check_lists(const Config& text) {
-  const auto check = [](const Config& place, std::initializer_list<std::string_view> keys) {
-    for (const std::string_view key : keys)
-      if (place.has(key) && !place.is_list(key))
-        fail('"' + place.path() + std::string(key) + "\" is no list", "correct the config: it names layers one by one");
-  };
-  check(text, {"layer_types", "block_types", "full_attn_idxs", "full_attention_idx", "cross_attention_layers",
-               "attn_layer_indices", "mlp_layer_types"});
-  if (const auto linear = text.child("linear_attn_config")) check(*linear, {"kda_layers", "full_attn_layers"});
 }
 
 struct SideRow {
@@ -423,7 +412,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     text = text.with_class(class_of(lower(type)));
   }
   model.model_type = class_word(type.empty() ? root_type : type);
-  check_lists(text);
+  refuse_layers_that_are_no_list(text);
   model.family = family == nullptr ? "generic" : std::string(family->name);
   const bool unknown = family == nullptr;
   if ((text.keys().empty() && !nested) ||
@@ -455,6 +444,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
 
   Reader reader{root, text, model};
   read_layers(reader, family);
+  check_layer_lists(reader);
   if (model.layers.empty()) fail("the config has no layers", "num_hidden_layers must be positive");
   check_layers(model.layers.size(), "num_hidden_layers");
 

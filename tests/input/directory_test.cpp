@@ -1,6 +1,7 @@
 // Folders that hold more than one file: the model is the one that can be it, or nobody guesses.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "support/gguf_writer.h"
@@ -35,6 +36,23 @@ TEST_CASE("a folder with two models of one type is an error that names them") {
   CHECK(run.exit == 2);
   CHECK(run.out.empty());
   CHECK(run.err.find("a-Q8_0.gguf") != std::string::npos);
+}
+
+TEST_CASE("what stands in the place of hf_quant_config.json is read or refused, never passed over") {
+  const TemporaryFolder folder;
+  folder.write("config.json",
+               R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
+                   "intermediate_size": 11008, "vocab_size": 1000, "torch_dtype": "bfloat16"})");
+  CHECK(run_program({folder.path(), "--json"}).exit == 0);
+  const std::string quantized = folder.write("hf_quant_config.json", "");
+  Run run = run_program({folder.path(), "--json"});
+  CHECK(run.exit == 2);
+  CHECK(run.err.find("hf_quant_config.json is empty") != std::string::npos);
+  std::filesystem::remove(quantized);
+  std::filesystem::create_directory(quantized);
+  run = run_program({folder.path(), "--json"});
+  CHECK(run.exit == 2);
+  CHECK(run.err.find("hf_quant_config.json is no file") != std::string::npos);
 }
 
 }  // namespace

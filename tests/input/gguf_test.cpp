@@ -81,9 +81,15 @@ TEST_CASE("a GGUF is read in both versions and either byte order") {
 }
 
 TEST_CASE("a GGUF value of another kind than asked for names its key") {
-  const std::string bytes = small().i32("negative", -1).f32("float", 0x3f800000).array("below", {1, -2}).file();
+  const std::string bytes = small()
+                                .i32("negative", -1)
+                                .f32("float", 0x3f800000)
+                                .array("below", {1, -2})
+                                .raw("yes", 7, std::string_view("\1", 1))
+                                .file();
   const Gguf file = Gguf::parse(bytes_of(bytes));
   CHECK_THROWS_WITH(file.count("negative"), doctest::Contains("\"negative\" is -1"));
+  CHECK_THROWS_WITH(file.count("yes"), doctest::Contains("\"yes\" is not a whole number"));
   CHECK_THROWS_WITH(file.count("float"), doctest::Contains("\"float\" is not a whole number"));
   CHECK_THROWS_WITH(file.count("general.architecture"), doctest::Contains("not a whole number"));
   CHECK_THROWS_WITH(file.counts("below"), doctest::Contains("\"below\" is -2"));

@@ -262,6 +262,44 @@ TEST_CASE("unknown architectures") {
   CHECK(figures(assumed, 1, k16Bit).per_token == 131072);
 }
 
+bool warns(const ModelSpec& model, const std::string& code) {
+  return std::any_of(model.notes.begin(), model.notes.end(),
+                     [&](const Note& note) { return note.code == code && note.level == NoteLevel::kWarning; });
+}
+
+TEST_CASE("a list of layers that names one beyond the last is a warning") {
+  const auto config = [](const std::string& indices) {
+    return R"({"model_type": "granitemoehybrid", "hidden_size": 1536, "num_hidden_layers": 4, "num_attention_heads": 12,
+              "num_key_value_heads": 4, "vocab_size": 1000, "max_position_embeddings": 4096,
+              "shared_intermediate_size": 512, "torch_dtype": "bfloat16", "attn_layer_indices": )" +
+           indices + "}";
+  };
+  CHECK(!warns(read(config("[3]")), "layers_beyond"));
+  CHECK(warns(read(config("[3, 4]")), "layers_beyond"));
+  // Kimi-Linear counts its layers from one.
+  const auto linear = [](const std::string& layers) {
+    return R"({"model_type": "kimi_linear", "hidden_size": 2304, "num_hidden_layers": 4, "num_attention_heads": 32,
+              "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+              "intermediate_size": 512, "vocab_size": 1000, "torch_dtype": "bfloat16", "linear_attn_config":
+              {"full_attn_layers": )" +
+           layers + R"(, "kda_layers": [1, 2, 3], "head_dim": 128, "num_heads": 32, "short_conv_kernel_size": 4}})";
+  };
+  CHECK(!warns(read(linear("[4]")), "layers_beyond"));
+  CHECK(warns(read(linear("[5]")), "layers_beyond"));
+}
+
+TEST_CASE("an algorithm of an unknown name beside the config is a quantization all the same") {
+  const std::string llama =
+      R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
+          "vocab_size": 1000, "torch_dtype": "bfloat16"})";
+  const ModelSpec odd = read(llama, R"({"quantization": {"quant_algo": "W7A13_NOVA"}})");
+  CHECK(is_declared(odd.quantization));
+  CHECK(!odd.quantization.is_known);
+  // Only the cache is quantized here.
+  CHECK(!is_declared(
+      read(llama, R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8"}})").quantization));
+}
+
 TEST_CASE("a vision tower is named and costs nothing") {
   const ModelSpec model = test_model("qwen3.5-27b");
   REQUIRE(model.sides.size() == 1);

@@ -32,15 +32,22 @@ std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple) {
 
 // A key that is a number, or a list with one for each layer, under whatever name. Read once for all layers.
 struct ByLayer {
+  std::string_view key;
   std::optional<std::vector<std::uint64_t>> list;
   std::uint64_t number = 0;
 
-  ByLayer(const Config& text, std::string_view key)
-      : list(text.counts(key)), number(list ? 0 : text.count_or(key, 0)) {}
+  ByLayer(const Config& text, std::string_view name)
+      : key(name), list(text.counts(name)), number(list ? 0 : text.count_or(name, 0)) {}
+  // Error where the list ends before the layer.
   std::uint64_t at(std::uint64_t layer) const {
     if (!list) return number;
     // A list of one stands for all layers (Skywork-MoE).
-    return list->size() == 1 ? list->front() : layer < list->size() ? (*list)[layer] : 0;
+    if (list->size() == 1) return list->front();
+    if (layer >= list->size())
+      fail('"' + std::string(key) + "\" has " + std::to_string(list->size()) + " entries, and layer " +
+               std::to_string(layer) + " has experts",
+           "give one entry for each layer");
+    return (*list)[layer];
   }
 };
 
@@ -213,6 +220,7 @@ std::uint64_t expert_width(const Inventory& inventory, const ExpertKeys& keys, s
   if (inventory.is("longcat_flash longcat_flash_ngram longcat_next")) return text.count_or("expert_ffn_hidden_size", 0);
   if (inventory.is(kTwoSorts)) return entry_of(text, "moe_intermediate_size", 0, 1536);
   if (const std::uint64_t width = keys.width.at(layer); width > 0) return width;
+  if (text.is_number(keys.width.key)) fail("\"moe_intermediate_size\" is 0", "give the width of an expert");
   return text.is_list("intermediate_size") ? 0 : text.count_or("intermediate_size", 0);
 }
 
