@@ -114,25 +114,29 @@ TEST_CASE("engines: what the documentation of each says it has") {
     double share;  // of a card, where nobody names one
     bool shared_experts, expert_parallel, beams, projectors, host_embedding, scores, deals_draft, ctx_size;
     LoraHolding lora;
-    bool drafts, cache_budget;
+    bool drafts, cache_budget, cuts_towers;
   };
   // gpu_memory_utilization of vLLM; mem_fraction_static where no card is known (SGLang); the wired limit of macOS;
   // mistral.rs's 0.9. Experts of data parallel copies: vLLM's docs on expert parallel deployment ("DP x TP"). Beams:
   // vLLM, TensorRT-LLM, transformers. Image projectors (mmproj) and --ctx-size over all slots: llama.cpp. token_embd
   // stays on the host with llama.cpp ("always keep the input layer on the CPU"), and its graph has the scores where
   // attention is naive, as eager attention of transformers. Adapters: slots of --max-loras, or files; PEFT loads in
-  // float32.
+  // float32. Vision
+  // towers are cut like the decoder by vLLM (mm_encoder_tp_mode "weights") and SGLang, whose towers are made of
+  // parallel layers.
   const Row rows[] = {
-      {"logical", 1.0, false, false, true, false, false, false, false, false, LoraHolding::kSlots, true, false},
-      {"vllm", 0.92, true, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true},
-      {"sglang", 0.88, false, true, false, false, false, false, false, false, LoraHolding::kSlots, true, true},
-      {"llama.cpp", 1.0, false, false, false, true, true, true, true, true, LoraHolding::kFiles, true, false},
+      {"logical", 1.0, false, false, true, false, false, false, false, false, LoraHolding::kSlots, true, false, false},
+      {"vllm", 0.92, true, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true, true},
+      {"sglang", 0.88, false, true, false, false, false, false, false, false, LoraHolding::kSlots, true, true, true},
+      {"llama.cpp", 1.0, false, false, false, true, true, true, true, true, LoraHolding::kFiles, true, false, false},
       {"transformers", 1.0, false, false, true, false, false, true, false, false, LoraHolding::kFloat32Files, true,
+       false, false},
+      {"tensorrt-llm", 1.0, false, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true,
        false},
-      {"tensorrt-llm", 1.0, false, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true},
-      {"mlx", 0.75, false, false, false, false, false, false, false, false, LoraHolding::kFiles, true, false},
-      {"mistralrs", 0.9, false, false, false, false, false, false, false, false, LoraHolding::kFiles, true, false},
-      {"ollama", 1.0, false, false, false, true, true, true, false, false, LoraHolding::kFiles, false, false},
+      {"mlx", 0.75, false, false, false, false, false, false, false, false, LoraHolding::kFiles, true, false, false},
+      {"mistralrs", 0.9, false, false, false, false, false, false, false, false, LoraHolding::kFiles, true, false,
+       false},
+      {"ollama", 1.0, false, false, false, true, true, true, false, false, LoraHolding::kFiles, false, false, false},
   };
   CHECK(engines().size() == std::size(rows));
   for (const Row& row : rows) {
@@ -151,6 +155,7 @@ TEST_CASE("engines: what the documentation of each says it has") {
     CHECK(engine.lora == row.lora);
     CHECK(engine.draft_methods.empty() != row.drafts);
     CHECK((engine.cache_budget != nullptr) == row.cache_budget);
+    CHECK(engine.cuts_towers == row.cuts_towers);
   }
 }
 

@@ -316,6 +316,7 @@ TEST_CASE("SGLang: the static share of a card (server_args.py)") {
       // Every batch of the table, where two MiB more would move the third digit: 512 + 12000 + 16 + 128 of 16384 ...
       {16, 1, 1, 1, 8000, false, 0.228},
       {16, 4, 1, 1, 8006, false, 0.204},
+      {16, 8, 1, 1, 8015, false, 0.172},
       {24, 1, 1, 1, 8003, false, 0.484},
       {24, 4, 1, 1, 8000, false, 0.464},
       {48, 1, 1, 1, 8000, false, 0.742},

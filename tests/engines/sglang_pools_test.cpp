@@ -87,6 +87,21 @@ TEST_CASE("sglang pools: windows alone are one pool of windows") {
   CHECK(shortfall.find("give the cache 2.6 MiB") != std::string::npos);
 }
 
+TEST_CASE("sglang pools: pages of several tokens") {
+  EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64)});
+  input.request.block_size = 64;
+  const auto layout = laid(input).layout;
+  REQUIRE(layout->groups().size() == 1);
+  CHECK(layout->groups().front().block_size == 64);
+  CHECK(layout->groups().front().page_bytes == Bytes(64 * 2048));
+  const Capacity held = layout->capacity(Bytes(4096 * 1000), load_for(100));
+  CHECK(held.tokens == 15 * 64);
+  CHECK(held.num_blocks == 15);
+  // Nothing is said of state slots where there are none.
+  input.request.max_num_seqs = 100;
+  CHECK(laid(input).notes.empty());
+}
+
 TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
   // One full layer and one of a window of 128, pages of 64: 4,096 tokens, 0.8 of them are 3,276, 51 pages.
   EngineInput input = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128)});
