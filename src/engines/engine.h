@@ -144,12 +144,16 @@ struct BudgetInput {
   Bytes graphs;                        // the part of `runtime` that captured graphs take
 };
 
+struct LoraQuestion;  // engines/lora_slots.h
+struct LoraSlots;
+
 // How LoRA adapters are held.
 enum class LoraHolding : std::uint8_t {
   kNone,
-  kSlots,        // pairs of matrices for every adapter of a batch, taken at the start
-  kFiles,        // each adapter as its file has it
-  kFloat32Files  // the same, in float32
+  kSlots,         // pairs of matrices for every adapter of a batch, taken at the start
+  kSlotsOrFiles,  // slots where they are asked for, else each adapter as its file has it
+  kFiles,         // each adapter as its file has it
+  kFloat32Files   // the same, in float32
 };
 
 // What an engine's log calls the weights, where PyTorch allocates them: the tensors alone are less.
@@ -197,6 +201,10 @@ struct Engine {
   bool embedding_on_host = false;
   // Its overhead counts the matrix of scores where attention is naive; else the plan adds a general one.
   bool has_scores = false;
+  // No engine: what the architecture needs. It has no rules to advise by.
+  bool is_logical = false;
+  // Tokens of a prefill chunk that pass the layers at once, where --ubatch-size names no other; 0: the whole chunk.
+  std::uint64_t micro_batch = 0;
   // Where it is more than tensors, rotary tables and the allocator's pieces count as weights.
   Loading loading = Loading::kTensors;
   bool rotary_in_float32 = false;     // its tables of angles; else in the model's type
@@ -233,6 +241,8 @@ struct Engine {
   // Extras that the engine has: ways to guess tokens (kvplan/extras.h), adapters, beams, an image projector of its own.
   std::string_view draft_methods = "";
   LoraHolding lora = LoraHolding::kNone;
+  // The slots that it takes; null where it takes none.
+  LoraSlots (*lora_slots)(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) = nullptr;
   bool has_beams = false;
   bool has_projector_files = false;
   // The draft is dealt to the GPUs as the model is; else it stands on the last stage of a pipeline.

@@ -205,6 +205,7 @@ Engine llama_cpp_engine() {
   engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.draft_methods = "draft_model eagle3 mtp ngram";
   engine.lora = LoraHolding::kFiles;
+  engine.micro_batch = kLlamaMicroBatch;
   engine.has_projector_files = true;
   engine.deals_draft = true;
   engine.most_sequences = kMaxSequences;

@@ -15,7 +15,6 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kDefaultBatch = 2048;
-constexpr std::uint64_t kDefaultMicroBatch = 512;
 constexpr std::uint64_t kDefaultDraft = 3;      // tokens of a draft where --num-speculative-tokens names none
 constexpr std::uint64_t kFirstFixedPad = 6980;  // the build that pads by 256 with and without flash attention
 constexpr std::uint64_t kCudaRow = 512;         // elements that CUDA's matrix kernels read at once
@@ -138,7 +137,7 @@ LlamaContext llama_context(const EngineInput& input, const Load& load) {
   // n_batch is held against what was asked for, before anything is padded.
   const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kWhat);
   const std::uint64_t n_batch = std::min(request.batch.value_or(kDefaultBatch), asked);
-  const std::uint64_t n_ubatch = request.ubatch.value_or(kDefaultMicroBatch);
+  const std::uint64_t n_ubatch = request.ubatch.value_or(kLlamaMicroBatch);
   out.n_ubatch = n_ubatch == 0 ? n_batch : std::min(n_batch, n_ubatch);
   return out;
 }

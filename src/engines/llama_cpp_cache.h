@@ -9,13 +9,16 @@
 
 namespace kvplan {
 
+// llama.cpp's --ubatch-size where nobody names one.
+inline constexpr std::uint64_t kLlamaMicroBatch = 512;
+
 // How llama_context sizes itself for a load.
 struct LlamaContext {
   std::uint64_t num_seqs = 1;
   std::uint64_t n_ctx_seq = 0;  // cells of a stream, padded
   std::uint64_t unpadded = 0;   // what was asked for
   std::uint64_t streams = 1;
-  std::uint64_t n_ubatch = 512;
+  std::uint64_t n_ubatch = kLlamaMicroBatch;
   std::uint64_t pad = 256;
   bool unified = false;
 };

@@ -9,6 +9,7 @@
 #include "engines/drafts.h"
 #include "engines/engine.h"
 #include "engines/estimates.h"
+#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
@@ -172,7 +173,9 @@ constexpr EngineVersion kVersions[] = {{"1", "arithmetic on the formulas"}};
 Engine logical_engine() {
   Engine out{"logical", "none", "what the architecture needs, no allocator", kVersions, 1.0, resolve, layout, overhead};
   out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
-  out.lora = LoraHolding::kSlots;
+  out.lora = LoraHolding::kSlotsOrFiles;
+  out.lora_slots = logical_lora_slots;
+  out.is_logical = true;
   out.has_beams = true;
   return out;
 }

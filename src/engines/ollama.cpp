@@ -73,6 +73,7 @@ Engine ollama_engine() {
   out.default_context = default_context;
   out.unsupported_cards = llama_cpp_engine().unsupported_cards;
   out.lora = LoraHolding::kFiles;
+  out.micro_batch = llama_cpp_engine().micro_batch;
   out.has_projector_files = true;
   out.most_sequences = llama_cpp_engine().most_sequences;
   return out;

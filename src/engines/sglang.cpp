@@ -21,6 +21,7 @@
 
 #include "engines/drafts.h"
 #include "engines/estimates.h"
+#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/sglang_card.h"
 #include "engines/sglang_models.h"
@@ -379,6 +380,7 @@ Engine sglang_engine() {
   out.unsupported_cards = "gtx- p40- p100- v100- rx- radeon- w7 r9700 mi50- mi100- gaudi";
   out.draft_methods = "draft_model eagle eagle3 mtp ngram";
   out.lora = LoraHolding::kSlots;
+  out.lora_slots = sglang_lora_slots;
   return out;
 }
 

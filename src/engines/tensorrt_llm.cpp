@@ -8,6 +8,7 @@
 // - Windows hold every token unless max_attention_window is given, which kvplan has no option for.
 #include "engines/estimates.h"
 #include "engines/holdings.h"
+#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "kvplan/error.h"
 
@@ -99,6 +100,7 @@ Engine tensorrt_llm_engine() {
   // planned.
   out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.lora = LoraHolding::kSlots;
+  out.lora_slots = tensorrt_llm_lora_slots;
   out.has_beams = true;
   return out;
 }

@@ -31,6 +31,7 @@
 #include <algorithm>
 
 #include "engines/engine.h"
+#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
 #include "engines/vllm_groups.h"
@@ -421,6 +422,7 @@ Engine vllm_engine() {
   engine.unsupported_cards = "gtx- p40- p100- rx-6 rx-7600 radeon-pro-v mi50- mi100-";
   engine.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   engine.lora = LoraHolding::kSlots;
+  engine.lora_slots = vllm_lora_slots;
   engine.has_beams = true;
   return engine;
 }

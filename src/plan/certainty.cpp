@@ -15,12 +15,12 @@ Bytes scaled(Bytes bytes, double share) {
 }
 
 // The option behind the widest range.
-std::string_view option_of(const GpuMemory& gpu, bool is_llama) {
+std::string_view option_of(const GpuMemory& gpu, bool has_micro_batches) {
   const LedgerLine* widest = nullptr;
   for (const LedgerLine& line : gpu.lines)
     if (widest == nullptr || line.high - line.low > widest->high - widest->low) widest = &line;
   if (widest == nullptr || widest->low == widest->high) return "";
-  if (is_llama && widest->part == Section::kActivation) return "--ubatch-size";
+  if (has_micro_batches && widest->part == Section::kActivation) return "--ubatch-size";
   if (widest->kind == LineKind::kSampled || widest->kind == LineKind::kGraphs) return "--max-num-seqs";
   if (widest->part == Section::kActivation) return "--max-num-batched-tokens";
   return "";
@@ -45,8 +45,7 @@ std::string what_to_lower(const CacheLayout& layout, const Plan& plan, const Gpu
     if (tokens > 0 && tokens < plan.load.max_model_len.count())
       return "lower --max-model-len first: " + std::to_string(tokens) + " tokens fit in any case";
   }
-  const bool is_llama = plan.request.engine == "llama.cpp" || plan.request.engine == "ollama";
-  const std::string_view option = option_of(fullest, is_llama);
+  const std::string_view option = option_of(fullest, engine_of(plan.request).micro_batch > 0);
   if (!option.empty()) return "lower " + std::string(option) + " first: its part is the least certain";
   return "choose a smaller type with --weights";
 }

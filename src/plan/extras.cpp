@@ -18,7 +18,7 @@ template <class Has>
 std::string engines_with(const Has& has) {
   std::string out;
   for (const Engine& engine : engines())
-    if (engine.name != "logical" && has(engine)) out += (out.empty() ? "" : ", ") + std::string(engine.name);
+    if (!engine.is_logical && has(engine)) out += (out.empty() ? "" : ", ") + std::string(engine.name);
   return out;
 }
 
@@ -162,7 +162,7 @@ void check_extras(const ModelSpec& model, const Request& request) {
   if (extras.num_beams > 1 && !engine.has_beams)
     fail("--num-beams: " + engine_name + " has no beam search",
          "it belongs to " + engines_with([](const Engine& e) { return e.has_beams; }));
-  if (model.projector && !engine.has_projector_files && engine.name != "logical")
+  if (model.projector && !engine.has_projector_files && !engine.is_logical)
     fail("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
          "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.has_projector_files; }));
   if (!model.adapters.empty() && engine.lora == LoraHolding::kNone)

@@ -1,10 +1,9 @@
-// Sources: vLLM, lora/layers/*.py (create_lora_weights), lora/model_manager.py, config/lora.py; SGLang,
-// srt/lora/mem_pool.py and server_args.py; PEFT casts adapters to float32 where they are loaded.
+// PEFT casts adapters to float32 where they are loaded; what takes slots is in engines/lora_slots.cpp.
 #include "plan/lora_slots.h"
 
 #include <algorithm>
-#include <array>
 
+#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "kvplan/error.h"
 #include "kvplan/words.h"
@@ -13,18 +12,6 @@
 namespace kvplan {
 
 namespace {
-
-constexpr std::array<std::uint64_t, 9> kVllmRanks{1, 8, 16, 32, 64, 128, 256, 320, 512};
-// Classes with embedding_modules in vLLM's model_executor/models: the embedding and the head are wrapped, too. Phi-3
-// and Mistral are Llama's class there. Qwen, Gemma and most others have none.
-constexpr std::string_view kVllmEmbeds =
-    "llama mistral phi3 phimoe granite granitemoe granitemoehybrid exaone exaone4 nemotron solar minicpm falcon_h1 "
-    "jamba "
-    "bamba mixtral";
-constexpr std::uint64_t kVllmNoExtraVocab = 12;  // releases before kept 256 more words; experts are wrapped since
-constexpr std::uint64_t kVllmExtraVocab = 256;
-constexpr std::uint64_t kVllmMostVocab = 258048;
-constexpr std::uint64_t kDefaultRank = 16;
 
 std::string number(std::uint64_t n) {
   return std::to_string(n);
@@ -49,77 +36,29 @@ std::vector<std::string> fused_targets(const std::vector<std::string>& targets) 
   return out;
 }
 
-struct Slots {
-  LoraRequest request;
-  std::string source;
-};
-
-Slots vllm_slots(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
-  const ExtrasRequest& extras = request.extras;
-  Slots out;
-  out.source = "vLLM lora/layers/*.py create_lora_weights";
-  LoraRequest& lora = out.request;
-  const std::uint64_t needed = largest_rank(model);
-  lora.slots = extras.max_loras.value_or(1);
-  lora.rank = extras.max_lora_rank.value_or(kDefaultRank);
-  if (needed > lora.rank) {
-    const auto wide = std::find_if(kVllmRanks.begin(), kVllmRanks.end(), [&](std::uint64_t r) { return r >= needed; });
-    if (extras.max_lora_rank || wide == kVllmRanks.end())
-      fail("the adapter's rank " + number(needed) + " is more than --max-lora-rank " + number(lora.rank),
-           wide == kVllmRanks.end() ? "vLLM's largest is 512" : "use --max-lora-rank " + number(*wide));
-    lora.rank = *wide;
-    notes.push_back({NoteLevel::kInfo, "max_lora_rank",
-                     "planned with --max-lora-rank " + number(lora.rank) + ", for the adapter's rank of " +
-                         number(needed) + "; vLLM's default is 16"});
-  }
-  if (std::find(kVllmRanks.begin(), kVllmRanks.end(), lora.rank) == kVllmRanks.end())
-    fail("--max-lora-rank " + number(lora.rank) + ": vLLM knows 1, 8, 16, 32, 64, 128, 256, 320 and 512",
-         "use the next of them");
-  const bool newer = engine_version(engine_of(request), request) >= kVllmNoExtraVocab;
-  lora.with_experts = newer && !request.expert_parallel;
-  lora.with_embedding = lora.with_head = has_word(kVllmEmbeds, model.model_type);
-  lora.extra_vocab = newer ? 0 : kVllmExtraVocab;
-  lora.vocab_padding = newer ? 1 : kVllmExtraVocab;
-  if (lora.with_head && extras.lora_targets.empty() && model.vocab_size > kVllmMostVocab)
-    fail("vLLM takes LoRA adapters for vocabularies of up to " + number(kVllmMostVocab) + " words, and this one has " +
-             number(model.vocab_size),
-         "choose another engine");
+LoraQuestion question_of(const ModelSpec& model) {
+  LoraQuestion out{model.model_type, model.vocab_size, largest_rank(model), {}};
+  for (const AdapterFile& adapter : model.adapters)
+    out.targets.insert(out.targets.end(), adapter.targets.begin(), adapter.targets.end());
   return out;
 }
 
-Slots sglang_slots_of(const ModelSpec& model, const Request& request) {
-  constexpr std::uint64_t kSlots = 8;
-  const ExtrasRequest& extras = request.extras;
-  Slots out;
-  out.source = "SGLang srt/lora/mem_pool.py";
-  LoraRequest& lora = out.request;
-  lora.slots = extras.max_loras.value_or(kSlots);
-  const std::uint64_t needed = largest_rank(model);
-  lora.rank = extras.max_lora_rank.value_or(needed);
-  if (lora.rank == 0)
-    fail("SGLang takes the rank of its LoRA slots from the adapters, and none is named",
-         "use --max-lora-rank N, or --lora FILE");
-  if (needed > lora.rank)
-    fail("the adapter's rank " + number(needed) + " is more than --max-lora-rank " + number(lora.rank),
-         "use --max-lora-rank " + number(needed));
-  if (extras.lora_targets.empty())
-    for (const AdapterFile& adapter : model.adapters)
-      lora.targets.insert(lora.targets.end(), adapter.targets.begin(), adapter.targets.end());
-  lora.head_is_cut = true;
+LoraRequest request_of(const LoraSlots& slots, const std::vector<std::string>& asked) {
+  LoraRequest out;
+  out.slots = slots.slots;
+  out.rank = slots.rank;
+  out.targets = asked.empty() ? slots.targets : asked;
+  if (slots.fuses) out.targets = fused_targets(out.targets);
+  out.with_experts = slots.with_experts;
+  out.with_embedding = slots.with_embedding;
+  out.with_head = slots.with_head;
+  out.extra_vocab = slots.extra_vocab;
+  out.vocab_padding = slots.vocab_padding;
+  out.head_is_cut = slots.head_is_cut;
   return out;
 }
 
-// TensorRT-LLM's LoraConfig; and the logical engine, where slots are asked for.
-Slots plain_slots(const ModelSpec& model, const Request& request, std::uint64_t slots, std::uint64_t rank) {
-  Slots out;
-  out.source =
-      request.engine == "logical" ? "pairs for every linear layer" : "estimate: TensorRT-LLM llmapi LoraConfig";
-  out.request.slots = request.extras.max_loras.value_or(slots);
-  out.request.rank = std::max(request.extras.max_lora_rank.value_or(rank), largest_rank(model));
-  return out;
-}
-
-void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, ExtraLines& out,
+void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots& slots, ExtraLines& out,
                std::vector<Note>& notes) {
   const Request& request = input.request;
   const Engine& engine = engine_of(request);
@@ -128,11 +67,9 @@ void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, Ex
         {NoteLevel::kWarning, "unknown_lora", "the config does not name its modules: LoRA slots are not planned"});
     return;
   }
-  LoraRequest& lora = slots.request;
+  LoraRequest lora = request_of(slots, request.extras.lora_targets);
   if (lora.slots == 0 || lora.rank == 0)
     fail("--max-loras and --max-lora-rank are 1 or more", "name a positive number");
-  if (!request.extras.lora_targets.empty()) lora.targets = request.extras.lora_targets;
-  if (engine.name == "vllm" || engine.name == "sglang") lora.targets = fused_targets(lora.targets);
   lora.fully_sharded = request.extras.fully_sharded_loras;
   if (lora.fully_sharded && lora.rank % request.tensor_parallel != 0)
     fail("--fully-sharded-loras: " + number(request.tensor_parallel) + " ranks do not divide the LoRA rank " +
@@ -141,6 +78,7 @@ void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, Ex
   lora.share.tensor_parallel = request.tensor_parallel;
   lora.share.attention_parallel = tensor_cuts(request).attention;
   if (request.expert_parallel) lora.share.expert_parallel = request.tensor_parallel;
+  const std::string source(slots.source);
   const std::uint64_t layers = model.layers.size();
   const std::uint64_t stages = request.pipeline_parallel;
   std::vector<StageShare> shares{{0, layers, true, true}};
@@ -158,10 +96,10 @@ void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, Ex
     const std::string formula = number(lora.slots) + (lora.slots == 1 ? " slot" : " slots") + " of rank " +
                                 number(lora.rank) + " for " + number(report.modules) + " modules: rank x (inputs + " +
                                 "outputs) each, " + number(report.elements.count()) + " elements";
-    LedgerLine line = exact_line(Section::kWeights, "LoRA slots", report.bytes, formula, slots.source);
-    if (engine.name == "tensorrt-llm") {
-      line.low = Bytes(report.bytes.count() / 2);
-      line.high = report.bytes * 2;
+    LedgerLine line = exact_line(Section::kWeights, "LoRA slots", report.bytes, formula, source);
+    if (slots.low != slots.high) {
+      line.low = Bytes(checked_scale(report.bytes.count(), slots.low, "LoRA slots"));
+      line.high = Bytes(checked_scale(report.bytes.count(), slots.high, "LoRA slots"));
     }
     if (report.bytes > Bytes(0)) out.stages[stage].push_back(std::move(line));
   }
@@ -183,7 +121,7 @@ void add_slots(const ModelSpec& model, const EngineInput& input, Slots slots, Ex
   out.host.push_back(
       {Section::kWeights, "LoRA adapters", each * waiting, Bytes(0), each * waiting,
        number(waiting) + " adapters of rank " + number(lora.rank) + " at most, " + number(each.count()) + " B each",
-       slots.source});
+       source});
 }
 
 void add_files(const ModelSpec& model, LoraHolding holding, ExtraLines& out) {
@@ -227,13 +165,10 @@ void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out,
   if (!wanted && model.adapters.empty()) return;
   note_strangers(model, notes);
   const bool files = engine.lora == LoraHolding::kFiles || engine.lora == LoraHolding::kFloat32Files ||
-                     (engine.name == "logical" && !wanted);
+                     (engine.lora == LoraHolding::kSlotsOrFiles && !wanted);
   if (files) return add_files(model, engine.lora, out);
-  if (engine.lora != LoraHolding::kSlots) return;
-  if (engine.name == "vllm") return add_slots(model, input, vllm_slots(model, request, notes), out, notes);
-  if (engine.name == "sglang") return add_slots(model, input, sglang_slots_of(model, request), out, notes);
-  const bool logical = engine.name == "logical";
-  add_slots(model, input, plain_slots(model, request, logical ? 1 : 4, logical ? kDefaultRank : 64), out, notes);
+  if (engine.lora_slots == nullptr) return;
+  add_slots(model, input, engine.lora_slots(question_of(model), request, notes), out, notes);
 }
 
 }  // namespace kvplan

@@ -289,7 +289,7 @@ void advise_on_mix(const Engine& engine, Plan& plan) {
   if (!plan.mix || !plan.capacity || plan.verdict.status != Verdict::kDoesNotFit) return;
   const MixReport& mix = *plan.mix;
   const KvCachePlan& kv = plan.kv_cache;
-  if (kv.logical == Bytes(0) || (!mix.engine_pages && engine.name != "logical")) return;
+  if (kv.logical == Bytes(0) || (!mix.engine_pages && !engine.is_logical)) return;
   // Of one copy's cache, the fullest GPU's share. A list of lengths is dealt to the copies; others are of each copy.
   const auto copies = static_cast<double>(plan.request.data_parallel);
   const double share =

@@ -87,10 +87,9 @@ std::string speed_section(const Plan& plan) {
 }
 
 std::string prefill_section(const ModelSpec& model, const Plan& plan) {
-  constexpr std::uint64_t kMicroBatch = 512;
   std::uint64_t chunk = prefill_chunk(plan.request, plan.load);
-  if (plan.request.engine == "llama.cpp" || plan.request.engine == "ollama")
-    chunk = std::min(chunk, plan.request.ubatch.value_or(kMicroBatch));
+  if (const std::uint64_t usual = engine_of(plan.request).micro_batch; usual > 0)
+    chunk = std::min(chunk, plan.request.ubatch.value_or(usual));
   const std::uint64_t length = plan.load.tokens_of_sequence().count();
   std::string out = "What a prefill holds at least\n";
   out += fmt::format("  hidden states      {} tokens of a chunk * {} * 2 B = {}: the floor\n", grouped(chunk),

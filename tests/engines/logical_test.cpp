@@ -125,7 +125,8 @@ TEST_CASE("engines: what the documentation of each says it has") {
   // towers are cut like the decoder by vLLM (mm_encoder_tp_mode "weights") and SGLang, whose towers are made of
   // parallel layers.
   const Row rows[] = {
-      {"logical", 1.0, false, false, true, false, false, false, false, false, LoraHolding::kSlots, true, false, false},
+      {"logical", 1.0, false, false, true, false, false, false, false, false, LoraHolding::kSlotsOrFiles, true, false,
+       false},
       {"vllm", 0.92, true, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true, true},
       {"sglang", 0.88, false, true, false, false, false, false, false, false, LoraHolding::kSlots, true, true, true},
       {"llama.cpp", 1.0, false, false, false, true, true, true, true, true, LoraHolding::kFiles, true, false, false},

@@ -154,7 +154,7 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
         request.max_model_len = Tokens(2048);
         request.num_speculative_tokens = 3;
         request.extras.num_samples = 2;
-        if (engine.lora == LoraHolding::kSlots) {
+        if (engine.lora_slots != nullptr) {
           request.extras.max_loras = 4;
           request.extras.max_lora_rank = 64;
         }
