@@ -35,6 +35,7 @@ struct SideModel {
   // Of a vision tower, 0 where the config does not say: the width of a patch and of its MLP, patches that become one
   // token of the decoder, tokens of the largest image, and how often a token's width is handed on (deepstack).
   std::uint64_t width = 0, intermediate = 0, patches = 1, image_tokens = 0, copies = 1;
+  bool both_ways = false;  // tokens of an image attend to each other in the decoder, later ones too
 };
 
 struct ModelSpec {

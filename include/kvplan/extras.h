@@ -78,6 +78,7 @@ struct ExtrasRequest {
 
   // Images, videos ... of one prompt; nothing for what is not named.
   std::vector<std::pair<std::string, std::uint64_t>> mm_limits;
+  bool language_model_only = false;  // vLLM: no images, videos or sounds at all
 
   // SGLang: what a request keeps of recurrent states beside the live one.
   std::string mamba_strategy;  // "" as the engine chooses; no_buffer, extra_buffer, extra_buffer_lazy

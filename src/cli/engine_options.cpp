@@ -50,6 +50,7 @@ constexpr std::array kOptions{
     EngineOption{"--lora-targets", "vllm sglang tensorrt-llm"},
     EngineOption{"--fully-sharded-loras", kVllm},
     EngineOption{"--limit-mm-per-prompt", kVllm},
+    EngineOption{"--language-model-only", kVllm},
     EngineOption{"--mamba-scheduler-strategy", "sglang"},
     EngineOption{"--disable-radix-cache", "sglang"},
 };

@@ -256,6 +256,8 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view, string_view) { c.request.prefix_caching = true; }},
     Option{"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
            [](Invocation& c, string_view v, string_view) { c.request.mamba_cache_mode = std::string(v); }},
+    Option{"--language-model-only", "", kVllm, "no images, videos or sounds: their towers are not loaded",
+           [](Invocation& c, string_view, string_view) { c.request.extras.language_model_only = true; }},
     Option{"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
            [](Invocation& c, string_view, string_view) { c.request.hybrid_manager = false; }},
     Option{"--cpu-offload-gb", "N", kVllm, "GiB of each GPU's layers in host memory (SGLang too)",

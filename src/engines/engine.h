@@ -39,6 +39,7 @@ struct VisionShape {
   std::uint64_t patches = 1;       // that become one token
   std::uint64_t image_tokens = 0;  // of the largest image
   std::uint64_t copies = 1;        // of the decoder's width that a token is handed on in
+  bool both_ways = false;          // tokens of an image attend to each other in the decoder, later ones too
 };
 
 // What engines may know of a model beside its caches.
@@ -211,6 +212,8 @@ struct Engine {
   std::uint64_t video_positions = 1;  // a multimodal table has so many times the positions
   // Tensor parallelism shares out vision towers and their projectors.
   bool cuts_towers = false;
+  // Whether the request leaves the towers of images and sounds out of the weights; null: it cannot.
+  bool (*leaves_towers)(const Request& request, std::string_view model_type, bool hears) = nullptr;
   // What its kernels round an MXFP4 expert's inner and outer width up to; null: nothing.
   std::pair<std::uint64_t, std::uint64_t> (*mxfp4_padding)(const Request& request) = nullptr;
   // How weights are dealt to the stages; null: as vLLM splits them.

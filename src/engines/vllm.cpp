@@ -372,7 +372,8 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
   // DeepSeek-V4 keeps nothing else; `auto` stands for the option that it demands.
   const bool only_packed = vllm_is_deepseek_v4(model.model_type) && !request.cache_type_k;
-  if (packs && (fp8 || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
+  const bool plain = vllm_keeps_fp8_plain(request) && !vllm_is_deepseek_v4(model.model_type);
+  if (packs && ((fp8 && !plain) || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
   if (types.key == Dtype::kFp8DsMla && !packs)
     fail("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");
   // The type that the config names for states, else the model's; Nemotron-H says float32 where its config is silent
@@ -412,6 +413,7 @@ Engine vllm_engine() {
   engine.loading = Loading::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
   // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
   engine.cuts_towers = true;
+  engine.leaves_towers = vllm_leaves_towers;
   engine.video_positions = 4;  // MRotaryEmbedding: positions of a video run ahead of its tokens
   engine.mxfp4_padding = vllm_mxfp4_padding;
   engine.halves_float32 = true;  // config/model.py _resolve_auto_dtype

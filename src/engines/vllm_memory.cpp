@@ -83,7 +83,7 @@ std::uint64_t layer_row(const EngineInput& input) {
 
 LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool samples) {
   const std::uint64_t hidden = input.model.hidden_size;
-  const std::uint64_t tokens = vllm_batched_tokens(input.request);
+  const std::uint64_t tokens = vllm_batched_tokens(input, rules);
   const std::uint64_t rows = std::min(vllm_max_num_seqs(input.request, rules), tokens);
   const Bytes layer = Bytes(tokens) * layer_row(input);
   const std::uint64_t each = rules.version >= kSparingSampler ? kSparingBytes : kSortingSampler;
@@ -149,7 +149,7 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
                                 text(layer_row(input)) + " B of a layer * 1.3",
                             "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
-  const std::uint64_t most = std::min<std::uint64_t>(checked_mul(seqs, 2, kWhat), 512);
+  const std::uint64_t most = std::min(checked_mul(seqs, 2, kWhat), vllm_largest_graph(input.request, rules));
   const bool has_experts = input.model.experts.used > 0;
   std::uint64_t sizes = 0;
   std::uint64_t each = 0;  // KiB
@@ -177,15 +177,15 @@ struct EncoderBudget {
   std::uint64_t budget = 0, held = 0;
 };
 
-std::optional<EncoderBudget> encoder_budget(const EngineInput& input) {
+std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors over the pixels of a token
-  if (!input.model.vision) return std::nullopt;
+  if (!input.model.vision || input.request.extras.language_model_only) return std::nullopt;
   std::uint64_t limit = input.request.extras.mm_limits.empty() ? 1 : 0;
   for (const auto& [what, count] : input.request.extras.mm_limits)
     if (what != "audio") limit = std::max(limit, count);
   if (limit == 0) return std::nullopt;
   EncoderBudget out;
-  out.batch = vllm_batched_tokens(input.request);
+  out.batch = vllm_batched_tokens(input, rules);
   out.item = input.model.model_type.starts_with("qwen") ? kQwenImage : input.model.vision->image_tokens;
   out.budget = std::max(out.batch, out.item);
   out.held = out.item == 0 ? out.budget : out.budget / out.item * out.item;
@@ -259,7 +259,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   if (!input.request.enforce_eager) out.push_back(graphs(input, rules));
   if (in.stage == 0)
     if (auto images = crossed_images(input, rules, in.load, out.front().bytes)) out.push_back(std::move(*images));
-  const auto encoder = rules.version >= kV1 ? encoder_budget(input) : std::nullopt;
+  const auto encoder = rules.version >= kV1 ? encoder_budget(input, rules) : std::nullopt;
   if (encoder && in.stage == 0) {
     out.push_back(encoder_cache(input, *encoder));
     if (auto pass = encoder_pass(input, *encoder, out.front().bytes + out.back().bytes))

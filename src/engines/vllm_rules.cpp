@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t kCeilConcurrency = 10;  // before: tokens / length
 constexpr std::uint64_t kHybridManager = 10;    // one block table for all layers before (V0, early V1)
 constexpr std::uint64_t kChunkedGroups = 13;    // #29627 flipped VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE
+constexpr std::uint64_t kBatchForSource = 14;   // 1500 tokens of Whisper in a log of 0.12, a whole batch in one of 0.15
 constexpr std::uint64_t kGroupRatio = 18;       // 1.25 before, 1.5 since (drafters add a layer to one bucket)
 constexpr std::uint64_t kTokensFromConcurrency = 21;  // #40691, #43308
 constexpr std::uint64_t kGraphsInBudget = 21;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
@@ -21,6 +22,10 @@ constexpr std::uint64_t kWindowValueWidth = 22;       // SlidingWindowSpec.head_
 constexpr std::uint64_t kPadAttentionPages = 22;      // AttentionSpec.indexes_kv_by_block_stride
 constexpr std::uint64_t kPackedSlots = 23;            // #44454: a packed block no longer counts pages that no group has
 constexpr std::uint64_t kInFlight = 26;               // #47728: max_in_flight_tokens
+constexpr std::uint64_t kWholeItems = 22;             // #43051: the default batch holds the largest item
+constexpr std::uint64_t kPlainFp8Latents = 18;        // #35891
+constexpr std::uint64_t kLargestCards = 28;           // #51726: cards of 160 GiB; #49390: graphs of 1024 tokens
+constexpr std::uint64_t kTowersLeftOut = 11;
 constexpr std::uint64_t kNewestSpecs = 27;  // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
 
 constexpr std::array kVersions{
@@ -42,6 +47,14 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
 constexpr std::uint64_t kGuessed = 3;  // vLLM wants the number named; what its examples have
 
 constexpr std::uint64_t kLargeCard = std::uint64_t{70} << 30;
+constexpr std::uint64_t kLargestCard = std::uint64_t{160} << 30;
+// Gemma 4's largest item, a video: 32 frames of at most 70 tokens, their two ends and a time (gemma4_mm.py).
+constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
+
+// Blackwell of data centres, compute capability 10.
+bool is_sm100(const Request& request) {
+  return request.gpu && starts_with_any(*request.gpu, {"b100", "b200", "b300", "gb200", "gb300"});
+}
 
 // A card that EngineArgs counts as large: 70 GiB and no A100. A size alone names no card: then, and without one, the
 // figures of a large card hold, so that more memory never means less room.
@@ -60,6 +73,7 @@ VllmRules vllm_rules(const Request& request) {
   rules.hybrid_manager = v >= kHybridManager;
   rules.ceil_concurrency = v >= kCeilConcurrency;
   rules.chunked_groups = v >= kChunkedGroups;
+  rules.batch_for_source = v >= kBatchForSource;
   rules.group_ratio = v >= kGroupRatio ? 1.5 : 1.25;
   rules.tokens_from_concurrency = v >= kTokensFromConcurrency;
   rules.graphs_in_budget = v >= kGraphsInBudget;
@@ -95,9 +109,36 @@ bool vllm_lacks(std::string_view model_type) {
                    "switch_transformers", "pegasus", "marian", "m2m_100", "mbart"});
 }
 
-std::uint64_t vllm_batched_tokens(const Request& request) {
+std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules) {
+  const Request& request = input.request;
   if (request.max_num_batched_tokens) return request.max_num_batched_tokens->count();
-  return large_card(request) ? 8192 : 2048;
+  const bool largest = request.gpu && request.gpu_memory && request.gpu_memory->count() >= kLargestCard;
+  const std::uint64_t usual = !large_card(request) ? 2048 : largest && rules.version >= kLargestCards ? 16384 : 8192;
+  const bool whole = input.model.vision && input.model.vision->both_ways && rules.version >= kWholeItems &&
+                     !request.extras.language_model_only && input.model.model_type.starts_with("gemma4");
+  return whole ? std::max(usual, kGemma4Video) : usual;
+}
+
+bool vllm_leaves_towers(const Request& request, std::string_view model_type, bool hears) {
+  const ExtrasRequest& extras = request.extras;
+  if (engine_version(engine_of(request), request) < kTowersLeftOut) return false;
+  if (extras.language_model_only) return true;
+  // Their processors know no videos: a limit for images is enough.
+  const bool stills = starts_with_any(model_type, {"gemma2", "gemma3", "mistral", "ministral", "pixtral", "llama",
+                                                   "mllama", "phi3_v", "cohere2", "deepseek"});
+  const auto none = [&](std::string_view what) {
+    return std::any_of(extras.mm_limits.begin(), extras.mm_limits.end(),
+                       [&](const auto& limit) { return limit.first == what && limit.second == 0; });
+  };
+  return none("image") && (stills || none("video")) && (!hears || none("audio"));
+}
+
+bool vllm_keeps_fp8_plain(const Request& request) {
+  return is_sm100(request) && engine_version(engine_of(request), request) >= kPlainFp8Latents;
+}
+
+std::uint64_t vllm_largest_graph(const Request& request, const VllmRules& rules) {
+  return is_sm100(request) && rules.version >= kLargestCards ? 1024 : 512;
 }
 
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
@@ -117,7 +158,7 @@ std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& reques
   if (starts_with_any(*request.gpu,
                       {"h100", "h200", "gh200", "h800", "h20", "mi", "rx-", "radeon", "w7", "r9700", "strix"}))
     return {1, 1};
-  if (starts_with_any(*request.gpu, {"b100", "b200", "b300", "gb200", "gb300"})) return {256, 256};
+  if (is_sm100(request)) return {256, 256};
   return {128, 256};
 }
 

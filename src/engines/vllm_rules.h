@@ -36,6 +36,7 @@ struct VllmRules {
   bool all_mode_speculative = true;  // --mamba-cache-mode all: speculative states too
   bool align_by_default = true;      // prefix caching of states: align, not all
   bool graphs_in_budget = true;      // CUDA graphs come out of the budget
+  bool batch_for_source = true;      // a source is charged a whole batch, not its own length
   double group_ratio = 1.5;          // groups as long as the longest bucket up to this ratio
   double utilization = 0.92;         // --gpu-memory-utilization
 };
@@ -49,9 +50,21 @@ bool vllm_is_deepseek_v4(std::string_view model_type);
 // Model types that vLLM's registry lacks.
 bool vllm_lacks(std::string_view model_type);
 
-// Defaults of the scheduler (EngineArgs.get_batch_defaults): by the card's memory, where there is one.
-std::uint64_t vllm_batched_tokens(const Request& request);
+// Defaults of the scheduler (EngineArgs.get_batch_defaults): by the card's memory, where there is one, and a batch that
+// holds the largest item where images attend both ways.
+std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules);
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
+
+// Whether the limits leave images, videos and sounds out, and with them their towers (SupportsMultiModal,
+// _mark_tower_model). `hears`: the model has an audio tower.
+bool vllm_leaves_towers(const Request& request, std::string_view model_type, bool hears);
+
+// Whether FP8 latents of an indexed model are kept plain, not packed: where FlashInfer's kernel comes before FlashMLA's
+// (platforms/cuda.py, _get_backend_priorities).
+bool vllm_keeps_fp8_plain(const Request& request);
+
+// The most tokens of a captured graph.
+std::uint64_t vllm_largest_graph(const Request& request, const VllmRules& rules);
 
 // Whether the card has kernels for latents with blocks of their own; so where no card is named.
 bool vllm_has_flash_mla(const Request& request);

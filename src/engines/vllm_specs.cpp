@@ -81,6 +81,8 @@ class SpecMaker {
     if (!manager_on()) promote_windows();
     check_context_parallel();
     out_.charge.in_flight_tokens = in_flight_tokens();
+    // CrossAttentionSpec charges max_num_encoder_input_tokens, which is the batch.
+    if (rules_.batch_for_source) out_.charge.source_tokens = vllm_batched_tokens(input_, rules_);
     out_.charge.context_ranks = input_.request.decode_context_parallel;
     return std::move(out_);
   }
@@ -404,7 +406,7 @@ class SpecMaker {
   std::uint64_t in_flight_tokens() const {
     const std::uint64_t stages = input_.request.pipeline_parallel;
     const std::uint64_t batches = !rules_.in_flight_batches ? 1 : stages <= 1 ? 2 : stages;
-    return checked_mul(vllm_batched_tokens(input_.request), batches, "the tokens in flight");
+    return checked_mul(vllm_batched_tokens(input_, rules_), batches, "the tokens in flight");
   }
 
   const EngineInput& input_;
@@ -457,9 +459,11 @@ std::uint64_t charged_blocks(const VllmSpec& spec, const ChargeRules& charge, co
     case SpecType::kState:
       if (charge.mamba_mode != MambaMode::kAll) return charge.state_slots;
       return ceil_div(tokens, spec.block_size) + charge.extra_slots;
+    case SpecType::kCross:
+      if (charge.source_tokens == 0 || load.source_tokens == Tokens(0)) break;
+      return ceil_div(charge.source_tokens, spec.block_size);
     case SpecType::kFull:
-    case SpecType::kMla:
-    case SpecType::kCross: break;
+    case SpecType::kMla: break;
   }
   return filled_blocks(spec, charge, load);
 }

@@ -441,6 +441,8 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   if (const auto layers = text.find_count("num_hidden_layers")) check_layers(*layers, "num_hidden_layers");
   model.num_nextn_layers = text.count_or("num_nextn_predict_layers", 0);
   name_sides(root, model);
+  if (text.find_string("use_bidirectional_attention").value_or("") == "vision")
+    for (SideModel& side : model.sides) side.both_ways = side.what == "vision tower";
 
   Reader reader{root, text, model};
   read_layers(reader, family);

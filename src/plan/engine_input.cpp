@@ -57,7 +57,8 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   }
   for (const SideModel& side : model.sides)
     if (side.what == "vision tower" && !shape.vision)
-      shape.vision = VisionShape{side.width, side.intermediate, side.patches, side.image_tokens, side.copies};
+      shape.vision =
+          VisionShape{side.width, side.intermediate, side.patches, side.image_tokens, side.copies, side.both_ways};
 }
 
 }  // namespace

@@ -136,6 +136,11 @@ bool has_towers(const ModelSpec& model) {
          std::any_of(model.stored.begin(), model.stored.end(), in_tower);
 }
 
+bool hears(const ModelSpec& model) {
+  return std::any_of(model.sides.begin(), model.sides.end(),
+                     [](const SideModel& side) { return side.what == "audio encoder"; });
+}
+
 Elements in_towers(const ModelSpec& model) {
   Elements out;
   for (const TensorGroup& group : model.tensors)
@@ -162,6 +167,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   // such a file, what it holds is there.
   const Engine& engine = engine_of(request);
   asked.with_towers = !engine.has_projector_files || model.format == "gguf";
+  if (engine.leaves_towers != nullptr && engine.leaves_towers(request, model.model_type, hears(model)))
+    asked.with_towers = false;
   WeightShare& share = asked.share;
   share.tensor_parallel = request.tensor_parallel;
   const TensorCuts cuts = tensor_cuts(request);
@@ -218,7 +225,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
   if (!out.is_known || only_stage) return out;
-  if (in_words && !asked.with_towers && !model.projector && has_towers(model))
+  if (in_words && engine.has_projector_files && !asked.with_towers && !model.projector && has_towers(model))
     notes.push_back({NoteLevel::kInfo, "towers_left_out",
                      "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE"});
   if (offloaded > Bytes(0))

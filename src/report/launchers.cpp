@@ -134,6 +134,7 @@ void vllm_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
   if (!model.adapters.empty()) out.add("--lora-modules");
   for (std::size_t i = 0; i < model.adapters.size(); ++i)
     out.add(fmt::format("adapter{}={}", i + 1, model.adapters[i].source));
+  out.add_flag("--language-model-only", request.extras.language_model_only);
   if (!request.extras.mm_limits.empty()) {
     std::string limits;
     for (const auto& [what, count] : request.extras.mm_limits)

@@ -365,21 +365,32 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
     const char *engine, *card;
     std::uint64_t gib, batch, seqs;
   };
-  const Row rows[] = {{"vllm", "", 0, 8192, 1024},           {"vllm", "", 24, 8192, 1024},
-                      {"vllm", "h100-80gb", 80, 8192, 1024}, {"vllm", "a100-80gb", 80, 2048, 256},
-                      {"vllm", "l4", 24, 2048, 256},         {"vllm", "made-up", 70, 8192, 1024},
-                      {"vllm", "made-up", 69, 2048, 256},    {"vllm@0.8", "h100-80gb", 80, 8192, 256}};
+  const Row rows[] = {{"vllm", "", 0, 8192, 1024},
+                      {"vllm", "", 24, 8192, 1024},
+                      {"vllm", "h100-80gb", 80, 8192, 1024},
+                      {"vllm", "a100-80gb", 80, 2048, 256},
+                      {"vllm", "l4", 24, 2048, 256},
+                      {"vllm", "made-up", 70, 8192, 1024},
+                      {"vllm", "made-up", 69, 2048, 256},
+                      {"vllm@0.8", "h100-80gb", 80, 8192, 256},
+                      // From 160 GiB on, since 0.28 (vllm-project/vllm#51726).
+                      {"vllm", "b200", 179, 16384, 1024},
+                      {"vllm@0.27", "b200", 179, 8192, 1024},
+                      {"vllm", "", 180, 8192, 1024}};
   for (const Row& row : rows) {
     CAPTURE(row.card);
     CAPTURE(row.gib);
     Request request = request_for(row.engine, 8192);
     if (*row.card != '\0') request.gpu = row.card;
     if (row.gib > 0) request.gpu_memory = Bytes(row.gib * kGib);
-    CHECK(vllm_batched_tokens(request) == row.batch);
+    EngineInput input;
+    input.request = request;
+    CHECK(vllm_batched_tokens(input, vllm_rules(request)) == row.batch);
     CHECK(vllm_max_num_seqs(request, vllm_rules(request)) == row.seqs);
     request.max_num_batched_tokens = Tokens(77);
     request.max_num_seqs = 3;
-    CHECK(vllm_batched_tokens(request) == 77);
+    input.request = request;
+    CHECK(vllm_batched_tokens(input, vllm_rules(request)) == 77);
     CHECK(vllm_max_num_seqs(request, vllm_rules(request)) == 3);
   }
 }

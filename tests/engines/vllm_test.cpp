@@ -10,6 +10,7 @@
 #include "engines/capacity.h"
 #include "engines/engine.h"
 #include "engines/vllm_memory.h"
+#include "input/input.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "support/figures.h"
@@ -303,6 +304,93 @@ TEST_CASE("vllm: what it refuses, in its own words") {
   request.hybrid_manager = false;
   CHECK(refusal("qwen3.5-27b", request).find("states") != std::string::npos);
   CHECK(refusal("gpt-oss-20b", request).empty());
+}
+
+// Start-up logs of Whisper-large-v3: 0.15.1, 10.14 GiB, "33,216 tokens" and 26.62x; 0.17.0 with TP 4, 16.47 GiB,
+// 173.01x and 0.83 GiB of weights; about 0.12 on a CPU, 4 GiB in blocks of 128, 12.75x.
+TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's words are whole on every rank") {
+  const ModelSpec model = read_config(R"({"model_type": "whisper", "d_model": 1280, "encoder_layers": 32,
+      "decoder_layers": 32, "encoder_attention_heads": 20, "decoder_attention_heads": 20, "encoder_ffn_dim": 5120,
+      "decoder_ffn_dim": 5120, "vocab_size": 51866, "max_source_positions": 1500, "max_target_positions": 448,
+      "num_mel_bins": 128, "torch_dtype": "float16"})",
+                                      "", "whisper-large-v3", {});
+  const auto plan_of = [&](const std::string& engine, double gib, const std::string& card) {
+    Request request = asking(engine, 448);
+    request.gpu = card;
+    request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(gib * static_cast<double>(kGiB)));
+    if (card == "l4") request.tensor_parallel = 4;
+    if (gib == 4.0) request.block_size = 128;
+    return make_plan(model, request);
+  };
+  const Plan alone = plan_of("vllm@0.15", 10.14, "rtx-4090");
+  CHECK(alone.capacity->tokens == 33216);
+  CHECK(alone.capacity->max_concurrency == doctest::Approx(26.62).epsilon(0.0002));
+  const Plan four = plan_of("vllm@0.17", 16.47, "l4");
+  CHECK(four.capacity->max_concurrency == doctest::Approx(173.01).epsilon(0.0005));
+  CHECK(static_cast<double>(four.memory[0].weights->count()) / kGiB == doctest::Approx(0.83).epsilon(0.01));
+  CHECK(plan_of("vllm@0.12", 4.0, "rtx-4090").capacity->max_concurrency == doctest::Approx(12.75).epsilon(0.0005));
+}
+
+// Logs of Gemma-4-26B-A4B in 0.25.1 on an L40S: 12.75 GiB are 321,600 tokens, 9.81x; of GLM-5.3-NVFP4, which has
+// GLM-5.2's caches, on four Blackwells with an FP8 cache: 33.04 GiB are 743,680 tokens, 1.86x.
+TEST_CASE("vllm: a batch holds the largest item where images attend both ways, unless there are none") {
+  ModelSpec model = test_model("gemma-4-26b");
+  for (SideModel& side : model.sides) side.both_ways = true;
+  Request request = asking("vllm@0.25", 32768);
+  request.gpu = "l40s";
+  request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(12.75 * static_cast<double>(kGiB)));
+  const auto times = [&] { return make_plan(model, request).capacity->max_concurrency; };
+  CHECK(times() == doctest::Approx(9.81).epsilon(0.0005));
+  CHECK(make_plan(model, request).capacity->tokens.value() / 1000 == 321);
+  request.max_num_batched_tokens = Tokens(2048);
+  const double small = times();
+  CHECK(small == doctest::Approx(10.50).epsilon(0.0005));
+  request.max_num_batched_tokens.reset();
+  request.extras.language_model_only = true;
+  CHECK(times() == small);
+  request.extras.language_model_only = false;
+  request.engine_version = "0.21";
+  const double before = times();
+  for (SideModel& side : model.sides) side.both_ways = false;
+  CHECK(times() == before);
+}
+
+TEST_CASE("vllm: FP8 latents of an indexed model are plain on data centre Blackwells, packed elsewhere") {
+  Request request = asking("vllm", 400000);
+  request.tensor_parallel = 4;
+  request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
+  request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(33.04 * static_cast<double>(kGiB)));
+  request.gpu = "b200";
+  CHECK(planned("glm-5.2", request).capacity->tokens == 743680);
+  request.gpu = "h200";
+  CHECK(planned("glm-5.2", request).types.key == Dtype::kFp8DsMla);
+  request.gpu = "b200";
+  request.engine_version = "0.17";
+  CHECK(planned("glm-5.2", request).types.key == Dtype::kFp8DsMla);
+}
+
+TEST_CASE("vllm: towers of images that are not allowed are not loaded") {
+  // SupportsMultiModal._mark_tower_model: where the limits of all its modalities are zero.
+  const ModelSpec gemma = test_model("gemma-4-26b");
+  const auto towers = [](const ModelSpec& model, const Request& request) {
+    const Plan plan = make_plan(model, request);
+    Bytes out;
+    for (const LedgerLine& line : plan.memory[0].lines)
+      if (line.what == "vision tower" || line.what == "projector" || line.kind == LineKind::kEncoderCache)
+        out += line.bytes;
+    return out;
+  };
+  Request request = asking("vllm", 8192);
+  CHECK(towers(gemma, request) > Bytes(kGiB / 2));
+  request.extras.mm_limits = {{"image", 0}, {"video", 0}};
+  CHECK(towers(gemma, request) == Bytes(0));
+  request.extras.mm_limits = {{"image", 0}, {"video", 1}};
+  CHECK(towers(gemma, request) > Bytes(kGiB / 2));
+  request.extras.mm_limits.clear();
+  request.extras.language_model_only = true;
+  CHECK(towers(gemma, request) == Bytes(0));
+  request.engine_version = "0.10";
+  CHECK(towers(gemma, request) > Bytes(kGiB / 2));
 }
 
 TEST_CASE("vllm: a model that it lacks is planned logically, and said so") {

@@ -46,7 +46,9 @@ void write_ends(Inventory& inventory) {
   const std::uint64_t narrow = inventory.is("opt") ? text.count_or("word_embed_proj_dim", h) : h;
   out.outside(Place::kFirst);
   if (inventory.vocab > 0) {
-    out.table(Component::kEmbedding, "model.embed_tokens", inventory.vocab, narrow, Split::kVocab);
+    // Whisper's is a plain nn.Embedding in the engine that cuts it (vLLM models/whisper.py): whole on every rank.
+    out.table(Component::kEmbedding, "model.embed_tokens", inventory.vocab, narrow,
+              inventory.is("whisper") ? Split::kNone : Split::kVocab);
   } else {
     inventory.reader.model.unknown_tensors.push_back(
         {Component::kEmbedding, "the vocabulary's size", Elements(0), Elements(128000) * h, Elements(512000) * h});
