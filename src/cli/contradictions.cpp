@@ -1,5 +1,6 @@
 #include "cli/contradictions.h"
 
+#include <algorithm>
 #include <string>
 
 #include "engines/engine.h"
@@ -23,6 +24,18 @@ void check_lists(const Invocation& call) {
     fail(call.command + " takes one --weights", "name one type, or see kvplan compare");
   if (!call.gpus.empty() && call.request.gpu_memory)
     fail("--gpu names several cards and --gpu-memory the size of one", "leave one of them out");
+}
+
+// Standard input is read once.
+void check_inputs(const Invocation& call) {
+  if (std::count(call.models.begin(), call.models.end(), "-") > 1)
+    fail("standard input is named twice", "give one - and files");
+}
+
+// Guards of other commands would guard nothing.
+void check_guards(const Invocation& call, const std::function<bool(std::string_view)>& given) {
+  if (given("--fail-over") && call.command != "diff")
+    fail("--fail-over belongs to kvplan diff", "see --max-vram, --min-context and --min-seqs");
 }
 
 void check_load(const Invocation& call, const std::function<bool(std::string_view)>& given) {
@@ -86,7 +99,9 @@ void check_layout(const Invocation& call, const std::function<bool(std::string_v
 }  // namespace
 
 void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given) {
+  check_inputs(call);
   check_lists(call);
+  check_guards(call, given);
   check_load(call, given);
   check_drafts(call);
   check_budget(call);

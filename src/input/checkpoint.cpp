@@ -111,7 +111,7 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
 
 void read_stored_index(const std::string& directory, ModelSpec& model) {
   try {
-    const std::string text = read_file(directory + "/model.safetensors.index.json", std::size_t{256} << 20);
+    const std::string text = read_file(directory + "/model.safetensors.index.json", std::size_t{64} << 20);
     if (const std::uint64_t bytes = parse_safetensors_index(text).total_size; bytes > 0)
       model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(bytes)});
   } catch (const Error&) {

@@ -19,6 +19,11 @@ struct Config::Document {
   std::vector<ConfigFact> facts;
   std::unordered_map<const void*, std::set<std::string, std::less<>>> read;  // an object's keys
   std::unordered_set<std::string> named;                                     // the keys of facts
+  struct Misfit {
+    const void* node;
+    std::string key, path;
+  };
+  std::vector<Misfit> misfits;
 
   bool was_read(const void* node, std::string_view key) const {
     const auto keys = read.find(node);
@@ -223,6 +228,25 @@ void Config::record(std::string_view key, std::string_view text, Origin origin) 
   if (document_->named.insert(full).second) document_->facts.push_back({std::move(full), std::string(text), origin});
 }
 
+// An object that is not the wanted kind of value. What it is may still be asked for by another name of its type.
+void Config::misfit(std::string_view key) const {
+  if (quiet_ || is_null(key) || !contains(key)) return;
+  for (const Document::Misfit& known : document_->misfits)
+    if (known.node == node_ && known.key == key) return;
+  document_->misfits.push_back({node_, std::string(key), path_});
+}
+
+std::vector<std::string> Config::misread() const {
+  std::vector<std::string> out;
+  for (const Document::Misfit& misfit : document_->misfits) {
+    if (document_->was_read(misfit.node, misfit.key)) continue;
+    const Json& value = as_json(misfit.node).at(misfit.key);
+    if (is_empty_value(value)) continue;
+    out.push_back(misfit.path + misfit.key + " (" + one_line(text_of(value), 40) + ")");
+  }
+  return out;
+}
+
 void Config::wrong(std::string_view key, std::string_view got, std::string_view wanted) const {
   fail("\"" + path_ + std::string(key) + "\" is " + one_line(got, 60) + ", not " + std::string(wanted),
        "correct the config");
@@ -284,7 +308,10 @@ std::optional<std::string> Config::find_string(std::string_view key) const {
   if (!hit) return std::nullopt;
   const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
   const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
-  if (!value.is_string() && !value.is_null()) return std::nullopt;
+  if (!value.is_string() && !value.is_null()) {
+    if (hit->node != nullptr) misfit(hit->key);
+    return std::nullopt;
+  }
   record(hit->key, text_of(value), hit->origin);
   if (value.is_null()) return std::nullopt;
   return value.get<std::string>();
@@ -292,7 +319,11 @@ std::optional<std::string> Config::find_string(std::string_view key) const {
 
 std::optional<std::vector<std::string>> Config::strings(std::string_view key) const {
   const auto hit = look_up(key);
-  if (!hit || hit->node == nullptr || !as_json(hit->node).is_array()) return std::nullopt;
+  if (!hit || hit->node == nullptr) return std::nullopt;
+  if (!as_json(hit->node).is_array()) {
+    misfit(hit->key);
+    return std::nullopt;
+  }
   const Json& list = as_json(hit->node);
   record(hit->key, text_of(list), hit->origin);
   std::vector<std::string> out;
@@ -305,7 +336,11 @@ std::optional<std::vector<std::string>> Config::strings(std::string_view key) co
 
 std::optional<std::vector<std::uint64_t>> Config::counts(std::string_view key) const {
   const auto hit = look_up(key);
-  if (!hit || hit->node == nullptr || !as_json(hit->node).is_array()) return std::nullopt;
+  if (!hit || hit->node == nullptr) return std::nullopt;
+  if (!as_json(hit->node).is_array()) {
+    misfit(hit->key);
+    return std::nullopt;
+  }
   const Json& list = as_json(hit->node);
   record(hit->key, text_of(list), hit->origin);
   std::vector<std::uint64_t> out;
@@ -325,7 +360,11 @@ std::optional<std::vector<std::uint64_t>> Config::counts(std::string_view key) c
 
 std::optional<std::vector<double>> Config::reals(std::string_view key) const {
   const auto hit = look_up(key);
-  if (!hit || hit->node == nullptr || !as_json(hit->node).is_array()) return std::nullopt;
+  if (!hit || hit->node == nullptr) return std::nullopt;
+  if (!as_json(hit->node).is_array()) {
+    misfit(hit->key);
+    return std::nullopt;
+  }
   const Json& list = as_json(hit->node);
   record(hit->key, text_of(list), hit->origin);
   std::vector<double> out;
@@ -337,7 +376,10 @@ std::optional<std::vector<double>> Config::reals(std::string_view key) const {
 }
 
 std::optional<std::vector<Config>> Config::objects(std::string_view key) const {
-  if (!is_list(key)) return std::nullopt;
+  if (!is_list(key)) {
+    misfit(key);
+    return std::nullopt;
+  }
   const Json& list = as_json(node_)[std::string(key)];
   touch(key);
   static const Json kNothing = Json::object();
@@ -369,7 +411,11 @@ std::optional<Config> Config::list_item(std::string_view key, std::size_t index)
 
 std::optional<Config> Config::child(std::string_view key) const {
   const auto found = as_json(node_).find(key);
-  if (found == as_json(node_).end() || !found->is_object()) return std::nullopt;
+  if (found == as_json(node_).end()) return std::nullopt;
+  if (!found->is_object()) {
+    misfit(key);
+    return std::nullopt;
+  }
   Config out(document_, &*found, path_ + std::string(key) + ".", "");
   out.quiet_ = quiet_;
   return out;

@@ -73,6 +73,9 @@ class Config {
   void touch(std::string_view key) const;
   // What was read so far, over the whole document, in order of first reading.
   const std::vector<ConfigFact>& facts() const;
+  // Keys that were asked for as something that they are not, over the whole document, and that nobody read as what they
+  // are: "attn_config is 5".
+  std::vector<std::string> misread() const;
   // Keys of this object that nobody read and whose value is neither null, false, nor empty.
   std::vector<std::string> unread() const;
   // "text_config." for a nested object, "" for the root.
@@ -89,6 +92,7 @@ class Config {
   };
   std::optional<Hit> look_up(std::string_view key) const;
   void record(std::string_view key, std::string_view text, Origin origin) const;
+  void misfit(std::string_view key) const;
   [[noreturn]] void wrong(std::string_view key, std::string_view got, std::string_view wanted) const;
 
   std::shared_ptr<Document> document_;

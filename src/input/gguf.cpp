@@ -19,7 +19,8 @@ constexpr std::string_view kAgain = "download the file again";
 // Far above what models have (a few thousand tensors, some fifty keys), and cheap to refuse.
 constexpr std::uint64_t kMaxTensors = 1 << 18;
 constexpr std::uint64_t kMaxKeys = 1 << 16;
-constexpr std::uint64_t kMaxArray = 1 << 20;  // elements of an array that is read, not walked over
+constexpr std::uint64_t kMaxArray = 1 << 20;    // elements of an array that is read, not walked over
+constexpr std::uint64_t kMaxStrings = 1 << 24;  // of one array: each is walked over, and vocabularies have 2^20 at most
 constexpr std::uint64_t kMaxShards = 10000;
 constexpr std::uint64_t kDefaultAlignment = 32;
 // Walked bytes are given back in steps of this size.
@@ -175,7 +176,7 @@ Gguf Gguf::parse_one(const Beginning& file, Release release) {
       entry.value = cursor.here();
       const std::uint64_t size = size_of(entry.element);
       if (entry.element == kString) {
-        if (entry.length > cursor.left() / 8)
+        if (entry.length > cursor.left() / 8 || entry.length > kMaxStrings)
           fail(quoted(entry.key) + " claims " + std::to_string(entry.length) + " strings", kAgain);
         cursor.skip_strings(entry.length, release);
       } else if (size > 0) {

@@ -107,6 +107,9 @@ void GgufReader::read_heads() {
     fail("\"" + one_line(full("attention.head_count"), 80) + "\" is 0",
          "an attention has heads: " + std::string(kCorrect));
   head_count_kv_ = per_layer("attention.head_count_kv").value_or(head_count_);
+  if (std::all_of(head_count_kv_.begin(), head_count_kv_.end(), [](std::uint64_t n) { return n == 0; }))
+    fail("\"" + one_line(full("attention.head_count_kv"), 80) + "\" is 0",
+         "an attention has KV heads: " + std::string(kCorrect));
   const auto length = [&](std::string_view key) {
     if (const auto named = find(key)) {
       if (*named == 0) fail("\"" + one_line(full(key), 80) + "\" is 0", kCorrect);

@@ -180,6 +180,9 @@ std::optional<Labels> from_window_pattern(const Config& config, std::uint64_t nu
     if (config.is_string(key)) {
       const std::string letters = *config.find_string(key);
       if (letters.empty()) continue;
+      if (letters.find_first_not_of("LG") != std::string::npos)
+        fail('"' + std::string(key) + "\" is \"" + one_line(letters, 40) + '"',
+             "write a number, or letters such as LLLG: local and global layers");
       Labels out;
       for (std::uint64_t i = 0; i < num_layers; ++i)
         out.push_back(letters[i % letters.size()] == 'G' ? Label::kFull : Label::kSliding);
@@ -251,8 +254,13 @@ std::vector<Label> layer_labels(const Config& config, std::uint64_t num_layers, 
     if (const auto interval = config.find_count("full_attention_interval"); interval && *interval > 0)
       labels = periodic(num_layers, *interval, *interval - 1, Label::kFull, Label::kRecurrent);
   if (!labels)
-    if (const auto period = config.find_count("attn_layer_period"); period && *period > 0)
-      labels = periodic(num_layers, *period, config.count_or("attn_layer_offset", 0), Label::kFull, Label::kRecurrent);
+    if (const auto period = config.find_count("attn_layer_period"); period && *period > 0) {
+      const std::uint64_t offset = config.count_or("attn_layer_offset", 0);
+      if (offset >= *period)
+        fail("\"attn_layer_offset\" is " + std::to_string(offset) + " of a period of " + std::to_string(*period),
+             "correct the config: no layer would attend");
+      labels = periodic(num_layers, *period, offset, Label::kFull, Label::kRecurrent);
+    }
   if (!labels) labels = from_window_pattern(config, num_layers, rule);
   if (!labels)
     if (const auto size = config.find_count("layer_group_size"); size && *size > 0) {

@@ -217,7 +217,7 @@ std::optional<Dtype> declared_kv(const Config& quantization) {
   for (const std::string_view key : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
     if (const auto word = quantization.find_string(key)) return kv_type_of_word(*word);
     const auto scheme = quantization.child(key);
-    if (!scheme) continue;
+    if (!scheme || scheme->keys().empty()) continue;
     quantization.touch(key);
     const std::uint64_t bits = scheme->count_or("num_bits", 8);
     const std::string type = scheme->find_string("type").value_or("float");
@@ -439,9 +439,9 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   if (!text.is_list("intermediate_size")) model.intermediate_size = text.count_or("intermediate_size", 0);
   model.experts = read_experts(text, model.intermediate_size);
   if (const auto layers = text.find_count("num_hidden_layers")) check_layers(*layers, "num_hidden_layers");
-  model.num_nextn_layers = text.count_or("num_nextn_predict_layers", 0);
+  model.num_nextn_layers = check_layers(text.count_or("num_nextn_predict_layers", 0), "num_nextn_predict_layers");
   name_sides(root, model);
-  if (text.find_string("use_bidirectional_attention").value_or("") == "vision")
+  if (text.is_string("use_bidirectional_attention") && text.find_string("use_bidirectional_attention") == "vision")
     for (SideModel& side : model.sides) side.both_ways = side.what == "vision tower";
 
   Reader reader{root, text, model};
@@ -472,6 +472,9 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   model.quantization = read_quantization(root, text, hf_quant_config);
   build_inventory(reader);
   model.rotary_tables = read_rotary_tables(reader);
+  if (const std::vector<std::string> misread = root.misread(); !misread.empty())
+    model.notes.push_back({NoteLevel::kWarning, "misread_keys",
+                           "left out, for they are not of the type that belongs to them: " + joined(misread)});
   if (options.draft) adapt_draft(root, *options.draft, model);
   model.facts = root.facts();
   return model;

@@ -56,10 +56,20 @@ std::uint64_t Reader::num_layers() const {
 }
 
 namespace {
+// Some classes are shaped so themselves, and round down (GLM-4.5's 96 heads of 4096).
+bool is_shape_of_class(const Config& config, std::uint64_t hidden_size, std::uint64_t num_heads) {
+  const Config of_class = Config::empty().with_class(config.class_name());
+  return of_class.find_count("hidden_size") == hidden_size && of_class.find_count("num_attention_heads") == num_heads;
+}
+
 std::uint64_t derived_head_dim(const Config& config, std::uint64_t num_heads) {
   const std::uint64_t hidden_size = config.count("hidden_size");
   if (num_heads == 0 || hidden_size < num_heads)
     fail("\"num_attention_heads\" is " + std::to_string(num_heads) + " over a hidden_size of " +
+             std::to_string(hidden_size),
+         "correct the config, or name head_dim");
+  if (hidden_size % num_heads != 0 && !is_shape_of_class(config, hidden_size, num_heads))
+    fail("\"num_attention_heads\" is " + std::to_string(num_heads) + ", which does not divide a hidden_size of " +
              std::to_string(hidden_size),
          "correct the config, or name head_dim");
   config.derived("head_dim", hidden_size / num_heads);
@@ -185,8 +195,8 @@ Ssm read_mamba1(const Config& config) {
   const auto own = alone ? config.with_class("").find_count("intermediate_size") : std::nullopt;
   ssm.d_inner = own && *own > 0 ? *own : scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
   config.derived("d_inner", ssm.d_inner);
-  ssm.d_state = config.count_or("state_size", 16);
-  ssm.conv_kernel = config.count_or("conv_kernel", 4);
+  ssm.d_state = positive(config, "state_size", config.count_or("state_size", 16));
+  ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
   for (const std::string_view key : {"time_step_rank", "mamba_dt_rank"})
     if (config.is_string(key)) config.touch(key);  // "auto"
   ssm.dt_rank = config.is_string("time_step_rank") || config.is_string("mamba_dt_rank")
@@ -198,9 +208,9 @@ Ssm read_mamba1(const Config& config) {
 Ssm read_mamba2(const Config& config) {
   Ssm ssm;
   ssm.version = Ssm::Version::kMamba2;
-  ssm.d_state = config.count_or("state_size", 128);
+  ssm.d_state = positive(config, "state_size", config.count_or("state_size", 128));
   ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
-  ssm.n_groups = config.count_or("n_groups", 1);
+  ssm.n_groups = positive(config, "n_groups", config.count_or("n_groups", 1));
   ssm.num_heads = config.count("mamba_num_heads");
   // "auto" where the width follows from the expansion.
   const auto head_dim = config.is_string("mamba_d_head") ? std::nullopt : config.find_count("mamba_head_dim");

@@ -296,7 +296,7 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
   if (!index.empty()) {
     SafetensorsIndex parsed;
     try {
-      parsed = parse_safetensors_index(read_file(directory + "/" + index, std::size_t{256} << 20));
+      parsed = parse_safetensors_index(read_file(directory + "/" + index, std::size_t{64} << 20));
     } catch (Error& problem) {
       problem.set_source(directory + "/" + index);
       throw;

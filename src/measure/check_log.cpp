@@ -147,12 +147,9 @@ double in_unit(double value, LogUnit unit) {
   return value;
 }
 
-// The last digit that the line prints, as a share of it.
-double rounding(const Observation& seen) {
-  if (seen.value == 0) return 1;
-  const double step =
-      seen.unit == LogUnit::kGiB || seen.unit == LogUnit::kMiB || seen.unit == LogUnit::kTimes ? 0.01 : 1;
-  return step / std::fabs(seen.value);
+// The last digit that the line prints.
+double last_digit(const Observation& seen) {
+  return seen.unit == LogUnit::kGiB || seen.unit == LogUnit::kMiB || seen.unit == LogUnit::kTimes ? 0.01 : 1;
 }
 
 void add_remarks(const LogReading& reading, LogCheck& out) {
@@ -160,6 +157,8 @@ void add_remarks(const LogReading& reading, LogCheck& out) {
   for (const Observation& seen : reading.observations)
     if (seen.device.empty()) values[seen.what].insert(seen.value);
   const auto several = [&](std::string_view what) { return values.count(what) > 0 && values[what].size() > 1; };
+  if (const auto budget = smallest(reading, "kv_budget"); budget && *budget <= 0)
+    out.remarks.push_back("the log's budget for the cache is not positive: the engine had nothing left for it");
   if (several("num_blocks") || several("kv_tokens"))
     out.remarks.push_back("ranks (or two runs in one log) print different capacities: the smallest is what serves");
   if (out.options.engine == "vllm" && values.count("kv_tokens") > 0 && out.plan.kv_cache.groups.size() > 1)
@@ -230,7 +229,8 @@ std::optional<std::string> weight_type_of(const LogOptions& options) {
 }  // namespace
 
 double LogLine::difference() const {
-  if (!predicted || seen.value == 0) return 0;
+  if (!predicted || *predicted == seen.value) return 0;
+  if (seen.value == 0) return *predicted > 0 ? 1 : -1;  // as good as all of it
   return *predicted / seen.value - 1;
 }
 
@@ -288,7 +288,8 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   // What the log says of the weights, where the checkpoint at hand says nothing.
   if (!request.weights && !is_declared(model.quantization) && model.stored.empty() && model.format != "gguf")
     request.weights = weight_type_of(reading.options);
-  LogCheck out{reading.options, {}, {}, {}, 0, {}};
+  LogCheck out;
+  out.options = reading.options;
   // One plan with the card, for what utilization leaves; one with the printed budget, for what it holds.
   Request with_card = request;
   if (!with_card.gpu && !with_card.gpu_memory)
@@ -311,8 +312,10 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
       line.predicted = in_unit(prediction->bytes_or_count, seen.unit);
       line.exact = prediction->exact;
       line.reason = prediction->reason;
-      const double play = 0.01 + rounding(seen) + budget_play;
-      if (line.exact && std::fabs(line.difference()) > play) ++out.disagreements;
+      const double play = (0.01 + budget_play) * std::fabs(seen.value) + last_digit(seen);
+      const bool agrees = std::fabs(*line.predicted - seen.value) <= play;
+      if (line.exact) ++out.compared;
+      if (line.exact && !agrees) ++out.disagreements;
     }
     out.lines.push_back(std::move(line));
   }

@@ -169,24 +169,36 @@ struct Number {
   std::string_view rest;
 };
 
-// A number with thousands separators, behind blanks.
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Three digits and no more stand behind a comma of "1,234,567".
+bool separates_thousands(std::string_view behind) {
+  return behind.size() >= 3 && is_digit(behind[0]) && is_digit(behind[1]) && is_digit(behind[2]) &&
+         (behind.size() == 3 || !is_digit(behind[3]));
+}
+
+constexpr std::size_t kMostDigits = 24;
+
+// A number with thousands separators, behind blanks. Nothing where it has more digits than any log prints.
 std::optional<Number> leading_number(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   std::string digits;
   std::size_t used = 0;
-  for (; used < text.size() && digits.size() < 24; ++used) {
+  for (; used < text.size() && digits.size() < kMostDigits; ++used) {
     const char c = text[used];
-    const bool next_is_digit = used + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[used + 1])) != 0;
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0)
+    const bool next_is_digit = used + 1 < text.size() && is_digit(text[used + 1]);
+    if (is_digit(c))
       digits += c;
     else if (c == '.' && next_is_digit && digits.find('.') == std::string::npos)
       digits += c;
     else if (c == '-' && used == 0 && next_is_digit)
       digits += c;
-    else if (!(c == ',' && next_is_digit && !digits.empty()))
+    else if (c != ',' || digits.empty() || !separates_thousands(text.substr(used + 1)))
       break;
   }
-  if (digits.empty()) return std::nullopt;
+  if (digits.empty() || digits.size() >= kMostDigits) return std::nullopt;
   Number out;
   const auto [after, error] = read_real(digits.data(), digits.data() + digits.size(), out.value);
   if (error != std::errc()) return std::nullopt;
@@ -194,13 +206,20 @@ std::optional<Number> leading_number(std::string_view text) {
   return out;
 }
 
-// The unit that the line prints, where it prints one; GB is 2^30 here.
-LogUnit printed_unit(std::string_view rest, LogUnit expected) {
-  if (expected != kGiB && expected != kMiB) return expected;
+// The figure in the unit that the line prints, where it prints one; GB is 2^30 here.
+void take_figure(const Number& figure, LogUnit expected, Observation& out) {
+  out.value = figure.value;
+  out.unit = expected;
+  if (expected != kGiB && expected != kMiB) return;
+  std::string_view rest = figure.rest;
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-  if (rest.starts_with("GiB") || rest.starts_with("GB")) return kGiB;
-  if (rest.starts_with("MiB") || rest.starts_with("MB")) return kMiB;
-  return expected;
+  const auto is = [&](std::string_view binary, std::string_view plain) {
+    return rest.starts_with(binary) || rest.starts_with(plain);
+  };
+  if (is("GiB", "GB") || is("TiB", "TB")) out.unit = kGiB;
+  if (is("MiB", "MB") || is("KiB", "KB")) out.unit = kMiB;
+  if (is("TiB", "TB")) out.value *= 1024;
+  if (is("KiB", "KB")) out.value /= 1024;
 }
 
 std::string word_before(std::string_view text) {
@@ -341,7 +360,8 @@ void read_line(std::string_view line, std::size_t number, LogReading& out) {
       if (weights_at != std::string_view::npos) continue;
       weights_at = at;
     }
-    Observation seen{number, what, figure->value, printed_unit(figure->rest, pattern.unit), "", rank};
+    Observation seen{number, what, 0, pattern.unit, "", rank};
+    take_figure(*figure, pattern.unit, seen);
     if (pattern.device == DeviceRule::kWordBefore) seen.device = word_before(line.substr(0, at));
     if (pattern.device == DeviceRule::kOllama) seen.device = ollama_device(line);
     // The older spelling of the budget has two figures in one pair of brackets: (0.9, 125.83 GiB).

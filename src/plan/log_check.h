@@ -36,6 +36,7 @@ struct LogCheck {
   Plan plan;
   std::vector<LogLine> lines;
   std::optional<LogTotal> total;  // absent where the log prints none of it
+  std::size_t compared = 0;       // exact lines that the plan has a figure for
   std::size_t disagreements = 0;  // exact lines that are off by more than rounding and 1 %
   std::vector<std::string> remarks;
 };

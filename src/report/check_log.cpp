@@ -76,9 +76,13 @@ std::string check_log_text(const LogCheck& check, const ReportOptions& options) 
   }
   for (const std::string& remark : check.remarks) out += "\nnote: " + remark + "\n";
   out += "\n" +
-         tinted(check.disagreements == 0 ? "the exact lines agree"
-                                         : fmt::format("{} exact lines disagree", check.disagreements),
-                check.disagreements == 0 ? Tint::kGreen : Tint::kRed, options.color) +
+         tinted(check.compared == 0        ? "no line of it is one that can be told exactly"
+                : check.disagreements == 0 ? "the exact lines agree"
+                                           : fmt::format("{} exact lines disagree", check.disagreements),
+                check.compared == 0        ? Tint::kYellow
+                : check.disagreements == 0 ? Tint::kGreen
+                                           : Tint::kRed,
+                options.color) +
          "\n";
   return out;
 }

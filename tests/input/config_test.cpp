@@ -103,6 +103,21 @@ TEST_CASE("lists are checked element by element") {
   CHECK_FALSE(config.counts("d"));
 }
 
+TEST_CASE("a key of another type than any that it was asked for is told") {
+  const Config config = Config::parse(R"({"a": 5, "b": [1], "c": "x", "d": null, "e": 7, "in": {"f": true}})");
+  (void)config.child("a");
+  (void)config.find_string("b");
+  (void)config.counts("c");
+  (void)config.counts("d");
+  (void)config.strings("e");
+  (void)config.child("in")->strings("f");
+  CHECK(config.misread() == std::vector<std::string>{"a (5)", "b ([1])", "c (\"x\")", "e (7)", "in.f (true)"});
+  CHECK(config.find_count("e") == 7);  // a number in the place of a list
+  CHECK(config.counts("b")->size() == 1);
+  CHECK(config.misread() == std::vector<std::string>{"a (5)", "c (\"x\")", "in.f (true)"});
+  CHECK(config.facts().size() == 2);
+}
+
 TEST_CASE("a fact is written down once") {
   const Config config = Config::parse(R"({"hidden_size": 64})");
   for (int i = 0; i < 3; ++i) config.find_count("hidden_size");

@@ -83,6 +83,19 @@ TEST_CASE("log reader: lines as engines print them") {
   }
 }
 
+TEST_CASE("log reader: units and separators of a figure") {
+  const auto first = [](const std::string& figure) {
+    return read_log("Model loading took " + figure + " and 1.0 seconds").observations;
+  };
+  CHECK(first("1.50 TiB").front().value == 1536);
+  CHECK(first("1.50 TiB").front().unit == LogUnit::kGiB);
+  CHECK(first("512.0 KiB").front().value == 0.5);
+  CHECK(first("512.0 KiB").front().unit == LogUnit::kMiB);
+  CHECK(first("1,234.5 GiB").front().value == 1234.5);
+  CHECK(first("12,34 GiB").front().value == 12);
+  CHECK(first("12345678901234567890123456 GiB").empty());
+}
+
 TEST_CASE("log reader: what is no size is not read as one") {
   CHECK(read_log("INFO 04-10 08:58:01 [loader.py:429] Loading weights took 6.74 seconds").observations.empty());
   CHECK(read_log("Memory pool end. avail mem=").observations.empty());

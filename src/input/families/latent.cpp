@@ -17,6 +17,7 @@ Latent read_latent(const Config& config) {
   latent.qk_rope_head_dim = config.count_or("qk_rope_head_dim", 64);
   latent.qk_nope_head_dim = config.count_or("qk_nope_head_dim", 128);
   latent.v_head_dim = config.count_or("v_head_dim", latent.qk_nope_head_dim);
+  if (latent.v_head_dim == 0) fail("\"v_head_dim\" is 0", "a latent has values: correct the config");
   latent.q_lora_rank = config.count_or("q_lora_rank", 0);
   // Both are in the files and mean nothing for the cache.
   config.touch("num_key_value_heads");
@@ -52,8 +53,13 @@ Mixer latent_mixer(const Config& config) {
 }
 
 Mixer sparse_latent_mixer(const Config& config) {
-  return SparseMla{read_latent(config), config.count_or("index_head_dim", 128), config.count_or("index_n_heads", 64),
-                   config.count_or("index_topk", 2048)};
+  SparseMla out{read_latent(config), config.count_or("index_head_dim", 128), config.count_or("index_n_heads", 64),
+                config.count_or("index_topk", 2048)};
+  if (out.index_head_dim == 0 || out.index_n_heads == 0)
+    fail("\"index_head_dim\" is " + std::to_string(out.index_head_dim) + " and \"index_n_heads\" " +
+             std::to_string(out.index_n_heads),
+         "an indexer has heads: correct the config");
+  return out;
 }
 
 Mixer sparse_gqa_mixer(const Config& config) {
@@ -67,6 +73,9 @@ void read_mla(Reader& reader) {
   // DeepSeek-VL2 and DeepSeek-OCR have small members without a latent: plain heads of hidden_size / heads, whatever
   // the class says of head_dim (it speaks of the rotary part) and the zeros in the latent's fields.
   if (text.count_or("kv_lora_rank", 0) == 0 || !text.flag("use_mla", true)) {
+    if (text.flag("use_mla", true) && text.is_number("kv_lora_rank") && text.is_number("qk_nope_head_dim") &&
+        text.count_or("qk_nope_head_dim", 0) > 0)
+      fail("\"kv_lora_rank\" is 0 beside a \"qk_nope_head_dim\"", "correct the config, or set use_mla to false");
     Heads heads;
     heads.num_heads = text.count("num_attention_heads");
     heads.num_kv_heads = text.count_or("num_key_value_heads", heads.num_heads);

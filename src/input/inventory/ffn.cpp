@@ -170,6 +170,9 @@ std::vector<bool> expert_layers(const Inventory& inventory, std::uint64_t layers
     return only([&](std::uint64_t i) { return (i + 1) % *step == 0; });
   if (const auto period = text.find_count("expert_layer_period"); period && *period > 0) {
     const std::uint64_t offset = text.count_or("expert_layer_offset", 0);
+    if (offset >= *period)
+      fail("\"expert_layer_offset\" is " + std::to_string(offset) + " of a period of " + std::to_string(*period),
+           "correct the config: no layer would have experts");
     return only([&](std::uint64_t i) { return i % *period == offset; });
   }
   if (text.is_list("is_moe_layer")) {
@@ -197,10 +200,14 @@ std::vector<bool> expert_layers(const Inventory& inventory, std::uint64_t layers
     return only([&](std::uint64_t i) { return (i + 1) % interval == 0 && i >= start && i <= end; });
   }
   std::uint64_t dense = inventory.traits.dense_first;
-  if (const auto named = text.find_count("first_k_dense_replace"))
+  if (const auto named = text.find_count("first_k_dense_replace")) {
     dense = *named;
-  else if (const auto other = text.find_count("num_dense_layers"))
+    if (dense > layers && text.is_number("first_k_dense_replace"))
+      fail("\"first_k_dense_replace\" is " + std::to_string(dense) + " of " + std::to_string(layers) + " layers",
+           "correct the config");
+  } else if (const auto other = text.find_count("num_dense_layers")) {
     dense = *other;
+  }
   if (text.is_list("moe_layer_freq")) {
     const auto list = text.counts("moe_layer_freq");
     return only([&](std::uint64_t i) { return i < list->size() && (*list)[i] != 0; });
@@ -248,6 +255,8 @@ Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t
   out.top_k = keys.top_k.at(layer);
   for (const ByLayer& other : keys.other_top_k)
     if (out.top_k == 0) out.top_k = other.at(layer);
+  if (out.top_k == 0 && text.is_number(keys.top_k.key))
+    fail("\"num_experts_per_tok\" is 0", "a token meets an expert at least: correct the config");
   if (out.top_k == 0) out.top_k = 1;
   if (out.top_k > experts)
     fail("\"num_experts_per_tok\" is " + std::to_string(out.top_k) + " of " + std::to_string(experts) + " experts",
@@ -287,6 +296,9 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
     row.experts = ffn ? ffn->count_or("moe_num_experts", 4) : 4;
     row.top_k = ffn ? ffn->count_or("moe_top_k", 1) : 1;
     row.width = ffn ? ffn->count_or("ffn_hidden_size", 3584) : 3584;
+    if (row.top_k > row.experts)
+      fail("\"moe_top_k\" is " + std::to_string(row.top_k) + " of " + std::to_string(row.experts) + " experts",
+           "correct the config");
     out.assign(layers, row);
     return out;
   }
