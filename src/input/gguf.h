@@ -52,7 +52,7 @@ class Gguf {
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   bool is_array(std::string_view key) const;
   // Each is nothing where the key is absent, and throws Error(kBadInput) naming the key where the value is of
-  // another kind (a count: any integer that is not negative, or a bool).
+  // another kind (a count: any integer that is not negative, in an array a bool too).
   std::optional<std::uint64_t> count(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;
   std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;

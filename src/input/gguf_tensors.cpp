@@ -99,6 +99,32 @@ std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& layers) {
   return out;
 }
 
+// Metadata that the file's own tensors contradict: engines refuse such a file, or load another model than planned.
+void check_metadata(const GgufReader& reader) {
+  ModelSpec& model = reader.model();
+  const auto warn = [&](const std::string& message) {
+    model.notes.push_back({NoteLevel::kWarning, "metadata_differs", message});
+  };
+  std::uint64_t layers = 0;
+  for (const GgufTensor& tensor : reader.file().tensors()) {
+    const Name name = parse_name(tensor.name);
+    if (name.layer && name.module.starts_with("blk.")) layers = std::max(layers, *name.layer + 1);
+    if (tensor.name == "token_embd.weight" && tensor.dims[0] != model.hidden_size)
+      warn("embedding_length is " + std::to_string(model.hidden_size) + ", and the embedding is " +
+           std::to_string(tensor.dims[0]) + " wide");
+    if (tensor.name != "blk.0.attn_k.weight" || tensor.num_dims < 2 || reader.kv_heads(0) == 0) continue;
+    const auto width = [&](bool windowed) {
+      return checked_mul(reader.kv_heads(0), reader.heads(0, windowed).head_dim, "the width of the keys");
+    };
+    if (tensor.dims[1] != width(false) && tensor.dims[1] != width(true))
+      warn("the metadata's keys of layer 0 are " + std::to_string(width(false)) + " wide, and its tensor makes " +
+           std::to_string(tensor.dims[1]));
+  }
+  if (layers > 0 && layers < reader.num_layers())
+    warn("block_count is " + std::to_string(reader.num_layers()) + ", and the file has the tensors of " +
+         std::to_string(layers) + " layers");
+}
+
 struct Alike {
   TensorGroup group;
   std::vector<std::uint64_t> layers;
@@ -183,6 +209,7 @@ void read_gguf_tensors(const GgufReader& reader) {
     head.is_tied = true;
     model.tensors.push_back(std::move(head));
   }
+  check_metadata(reader);
   // The mixture by its number, else the type that holds most bytes.
   if (const auto id = reader.file().count("general.file_type"))
     for (const FileType& row : kFileTypes)

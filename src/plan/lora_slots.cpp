@@ -70,6 +70,9 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
   LoraRequest lora = request_of(slots, request.extras.lora_targets);
   if (lora.slots == 0 || lora.rank == 0)
     fail("--max-loras and --max-lora-rank are 1 or more", "name a positive number");
+  constexpr std::uint64_t kMost = 1 << 16;
+  if (lora.slots > kMost || lora.rank > kMost)
+    fail("--max-loras and --max-lora-rank are 65536 at most", "name a smaller number");
   lora.fully_sharded = request.extras.fully_sharded_loras;
   if (lora.fully_sharded && lora.rank % request.tensor_parallel != 0)
     fail("--fully-sharded-loras: " + number(request.tensor_parallel) + " ranks do not divide the LoRA rank " +

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -359,4 +360,20 @@ TEST_CASE("gguf: tensors of a type that is not known leave the weights open") {
 }
 
 }  // namespace
+TEST_CASE("GGUF: metadata that the tensors contradict is told") {
+  const auto differences = [](std::uint32_t layers, std::uint32_t width, std::uint32_t kv_heads) {
+    const ModelSpec model = read(attending("llama", layers, width, 32, kv_heads)
+                                     .tensor({"token_embd.weight", {4096, 32}, 0, 4096 * 32 * 4})
+                                     .tensor({"blk.0.attn_k.weight", {4096, 1024}, 0, 4096 * 1024 * 4}));
+    return std::count_if(model.notes.begin(), model.notes.end(),
+                         [](const Note& note) { return note.code == "metadata_differs"; });
+  };
+  CHECK(differences(1, 4096, 8) == 0);
+  CHECK(differences(2, 4096, 8) == 1);   // the tensors of one layer
+  CHECK(differences(1, 4096, 16) == 1);  // keys of 8 heads
+  CHECK(differences(1, 2048, 8) == 2);   // the embedding, and keys of half the width
+  CHECK_THROWS_AS(read(base("llama", 1, 4096).u32(".attention.head_count", 32).u32(".attention.head_count_kv", 0)),
+                  Error);
+}
+
 }  // namespace kvplan
