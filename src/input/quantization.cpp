@@ -45,9 +45,10 @@ std::uint64_t millibits(const Config& config, std::initializer_list<std::string_
 void add_rules(QuantDeclaration& out, const Config& config, std::initializer_list<std::string_view> keys,
                const std::optional<WeightScheme>& scheme) {
   for (const std::string_view key : keys) {
-    if (!config.is_list(key)) continue;
+    if (config.is_string(key)) out.rules.push_back({*config.find_string(key), scheme});  // one name for a list of it
+    if (config.is_string(key) || !config.has(key)) continue;
     const auto names = config.strings(key);
-    if (!names) continue;
+    if (!names) fail("\"" + std::string(key) + "\" of the quantization config is no list", "name the modules");
     for (const std::string& name : *names) out.rules.push_back({name, scheme});
   }
 }
@@ -71,7 +72,13 @@ std::optional<WeightScheme> scheme_of_group(const Config& group) {
   const std::uint64_t bits = weights->count_or("num_bits", 8);
   if (bits == 0 || bits > 64)
     fail("\"num_bits\" is " + std::to_string(bits), "correct it in the quantization config: weights have 1 to 64 bits");
-  const bool real = word(*weights, "type") == "float";
+  const std::string type = word(*weights, "type");
+  const bool real = type == "float";
+  if (!real && !type.empty() && type != "int")
+    fail("\"type\" of quantized weights is \"" + type + "\"", "it is int or float: correct the quantization config");
+  if (real && bits >= 16) return std::nullopt;
+  if (real && bits != 4 && bits != 8)
+    fail("\"num_bits\" of floats is " + std::to_string(bits), "they have 4 or 8: correct the quantization config");
   const std::string strategy = word(*weights, "strategy");
   const std::uint64_t size = first_count(*weights, {"group_size"}, 0);
   WeightScheme scheme;

@@ -300,6 +300,21 @@ TEST_CASE("an algorithm of an unknown name beside the config is a quantization a
       read(llama, R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8"}})").quantization));
 }
 
+TEST_CASE("quantized weights that no kernel knows are refused, and one name stands for a list of it") {
+  const auto config = [](const std::string& weights, const std::string& more) {
+    return R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
+              "vocab_size": 1000, "quantization_config": {"quant_method": "compressed-tensors", "config_groups":
+              {"group_0": {"targets": ["Linear"], "weights": )" +
+           weights + "}}" + more + "}}";
+  };
+  CHECK(read(config(R"({"type": "float", "num_bits": 8})", "")).quantization.scheme->type == "fp8");
+  CHECK_THROWS_AS(read(config(R"({"type": "float", "num_bits": 5})", "")), Error);
+  CHECK_THROWS_AS(read(config(R"({"type": "complex", "num_bits": 8})", "")), Error);
+  CHECK_FALSE(read(config(R"({"type": "float", "num_bits": 16})", "")).quantization.scheme);
+  CHECK(read(config(R"({"num_bits": 4})", R"(, "ignore": "lm_head")")).quantization.rules.size() == 1);
+  CHECK_THROWS_AS(read(config(R"({"num_bits": 4})", R"(, "ignore": 5)")), Error);
+}
+
 TEST_CASE("a vision tower is named and costs nothing") {
   const ModelSpec model = test_model("qwen3.5-27b");
   REQUIRE(model.sides.size() == 1);
