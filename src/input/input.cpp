@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 
 bool looks_local(std::string_view argument) {
   return argument.empty() || argument.front() == '.' || argument.front() == '/' || argument.front() == '~' ||
-         argument.ends_with(".json") || argument.ends_with(".gguf") || exists(std::string(argument));
+         argument.ends_with(".json") || argument.ends_with(".gguf") || argument.ends_with(".safetensors") ||
+         exists(std::string(argument));
 }
 
 // A token in the place of a model must not be shown by the error that follows.
@@ -110,6 +111,8 @@ ModelSpec load_model(const std::string& argument, const ReadOptions& options) {
     if (is_hub_url(argument) || !looks_local(argument)) return load_from_hub(argument, options);
     if (is_directory(argument)) return load_directory(argument, options);
     if (argument.ends_with(".gguf")) return load_gguf(argument, options);
+    if (argument.ends_with(".safetensors"))
+      fail("tensors alone name no architecture", "give their directory, with the config.json in it");
     return read_config(read_file(argument), "", argument, options);
   } catch (Error& error) {
     error.set_source(argument.empty() ? "MODEL" : argument == "-" ? "standard input" : argument);

@@ -296,9 +296,14 @@ void use_stored(const WeightModel& model, const WeightRequest& request, const st
   for (const auto& [component, sum] : whole) guess += sum.bytes;
   if (guess > Bytes(0) && all > Bytes(0)) {
     const double off = static_cast<double>(guess.count()) / static_cast<double>(all.count()) - 1;
-    report.notes.push_back({NoteLevel::kInfo, "weights_from_headers",
-                            "the weights are those of the checkpoint's headers; the config alone would have said " +
-                                std::to_string(guess.count()) + " bytes (" + percent(off) + ")"});
+    // Beyond a quarter it is hardly the same model: shards are missing, or the config is another one's.
+    constexpr double kAnother = 0.25;
+    const bool same = off > -kAnother && off < kAnother;
+    const bool index = model.stored.front().type == "index";
+    report.notes.push_back({same ? NoteLevel::kInfo : NoteLevel::kWarning, "weights_from_headers",
+                            std::string("the weights are those of the checkpoint's ") + (index ? "index" : "headers") +
+                                "; the config alone would have said " + std::to_string(guess.count()) + " bytes (" +
+                                percent(off) + ")"});
   }
   report.lines.clear();
   report.total = report.low = report.high = Bytes(0);
