@@ -73,7 +73,7 @@ int emit_answered(const Invocation& call, const Answered& answered) {
 }
 
 int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
-  const auto render = require_form(find_format(call.format).fleet, call.format, "a fleet");
+  const auto render = answer_of(call.format, &ReportForm::fleet, "a fleet");
   std::vector<FleetEntry> entries(sources.size());
   Answered out;
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -155,7 +155,7 @@ int run_explain(const Invocation& call) {
 
 int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
                 std::string (*ReportForm::*render)(const ModelSpec&, const Answers&, const ReportOptions&)) {
-  const auto form = require_form(find_format(call.format).*render, call.format, call.command);
+  const auto form = answer_of(call.format, render, call.command);
   const ModelSpec model = load_with_companions(single_model(call), call);
   try {
     const Answers answers = ask(model, call.request);

@@ -30,7 +30,7 @@ bool is_grid(const Invocation& call) {
 }
 
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options) {
-  const auto render = require_form(find_format(call.format).grid, call.format, "a table of cards");
+  const auto render = answer_of(call.format, &ReportForm::grid, "a table of cards");
   Grid grid;
   grid.cards = call.gpus.empty() ? std::vector<std::string>{*call.request.gpu} : call.gpus;
   grid.gpu_count = call.request.gpu_count;
@@ -60,7 +60,7 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
 
 Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources,
                          const ReportOptions& options) {
-  const auto render = require_form(find_format(call.format).fleet, call.format, "a fleet");
+  const auto render = answer_of(call.format, &ReportForm::fleet, "a fleet");
   const std::vector<std::string>& engines = or_as_asked(call.engines);
   const std::vector<std::string>& weights = or_as_asked(call.weights);
   std::vector<FleetEntry> entries;
@@ -104,7 +104,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
                       : call.format == "markdown" ? fits_markdown
                       : call.format == "csv"      ? fits_csv
                                                   : nullptr;
-  require_form(render, call.format, "fit of several engines or cards");
+  require_form(render, call.format, "fit of several engines or cards", "table, json, markdown, csv");
   const ModelSpec model = load_with_companions(source, call);
   std::vector<FitEntry> entries;
   Answered out;

@@ -190,7 +190,7 @@ constexpr std::array kOptions{
     // Before --gpu, which looks its name up: options apply in the order of this table.
     Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
            [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
-    Option{"--gpu", "NAME[,...]", kCard, "h100-80gb ... (kvplan gpus), or auto; several: a table of cards",
+    Option{"--gpu", "NAME[,...]", kCard, "h100-80gb ... (kvplan gpus), or auto; plan and fit take several",
            [](Invocation& c, string_view v, string_view) { set_gpus(c, v); }},
     Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
            [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
@@ -292,11 +292,10 @@ constexpr std::array kOptions{
              else
                fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not on, off or auto", "see kvplan --help");
            }},
-    Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU",
-           [](Invocation& c, string_view v,
-              string_view n) { c.request.gpu_layers = v == "0"     ? 0
-                                                      : v == "all" ? 999999
-                                                                   : parse_count(v, n); }},
+    Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all, or auto, for all of them",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.gpu_layers = v == "0" ? 0 : v == "all" || v == "auto" || v == "-1" ? 999999 : parse_count(v, n);
+           }},
     Option{"--n-cpu-moe -ncmoe", "N", kLlama, "the experts of the first N layers stay in host memory",
            [](Invocation& c, string_view v, string_view n) {
              c.request.cpu_moe_layers = v == "0" ? 0 : parse_count(v, n);

@@ -58,12 +58,22 @@ struct ReportForm {
 std::span<const ReportForm> forms();
 // Error that lists the known forms.
 const ReportForm& find_format(std::string_view name);
-// Error(kBadInput) where the form has no answer for `command`.
+// Error(kBadInput) where the form has no answer for `command`; `others` have one.
 template <class Render>
-Render require_form(Render render, std::string_view format, std::string_view command) {
+Render require_form(Render render, std::string_view format, std::string_view command,
+                    std::string_view others = "table or json") {
   if (render == nullptr)
-    fail("--format: " + std::string(command) + " has no form \"" + std::string(format) + "\"", "use table or json");
+    fail("--format: " + std::string(command) + " has no form \"" + std::string(format) + "\"",
+         "use " + std::string(others));
   return render;
+}
+// The answer of the form of that name, or Error(kBadInput) with those that have one.
+template <class Render>
+Render answer_of(std::string_view format, Render ReportForm::*answer, std::string_view command) {
+  std::string others;
+  for (const ReportForm& form : forms())
+    if (form.*answer != nullptr) others += (others.empty() ? "" : ", ") + std::string(form.name);
+  return require_form(find_format(format).*answer, format, command, others);
 }
 
 // The forms' own files.
