@@ -247,38 +247,6 @@ void read_safetensors(const std::string& path, const TensorVisitor& visit) {
   }
 }
 
-SafetensorsIndex parse_safetensors_index(std::string_view text) {
-  SafetensorsIndex out;
-  refuse_nul(text);
-  if (nests_deeper(text, 8)) fail("the index nests too deep", kAgain);
-  Json root;
-  try {
-    root = Json::parse(text.begin(), text.end());
-  } catch (const Json::exception&) {
-    fail("the index of the shards is not valid JSON", kAgain);
-  }
-  const auto map = root.is_object() ? root.find("weight_map") : root.end();
-  if (!root.is_object() || map == root.end() || !map->is_object())
-    fail("the index of the shards has no weight_map", kAgain);
-  for (const auto& [name, file] : map->items()) {
-    if (!file.is_string()) fail("the index names no file for " + shown(name), kAgain);
-    const auto& path = file.get_ref<const std::string&>();
-    if (path.empty() || path.find('/') != std::string::npos || path.find('\\') != std::string::npos || path == "..")
-      fail("the index names " + shown(path) + ", which is no file beside it", kAgain);
-    out.files.push_back(path);
-  }
-  std::sort(out.files.begin(), out.files.end());
-  out.files.erase(std::unique(out.files.begin(), out.files.end()), out.files.end());
-  if (const auto metadata = root.find("metadata"); metadata != root.end() && metadata->is_object())
-    if (const auto total = metadata->find("total_size"); total != metadata->end()) {
-      if (total->is_number_unsigned())
-        out.total_size = total->get<std::uint64_t>();
-      else if (total->is_number_float() && *total >= 0.0 && *total < 9.0e18)
-        out.total_size = static_cast<std::uint64_t>(total->get<double>());
-    }
-  return out;
-}
-
 std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes) {
   index_bytes = 0;
   std::vector<std::string> found;

@@ -61,6 +61,18 @@ TEST_CASE("an index names files beside it") {
   CHECK(index.files == std::vector<std::string>{"x.safetensors"});
   CHECK_THROWS_AS(parse_safetensors_index(R"({"weight_map":{"a":"../x.safetensors"}})"), Error);
   CHECK_THROWS_AS(parse_safetensors_index(R"({"weight_map":[]})"), Error);
+  for (const char* bad : {R"({"weight_map":{"a":7}})", R"({"weight_map":{"a":null}})", R"({"weight_map":{"a":["x"]}})",
+                          R"({"weight_map":{"a":{"b":"x"}}})", R"({"weight_map":{"a":"x"})", R"([{"weight_map":{}}])",
+                          R"({"metadata":{"weight_map":{"a":"x"}}})", "", "7"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_AS(parse_safetensors_index(bad), Error);
+  }
+  // What else an index holds is nobody's business here.
+  const SafetensorsIndex more = parse_safetensors_index(
+      R"({"x":[{"weight_map":{"a":9}}],"weight_map":{"b":"2.safetensors","a":"1.safetensors","c":"2.safetensors"},
+          "metadata":{"total_size":8.0,"in":{"total_size":9}},"total_size":10})");
+  CHECK(more.files == std::vector<std::string>{"1.safetensors", "2.safetensors"});
+  CHECK(more.total_size == 8);
 }
 
 TEST_CASE("names speak of components") {
