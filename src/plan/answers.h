@@ -23,6 +23,7 @@ struct Answers {
   Plan asked;  // the request as it is
   std::vector<Answer> answers;
   std::vector<std::string> sentences;  // "KV to fp8_e4m3: +61k tokens"
+  std::string buys_most;               // the change behind the largest gain; "" for none
   std::vector<Note> notes;
 };
 

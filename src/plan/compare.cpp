@@ -32,7 +32,8 @@ bool same_type(const std::string& a, const std::string& b) {
 }  // namespace
 
 Answers compare_types(const ModelSpec& model, const Request& request) {
-  Answers out{make_plan(model, request), {}, {}, {}};
+  Answers out;
+  out.asked = make_plan(model, request);
   const Engine& engine = engine_of(request);
   const std::string own_weights = out.asked.weights_dtype;
   const std::string own_kv(name(out.asked.types.key));

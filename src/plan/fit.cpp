@@ -156,7 +156,6 @@ void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) 
 
   // The one change that buys most context; twice the cards is said apart, for it is no change of a setting.
   std::uint64_t best_gain = 0;
-  std::string best;
   std::vector<Change> changes = type_changes(request, out.asked);
   if (auto doubled = twice_the_cards(cache, plain)) {
     doubled->request = make_plan(cache, doubled->request).request;
@@ -175,10 +174,10 @@ void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) 
                               short_count(gain) + " tokens");
     } else if (gain > best_gain) {
       best_gain = gain;
-      best = options_text(change.options) + ": +" + short_count(gain) + " tokens";
+      out.buys_most = options_text(change.options) + ": +" + short_count(gain) + " tokens";
     }
   }
-  if (best_gain > 0) out.sentences.push_back("what buys most: " + best);
+  if (best_gain > 0) out.sentences.push_back("what buys most: " + out.buys_most);
 }
 
 // A bound from below: what the request takes with nothing repeated.
@@ -328,7 +327,8 @@ std::string smallest_remedy(PlanCache& cache, const Plan& asked) {
 
 Answers fit_model(const ModelSpec& model, const Request& request) {
   PlanCache cache(model);
-  Answers out{make_plan(cache, request), {}, {}, {}};
+  Answers out;
+  out.asked = make_plan(cache, request);
   if (!request.gpu && !request.gpu_memory && !request.kv_cache_memory_bytes) {
     add_cards(cache, request, out);
     return out;

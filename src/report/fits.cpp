@@ -21,14 +21,6 @@ const Answer* find_answer(const Answers& answers, std::string_view name) {
   return nullptr;
 }
 
-// "what buys most: X" without its beginning.
-std::string best_change(const Answers& answers) {
-  constexpr std::string_view kBeginning = "what buys most: ";
-  for (const std::string& sentence : answers.sentences)
-    if (sentence.starts_with(kBeginning)) return sentence.substr(kBeginning.size());
-  return "-";
-}
-
 std::string cards_text(const Answers& answers) {
   std::string out;
   for (const Answer& answer : answers.answers)
@@ -67,7 +59,8 @@ Rows fits_rows(const std::vector<FitEntry>& entries) {
                     asked.verdict.status == Verdict::kFits ? (asked.verdict.close ? "close" : "yes") : "no",
                     longest != nullptr ? figure_of(*longest, longest->plan.load.max_model_len.count()) : "0",
                     most != nullptr ? figure_of(*most, most->plan.request.num_seqs) : "0",
-                    layout != nullptr ? std::to_string(layout->plan.memory.size()) : "-", best_change(answers)});
+                    layout != nullptr ? std::to_string(layout->plan.memory.size()) : "-",
+                    answers.buys_most.empty() ? "-" : answers.buys_most});
   }
   return rows;
 }
