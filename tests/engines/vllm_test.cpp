@@ -329,6 +329,9 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
   CHECK(four.capacity->max_concurrency == doctest::Approx(173.01).epsilon(0.0005));
   CHECK(static_cast<double>(four.memory[0].weights->count()) / kGiB == doctest::Approx(0.83).epsilon(0.01));
   CHECK(plan_of("vllm@0.12", 4.0, "rtx-4090").capacity->max_concurrency == doctest::Approx(12.75).epsilon(0.0005));
+  // V0's pass over every prompt's image is of models that see.
+  for (const LedgerLine& line : plan_of("vllm@0.7", 10.14, "rtx-4090").memory[0].lines)
+    CHECK(line.what.find("image") == std::string::npos);
 }
 
 // Logs of Gemma-4-26B-A4B in 0.25.1 on an L40S: 12.75 GiB are 321,600 tokens, 9.81x; of GLM-5.3-NVFP4, which has
@@ -388,6 +391,8 @@ TEST_CASE("vllm: towers of images that are not allowed are not loaded") {
   CHECK(towers(gemma, request) > Bytes(kGiB / 2));
   request.extras.mm_limits.clear();
   request.extras.language_model_only = true;
+  CHECK(towers(gemma, request) == Bytes(0));
+  request.engine_version = "0.11";
   CHECK(towers(gemma, request) == Bytes(0));
   request.engine_version = "0.10";
   CHECK(towers(gemma, request) > Bytes(kGiB / 2));
