@@ -261,6 +261,8 @@ const Engine& find_engine(std::string_view text, Request& request);
 const Engine& engine_of(const Request& request);
 // The versions as numbers, for comparisons: "0.20" -> 20, "1.3" -> 1003. Newest where none was named.
 std::uint64_t engine_version(const Engine& engine, const Request& request);
+// The third number of the release that was named; more than any where none was: "0.5" is the newest of its kind.
+std::uint64_t engine_patch(const Request& request);
 
 TensorCuts tensor_cuts(const Request& request);
 // The type that weights which nothing quantizes are kept in; absent: as the checkpoint has them.

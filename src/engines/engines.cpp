@@ -36,7 +36,7 @@ std::optional<std::uint64_t> version_number(std::string_view text) {
   if (*after != '.') return std::nullopt;
   auto [rest, error2] = std::from_chars(after + 1, end, minor);
   if (error2 != std::errc() || minor > 999) return std::nullopt;
-  // A patch level ("0.20.1") changes nothing here.
+  // A patch level ("0.20.1") is engine_patch's.
   for (const char* c = rest; c != end; ++c)
     if (*c != '.' && (*c < '0' || *c > '9')) return std::nullopt;
   return major * 1000 + minor;
@@ -128,6 +128,15 @@ std::uint64_t engine_version(const Engine& engine, const Request& request) {
   const std::string_view text =
       request.engine_version.empty() ? engine.versions.back().version : std::string_view(request.engine_version);
   return version_number(text).value_or(0);
+}
+
+std::uint64_t engine_patch(const Request& request) {
+  const std::string_view text = request.engine_version;
+  const auto minor = text.find('.');
+  const auto patch = minor == std::string_view::npos ? minor : text.find('.', minor + 1);
+  std::uint64_t out = kAnyCount;
+  if (patch != std::string_view::npos) std::from_chars(text.data() + patch + 1, text.data() + text.size(), out);
+  return out;
 }
 
 }  // namespace kvplan

@@ -14,8 +14,8 @@
 //   --mamba-scheduler-strategy extra_buffer(_lazy); none with --disable-radix-cache. Speculative decoding keeps a state
 //   for every guess of every running request.
 // - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it window by window (swa_page_size, 128
-//   tokens), those of ratio 128 are a ring
-//   for each request.
+//   tokens), those of ratio 128 are a ring for each request that may run, since 0.5.15. Pages are padded, which the
+//   budget does not count. Guesses double the rings.
 #include <algorithm>
 #include <map>
 
@@ -36,6 +36,7 @@ namespace {
 
 constexpr EngineVersion kVersions[] = {
     {"0.4", "source (read) and logs: plain KV and MLA; index keys on every layer of sparse MLA"},
+    {"0.5.14", "as 0.5, but source (read) and logs of 0.5.13: DeepSeek-V4's sums of ratio 128 follow its window pool"},
     {"0.5",
      "source (read) and logs: plain KV, MLA, sparse MLA, Gemma-4's two pools, Qwen3.5's state pool. From source alone: "
      "DeepSeek-V4, FP4 and MXFP8 KV, DP attention, the shares of a card, drafts, LoRA slots. Not checked: HiCache, "
@@ -43,6 +44,10 @@ constexpr EngineVersion kVersions[] = {
      "disaggregation"},
 };
 constexpr std::uint64_t kSharedIndexSince = 5;  // layers that share an indexer keep no index keys
+
+// Sums of ratio 128 are kept for each request (sglang#28612); before, for each token of the window pool. A log of
+// 0.5.13 prints 32781.44 bytes a token for DeepSeek-V4-Pro at a ratio of 0.15, one of 0.5.15 13735.04.
+constexpr std::uint64_t kRequestSumsSince = 15;
 
 constexpr std::uint64_t kAlignment = 576;  // bytes to which DeepSeek-V4 pads a page
 
@@ -56,6 +61,8 @@ class SglangLayout : public CacheLayout, private SglangPools {
     check_heads("SGLang", input.model, ranks_);
     slots_ = sglang_slots(input.request.extras);
     verified_ = sglang_verified(input);
+    running_ = sglang_running(input);
+    request_sums_ = sglang_since(input.request, kRequestSumsSince);
     const bool compressed = sglang_compressed(input.model.model_type);
     const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
     ratio_ = compressed ? kCompressedRatio : kSwaRatio;
@@ -76,6 +83,9 @@ class SglangLayout : public CacheLayout, private SglangPools {
       notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
                        "SGLang keeps every token of sliding layers for this model: only the models of its hybrid list "
                        "have a second pool"});
+    for (const LayerCache& cache : input.caches)
+      for (const Term& term : cache.compact)
+        if (kept_by_request(term)) ring_ = std::max(ring_, ring_of(term));
     for (const std::vector<LayerCache>& caches : split_stages(input, StageSplit::kLastFirst)) {
       SglangStage& stage = stages_.emplace_back();
       stage.logical = TermSum(caches, input.types, ranks_);
@@ -85,6 +95,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
       all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
       states_ = states_ || stage.slot > Bytes(0);
     }
+    draft_in_windows_ = all_windows_ || compressed;
     add_draft(input);
     if (all_windows_) ratio_ = {1, 1};
     if (states_ && input.request.max_num_seqs)
@@ -120,7 +131,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
       line("window pool: " + words(stage.window_kinds), stage.windows, pools.windows, "tokens");
       line("window pool: dummy page", stage.windows, pools.windows > 0 ? page_ : 0, "tokens");
       line("sums of compressors", stage.page_windows, window_pages(pools.windows), "pages");
-      line("rings of compressors", stage.ring, load.num_seqs + 1, "requests");
+      line("rings of compressors", stage.ring, ring_rows(load), "rows");
       line("state pool: " + words(stage.state_kinds), stage.slot, pools.slots, "slots");
       line("state pool: padding slot", stage.slot, 1, "slot");
       line("encoder tokens", stage.source, source_entries(load), "tokens");
@@ -144,7 +155,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
       line("KV pool with its dummy page", part.full, pools.full > 0 ? pools.full + page_ : 0);
       line("window pool with its dummy page", part.windows, pools.windows > 0 ? pools.windows + page_ : 0);
       line("sums of compressors", part.page_windows, window_pages(pools.windows));
-      line("rings of compressors", part.ring, load.num_seqs + 1);
+      line("rings of compressors", part.ring, ring_rows(load));
       line("encoder tokens", part.source, source_entries(load));
     };
     for (const LayerCache& cache : stage.caches) {
@@ -246,6 +257,15 @@ class SglangLayout : public CacheLayout, private SglangPools {
     return out;
   }
 
+  // Entries of a ring of compressor sums: twice as many where tokens are guessed (get_compress_state_ring_size).
+  std::uint64_t ring_of(const Term& term) const {
+    return checked_mul(term.limit.total().count(), verified_ > 0 ? 2 : 1, "a ring");
+  }
+  bool kept_by_request(const Term& term) const {
+    return request_sums_ && term.role == Role::kState && term.growth == Growth::kToken &&
+           term.limit.total().count() >= window_;
+  }
+
   // A page of DeepSeek-V4 is padded; the mean of a token, rounded up.
   Bytes padded_share(Bytes entry, std::uint64_t stride) const {
     const std::uint64_t page = checked_mul(entry.count(), page_ / stride, "a page");
@@ -259,6 +279,9 @@ class SglangLayout : public CacheLayout, private SglangPools {
     bool in_states = false;
     bool latent = false;
     bool has_index = false;
+    double charge = 0;
+    const double window_share = static_cast<double>(ratio_.part) / static_cast<double>(ratio_.whole);
+    const auto plain = [](Bytes bytes) { return static_cast<double>(bytes.count()); };
     Bytes window_entry;
     std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope together
     for (const Term& term : cache.compact) {
@@ -274,13 +297,20 @@ class SglangLayout : public CacheLayout, private SglangPools {
         stage.source += entry;
         in_full = true;
       } else if (term.role == Role::kState) {
-        // Compressor sums: a ring of the limit's entries, for each window page or for each request.
-        const bool by_page = term.limit.total().count() < window_;
-        (by_page ? stage.page_windows : stage.ring) += entry * term.limit.total().count();
+        // Compressor sums: a ring for each window page, or for each request.
+        if (kept_by_request(term)) {
+          stage.ring += entry;
+        } else {
+          const Bytes ring = entry * ring_of(term);
+          stage.page_windows += ring;
+          if (has_windows()) charge += window_share * plain(ring) / static_cast<double>(window_);
+        }
       } else if (limited && two_pools_) {
         window_entry += entry;
+        charge += window_share * plain(entry);
         in_windows = true;
       } else if (term.stride > 1) {
+        charge += plain(entry) / static_cast<double>(term.stride);
         if (term.role == Role::kIndex)
           stage.full += Bytes(ceil_div(entry.count(), term.stride));
         else
@@ -291,6 +321,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
         in_full = true;
       }
     }
+    if (compressed) stage.charge += charge;
     if (window_entry > Bytes(0)) stage.windows += compressed ? padded_share(window_entry, 1) : window_entry;
     for (const auto& [stride, entry] : strided) stage.full += padded_share(entry, stride);
     if (all_index_ && latent && !has_index) stage.full += entry_bytes(*all_index_, types_);
@@ -315,6 +346,8 @@ class SglangLayout : public CacheLayout, private SglangPools {
     stage.draft_charge = layers > 0
                              ? Bytes(ceil_div(checked_mul(stage.full.count(), drafts.caches.size(), "a draft"), layers))
                              : stage.draft;
+    // DSV4PoolConfigurator counts one layer, whatever the draft.
+    stage.charge += stage.charge / static_cast<double>(std::max<std::size_t>(stage.caches.size(), 1));
     draft_label_ = drafts.line();
   }
 
@@ -340,7 +373,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
       reason("state slots that the radix tree keeps", stage.slot * (pools.slots - load.num_seqs));
       reason("states of guessed tokens", stage.slot * guessed_states(load));
     }
-    reason(draft_label_, stage.draft * (pools.full + (all_windows_ ? pools.windows : 0) + page_));
+    reason(draft_label_, stage.draft * draft_tokens(pools));
     if (rest != 0)
       rank.gap.push_back({has_windows() ? "window pool: a share of the tokens, not the windows"
                                         : "windows and compressed entries kept whole",
@@ -351,6 +384,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
   CacheTypes types_;
   std::string model_type_;
   bool two_pools_;
+  bool request_sums_ = true;       // DeepSeek-V4: those of ratio 128
   std::optional<Term> all_index_;  // index keys on every layer
   std::string draft_label_;
 };

@@ -14,6 +14,10 @@ namespace {
 constexpr std::uint64_t kSlotsPerRequest = 3;  // one live, two kept by the radix tree
 constexpr std::uint64_t kCutEmbeddingSince = 5;
 constexpr std::uint64_t kGuesses = 3;  // --speculative-num-steps where nothing names it
+// --max-running-requests where nothing names it (arg_groups/deepseek_v4_hook.py; server_args.py,
+// _handle_speculative_decoding).
+constexpr std::uint64_t kRunningCompressed = 256;
+constexpr std::uint64_t kRunningGuesses = 48;
 
 // Models whose sliding layers get a pool of their own (model_config.py, is_hybrid_swa_model).
 constexpr std::array<std::string_view, 19> kHybridWindows{
@@ -64,6 +68,22 @@ std::uint64_t sglang_slots(const ExtrasRequest& extras) {
   if (extras.mamba_strategy == "extra_buffer_lazy") return kSlotsPerRequest + 1;
   fail("--mamba-scheduler-strategy: SGLang has no strategy \"" + one_line(extras.mamba_strategy, 40) + "\"",
        "use auto, no_buffer, extra_buffer or extra_buffer_lazy");
+}
+
+bool sglang_since(const Request& request, std::uint64_t patch) {
+  constexpr std::uint64_t kMinor = 5;
+  const std::uint64_t version = engine_version(engine_of(request), request);
+  return version > kMinor || (version == kMinor && engine_patch(request) >= patch);
+}
+
+std::uint64_t sglang_running(const EngineInput& input) {
+  const Request& request = input.request;
+  const std::uint64_t otherwise = sglang_compressed(input.model.model_type) ? kRunningCompressed
+                                  : input.draft_method                      ? kRunningGuesses
+                                                                            : 0;
+  const std::uint64_t all = request.max_num_seqs.value_or(otherwise);
+  // Attention's data parallel ranks share them out.
+  return request.dp_attention && all > 0 ? std::max<std::uint64_t>(all / request.data_parallel, 1) : all;
 }
 
 // Tokens that are verified at once, the last real one among them.

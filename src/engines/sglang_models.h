@@ -18,6 +18,10 @@ std::uint64_t sglang_attention_ranks(const Request& request);
 TensorCuts sglang_cuts(const Request& request);
 // State slots of a running request (_calculate_mamba_ratio); Error for a strategy that SGLang does not have.
 std::uint64_t sglang_slots(const ExtrasRequest& extras);
+// Whether the release has what came with 0.5.`patch`.
+bool sglang_since(const Request& request, std::uint64_t patch);
+// Requests that a rank runs at once (max_running_requests); 0 where SGLang takes what fits.
+std::uint64_t sglang_running(const EngineInput& input);
 // Tokens that are verified at once, the last real one among them; 0 where nothing guesses.
 std::uint64_t sglang_verified(const EngineInput& input);
 

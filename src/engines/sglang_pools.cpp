@@ -11,6 +11,13 @@ constexpr std::uint64_t kStateWhole = 19;  // 0.9 / 1.9 of the budget
 
 }  // namespace
 
+std::uint64_t SglangPools::ring_rows(const Load& load) const {
+  constexpr std::uint64_t kStride = 128;
+  if (ring_ == 0) return 0;
+  const std::uint64_t requests = checked_add(std::max(running_, load.num_seqs), 2, "the rings");
+  return round_up(checked_add(checked_mul(requests, ring_, "the rings"), 1, "the rings"), kStride, "the rings");
+}
+
 bool SglangPools::grows() const {
   return std::any_of(stages_.begin(), stages_.end(),
                      [](const SglangStage& stage) { return stage.full > Bytes(0) || stage.windows > Bytes(0); });
@@ -81,17 +88,20 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
   }
   std::optional<std::uint64_t> tokens;
   for (const SglangStage& stage : stages_) {
-    Bytes taken = stage.ring * (load.num_seqs + 1) + stage.source * source_entries(load);
+    Bytes taken = stage.ring * ring_rows(load) + stage.source * source_entries(load);
     if (stage.slot > Bytes(0))
       taken += stage.slot *
                (out.slots + 1 + (verified_ > 0 ? checked_mul(out.slots / slots_ + 1, verified_, "the states") : 0));
     const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
+    if (stage.charge > 0) {
+      const auto fit = static_cast<std::uint64_t>(static_cast<double>(left) / stage.charge);
+      tokens = std::min(tokens.value_or(kMost), fit / page_ * page_);
+      continue;
+    }
     // left >= tokens * (full + ratio * windows)
-    Bytes windows = stage.windows;
-    if (has_windows()) windows += Bytes(ceil_div(stage.page_windows.count(), window_));
-    const std::uint64_t cell = all_windows_
-                                   ? (windows + stage.draft_charge).count()
-                                   : ((stage.full + stage.draft_charge) * ratio_.whole + windows * ratio_.part).count();
+    const std::uint64_t cell =
+        all_windows_ ? (stage.windows + stage.draft_charge).count()
+                     : ((stage.full + stage.draft_charge) * ratio_.whole + stage.windows * ratio_.part).count();
     if (cell == 0) continue;
     const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
     tokens = std::min(tokens.value_or(kMost), scaled / cell / page_ * page_);
@@ -124,9 +134,9 @@ Bytes SglangPools::bytes(const SglangStage& stage, const SglangCounts& pools, co
   if (pools.windows > 0)
     out += stage.windows * checked_add(pools.windows, page_, "the pool") +
            stage.page_windows * window_pages(pools.windows);
-  if (stage.ring > Bytes(0)) out += stage.ring * checked_add(load.num_seqs, 1, "the rings");
+  out += stage.ring * ring_rows(load);
   if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + guessed_states(load), 1, "the slots");
-  out += stage.draft * checked_add(pools.full + (all_windows_ ? pools.windows : 0), page_, "the pool");
+  out += stage.draft * draft_tokens(pools);
   return out + stage.source * source_entries(load);
 }
 

@@ -29,7 +29,8 @@ struct SglangStage {
   Bytes full;          // a token of the main pool
   Bytes windows;       // a token of the second pool
   Bytes page_windows;  // sums that follow the second pool by its pages (DeepSeek-V4, ratio 4)
-  Bytes ring;          // fixed for a request (DeepSeek-V4, ratio 128)
+  Bytes ring;          // a row of what is fixed for a request (DeepSeek-V4, ratio 128)
+  double charge = 0;   // DeepSeek-V4: what the budget counts for a token of the main pool, without padding
   Bytes slot;          // one state slot
   Bytes draft;         // a token of the draft's pool
   Bytes draft_charge;  // what the budget counts for it
@@ -72,7 +73,7 @@ class SglangPools {
     return have.full >= need.full && have.windows >= need.windows && have.slots >= need.slots;
   }
   std::uint64_t draft_tokens(const SglangCounts& pools) const {
-    return (all_windows_ ? pools.windows : pools.full) + page_;
+    return (draft_in_windows_ ? pools.windows : pools.full) + page_;
   }
   bool has_windows() const { return window_ > 0; }
   // Pages of the second pool as compressors count them: a window each (swa_page_size).
@@ -80,6 +81,9 @@ class SglangPools {
   // SGLang refuses a window pool that does not hold more than a window and a page.
   std::uint64_t least_windows() const { return round_up(window_ + page_ + 1, page_, "a window"); }
 
+  // Rows of the fixed sums: a ring for each request, two more and a row, in whole strides
+  // (_get_c128_state_fixed_bytes).
+  std::uint64_t ring_rows(const Load& load) const;
   bool grows() const;
   Bytes fullest_slot() const;
   std::uint64_t source_entries(const Load& load) const;
@@ -102,9 +106,12 @@ class SglangPools {
   std::uint64_t page_ = 1;
   SglangRatio ratio_ = kSwaRatio;
   std::uint64_t window_ = 0;    // the widest window of the second pool; 0 where there is none
+  std::uint64_t ring_ = 0;      // rows that a request's ring has; 0 where there is none
+  std::uint64_t running_ = 0;   // requests at once; 0: what fits
   std::uint64_t slots_ = 1;     // of a request
   std::uint64_t verified_ = 0;  // tokens verified at once; 0: nothing guesses
   bool all_windows_ = true;
+  bool draft_in_windows_ = false;
   bool states_ = false;
   std::vector<SglangStage> stages_;
 };

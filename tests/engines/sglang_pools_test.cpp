@@ -280,25 +280,56 @@ TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
 
 TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)") {
   // 0.1 * 584 * n + (584 + 132) / 4 * n4 + 584 / 128 * n128 + 0.1 * 8 / 128 * (2 * 2 * 512 + 2 * 2 * 128) * 4 * n4,
-  // with 43, 21 and 20 layers; rings of 128 * 2 * 512 * 4 B for each request and one more. Pages in whole 576 B add a
-  // little.
+  // with 43, 21 and 20 layers: 7705.45 in logs. Rows of 20 * 2 * 512 * 4 B: 128 for each request that may run and one
+  // more, 129 beside them, all in whole 128.
   const ModelSpec model = test_model("deepseek-v4-flash");
-  const double token = 0.1 * 584 * 43 + 716.0 / 4 * 21 + 584.0 / 128 * 20 + 0.1 * 8 / 128 * 2560 * 4 * 21;
-  const double rings = 2.0 * 20 * 128 * 2 * 512 * 4;
-  const std::uint64_t tokens = make_plan(model, request_for("sglang", 8192, 40 * kGib)).capacity->tokens.value();
-  CHECK(static_cast<double>(tokens) ==
-        doctest::Approx((40.0 * static_cast<double>(kGib) - rings) / token).epsilon(0.01));
-  CHECK(tokens % 256 == 0);
-  // Rings are those of the requests and one more: a page of 256 tokens at 7.8 KB beside two of them.
-  const std::uint64_t page = 2ULL * 20 * 128 * 2 * 512 * 4 + 256 * 7800;
-  CHECK(make_plan(model, request_for("sglang", 8192, page)).capacity->tokens == 256);
+  const auto tokens = [&](const char* engine, std::uint64_t running, std::uint64_t page, std::uint64_t budget) {
+    Request request = request_for(engine, 8192, budget);
+    request.block_size = page;
+    if (running > 0) request.max_num_seqs = running;
+    return make_plan(model, request).capacity->tokens.value();
+  };
+  const auto gib = [](double count) { return static_cast<std::uint64_t>(count * static_cast<double>(kGib)); };
+  // Logs of August 2026 (pages of 128): "available_bytes=6.16 GB, c128_state_fixed=0.04 GB, full_token=852992" for one
+  // request, 11.89 and 0.11 GB for eight, 1.57 and 0.07 GB for four. Each budget is within 0.005 GB.
+  struct Printed {
+    std::uint64_t running;
+    double budget;
+    std::uint64_t tokens;
+  };
+  for (const Printed& row : {Printed{1, 6.16, 852992}, {8, 11.89, 1641472}, {4, 1.57, 209280}}) {
+    CHECK(tokens("sglang", row.running, 128, gib(row.budget - 0.005)) <= row.tokens);
+    CHECK(tokens("sglang", row.running, 128, gib(row.budget + 0.005)) >= row.tokens);
+    CHECK(tokens("sglang", row.running, 128, gib(row.budget + 0.005)) < row.tokens + 1536);
+  }
+  constexpr std::uint64_t kRow = 20ULL * 2 * 512 * 4;
+  CHECK(tokens("sglang", 1, 128, 4 * 128 * kRow + 1280ULL * 770545 + 1) == 128000);
+  CHECK(tokens("sglang", 1, 128, 4 * 128 * kRow + 1280ULL * 770545 - 1000) == 127872);
+  // 256 requests where nothing is said.
+  CHECK(tokens("sglang", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 + 1) == 256);
+  CHECK(tokens("sglang", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 - 1000) == 0);
+  // Guesses: rings of 16 and 256, a layer more is counted. (2 + 2) * 256 + 1 rows in whole 128.
+  Request guessing = request_for("sglang", 8192);
+  guessing.mtp = true;
+  guessing.max_num_seqs = 2;
+  const double token = (7705.45 + 0.1 * 8 / 128 * 2560 * 4 * 21) * 44 / 43;
+  guessing.kv_cache_memory_bytes = Bytes(1152 * kRow + static_cast<std::uint64_t>(2560 * token) + 1);
+  CHECK(make_plan(model, guessing).capacity->tokens == 2560);
+  guessing.kv_cache_memory_bytes = Bytes(1152 * kRow + static_cast<std::uint64_t>(2560 * token) - 1000);
+  CHECK(make_plan(model, guessing).capacity->tokens == 2304);
   const auto layout = [&](Request request) {
     const EngineInput input = engine_input(model, request);
     return laid(input).layout->explain(load_of(model, request)).front();
   };
   Request three = request_for("sglang", 8192);
   three.num_seqs = 3;
-  CHECK(line_of(layout(three), "rings of compressors") == Bytes(4ULL * 20 * 128 * 2 * 512 * 4));
+  three.max_num_seqs = 2;  // the load's own are held all the same
+  CHECK(line_of(layout(three), "rings of compressors") == Bytes(6 * 128 * kRow));
+  three.max_num_seqs = 16;
+  CHECK(line_of(layout(three), "rings of compressors") == Bytes(19 * 128 * kRow));
+  three.data_parallel = three.tensor_parallel = 4;
+  three.dp_attention = true;
+  CHECK(line_of(layout(three), "rings of compressors") == Bytes(7 * 128 * kRow));
   // Sums follow the window pool window by window: 8 entries of (2 * 512 + 2 * 128) * 2 float32 for each 128 tokens of
   // its 768 (a tenth of 8192, in whole pages of 256).
   const RankCache rank = layout(request_for("sglang", 8192));
@@ -309,6 +340,42 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)")
   CHECK_THROWS_AS(make_plan(model, odd), Error);
   odd.block_size = 128;
   CHECK(make_plan(model, odd).kv_cache.block_size == 128);
+}
+
+// DeepSeek-V4-Pro: 30 layers of ratio 4 and 31 of ratio 128.
+EngineInput v4_pro(const char* engine) {
+  ModelSpec model = test_model("deepseek-v4-flash");
+  Request request = request_for(engine, 8192);
+  EngineInput out = engine_input(model, request);
+  const LayerCache four = out.caches[2];
+  const LayerCache many = out.caches[3];
+  out.caches.clear();
+  for (std::uint64_t i = 0; i < 61; ++i) {
+    out.caches.push_back(i > 1 && i % 2 == 0 ? four : many);
+    out.caches.back().layer = i;
+  }
+  out.model.num_layers = 61;
+  return out;
+}
+
+TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the window pool") {
+  // 0.1 * (584 * 61 + 8 / 128 * 2560 * 4 * 30) + 716 / 4 * 30 + 584 / 128 * 31, and 0.1 * 2 * 512 * 4 * 31 before.
+  const double since = 3562.4 + 1920 + 5370 + 141.4375;
+  const auto tokens = [](const char* engine, double token, std::uint64_t fixed) {
+    const Bytes budget(fixed + static_cast<std::uint64_t>(25600 * token) + 1);
+    return laid(v4_pro(engine)).layout->capacity(budget, load_for(256)).tokens;
+  };
+  const std::uint64_t rings = 259ULL * 128 * 2 * 512 * 4 * 31;
+  CHECK(tokens("sglang", since, rings) == 25600);
+  CHECK(tokens("sglang@0.5", since, rings) == 25600);
+  CHECK(tokens("sglang@0.5.15", since, rings) == 25600);
+  CHECK(tokens("sglang@0.5.13", since + 12697.6, 0) == 25600);
+  CHECK(tokens("sglang@0.5.14", since + 12697.6, 0) == 25600);
+  CHECK(tokens("sglang@0.5.13", since + 12690, 0) < 25600);
+  // What the pool of windows takes of them: 80 windows of 128 sums each.
+  const RankCache old = laid(v4_pro("sglang@0.5.13")).layout->explain(load_for(102400)).front();
+  CHECK(line_of(old, "rings of compressors") == Bytes(0));
+  CHECK(line_of(old, "sums of compressors") == Bytes(80ULL * (30 * 8 * 2560 * 4 + 31 * 128 * 2 * 512 * 4)));
 }
 
 TEST_CASE("sglang pools: types of the cache") {
