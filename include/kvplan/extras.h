@@ -83,6 +83,9 @@ struct ExtrasRequest {
   // SGLang: what a request keeps of recurrent states beside the live one.
   std::string mamba_strategy;  // "" as the engine chooses; no_buffer, extra_buffer, extra_buffer_lazy
   bool disable_radix_cache = false;
+  // SGLang's pools: tokens of windows for one of the others, bytes of states for one of tokens, slots, tokens at most.
+  std::optional<double> swa_ratio, state_ratio;
+  std::optional<std::uint64_t> state_slots, max_total_tokens;
 
   // Sequences that stand for one request.
   std::uint64_t copies() const { return checked_mul(num_beams, num_samples, "beams and samples"); }

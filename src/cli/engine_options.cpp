@@ -53,6 +53,10 @@ constexpr std::array kOptions{
     EngineOption{"--language-model-only", kVllm},
     EngineOption{"--mamba-scheduler-strategy", "sglang"},
     EngineOption{"--disable-radix-cache", "sglang"},
+    EngineOption{"--swa-full-tokens-ratio", "sglang"},
+    EngineOption{"--mamba-full-memory-ratio", "sglang"},
+    EngineOption{"--max-mamba-cache-size", "sglang"},
+    EngineOption{"--max-total-tokens", "sglang"},
 };
 
 }  // namespace

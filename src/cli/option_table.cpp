@@ -131,13 +131,13 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.num_seqs = parse_count(v, n); }},
     Option{"--max-num-seqs", "N", kLoad, "the scheduler's cap: logits, graphs, state slots",
            [](Invocation& c, string_view v, string_view n) { c.request.max_num_seqs = parse_count(v, n); }},
+    // Before --flash-attn, which is llama.cpp's own word for it and wins.
+    Option{"--attention", "naive|flash", kLoad, "whether a prefill holds a matrix of scores",
+           [](Invocation& c, string_view v, string_view n) { set_attention(c.request, v, n); }},
     Option{"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens of a prefill chunk",
            [](Invocation& c, string_view v, string_view n) {
              c.request.max_num_batched_tokens = Tokens(parse_count(v, n));
            }},
-    // Before --flash-attn, which is llama.cpp's own word for it and wins.
-    Option{"--attention", "naive|flash", kLoad, "whether a prefill holds a matrix of scores",
-           [](Invocation& c, string_view v, string_view n) { set_attention(c.request, v, n); }},
     Option{"--encoder-len", "N", kLoad, "source tokens for cross attention",
            [](Invocation& c, string_view v, string_view n) { c.request.encoder_len = Tokens(parse_count(v, n)); }},
     Option{"--seq-lens", "N,N,...", kLoad, "a mix of lengths: waste of slabs and of pages",
@@ -322,6 +322,12 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view) { c.request.extras.mamba_strategy = std::string(v); }},
     Option{"--disable-radix-cache", "", kSglang, "no prefix cache, one state for each request",
            [](Invocation& c, string_view, string_view) { c.request.extras.disable_radix_cache = true; }},
+    Option{"--swa-full-tokens-ratio", "R", kSglang, "tokens of the window pool for one of the others",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.swa_ratio = parse_share(v, n); }},
+    Option{"--max-mamba-cache-size", "N", kSglang, "slots of recurrent states",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.state_slots = parse_count(v, n); }},
+    Option{"--max-total-tokens", "N", kSglang, "tokens of the pool at most",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.max_total_tokens = parse_count(v, n); }},
 
     Option{"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
            "a draft model, EAGLE or Medusa heads", apply_draft},
@@ -352,6 +358,8 @@ constexpr std::array kOptions{
     Option{"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector, or its Hub id", apply_mmproj},
     Option{"--num-beams --beam-width", "N", kExtras, "beams of a request", apply_beams},
     Option{"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request", apply_samples},
+    Option{"--mamba-full-memory-ratio", "R", kExtras, "SGLang: bytes of states for one of tokens",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.state_ratio = parse_rate(v, n); }},
 
     Option{"--format", "FORM", kOutput, "the form of the answer",
            [](Invocation& c, string_view v, string_view) { c.format = std::string(find_format(v).name); }},

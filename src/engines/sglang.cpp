@@ -7,17 +7,20 @@
 //   allocated beside the budget: page 0 is a dummy.
 // - Models of the hybrid list keep sliding and chunked layers in a second pool of 0.8 of the tokens. All other
 //   models keep full-length KV in every layer.
-// - States: 0.9 / 1.9 of the budget becomes slots, one of them padding; a running request takes up to three.
+// - States: 0.9 / 1.9 of the budget becomes slots, one of them padding (beside it until 0.5.16); a running request
+// takes
+//   up to three. --max-mamba-cache-size names their number, and so does --max-running-requests without a radix cache.
 // - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens as the model's; the budget counts a token as
 //   1 + draft layers / layers of the model's (pool_configurator.py), whatever the draft's own width.
 // - Recurrent states beside the live one: two that the radix tree keeps, and one or two to track them in with
 //   --mamba-scheduler-strategy extra_buffer(_lazy); none with --disable-radix-cache. Speculative decoding keeps a state
-//   for every guess of every running request.
+//   for every guess of every request that may run: 48 of them unless --max-running-requests says otherwise.
 // - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it window by window (swa_page_size, 128
 //   tokens), those of ratio 128 are a ring for each request that may run, since 0.5.15. Pages are padded, which the
 //   budget does not count. Guesses double the rings.
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "engines/drafts.h"
 #include "engines/estimates.h"
@@ -28,6 +31,7 @@
 #include "engines/sglang_pools.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
+#include "kvplan/rounding.h"
 #include "kvplan/spoken.h"
 
 namespace kvplan {
@@ -36,7 +40,9 @@ namespace {
 
 constexpr EngineVersion kVersions[] = {
     {"0.4", "source (read) and logs: plain KV and MLA; index keys on every layer of sparse MLA"},
-    {"0.5.14", "as 0.5, but source (read) and logs of 0.5.13: DeepSeek-V4's sums of ratio 128 follow its window pool"},
+    {"0.5.14",
+     "as 0.5.16, but source (read) and logs of 0.5.13: DeepSeek-V4's sums of ratio 128 follow its window pool"},
+    {"0.5.16", "as 0.5, but source (read) and a log: the padding slots of states come out of no budget"},
     {"0.5",
      "source (read) and logs: plain KV, MLA, sparse MLA, Gemma-4's two pools, Qwen3.5's state pool. From source alone: "
      "DeepSeek-V4, FP4 and MXFP8 KV, DP attention, the shares of a card, drafts, LoRA slots. Not checked: HiCache, "
@@ -48,6 +54,10 @@ constexpr std::uint64_t kSharedIndexSince = 5;  // layers that share an indexer 
 // Sums of ratio 128 are kept for each request (sglang#28612); before, for each token of the window pool. A log of
 // 0.5.13 prints 32781.44 bytes a token for DeepSeek-V4-Pro at a ratio of 0.15, one of 0.5.15 13735.04.
 constexpr std::uint64_t kRequestSumsSince = 15;
+
+// The padding slots come out of the state pool's share (sglang#32184, of 23 July 2026: 0.5.17 is the first release that
+// was cut from what holds it).
+constexpr std::uint64_t kBudgetsPaddingSince = 17;
 
 constexpr std::uint64_t kAlignment = 576;  // bytes to which DeepSeek-V4 pads a page
 
@@ -63,9 +73,11 @@ class SglangLayout : public CacheLayout, private SglangPools {
     verified_ = sglang_verified(input);
     running_ = sglang_running(input);
     request_sums_ = sglang_since(input.request, kRequestSumsSince);
+    budgets_padding_ = sglang_since(input.request, kBudgetsPaddingSince);
+    read_pools(input.request);
     const bool compressed = sglang_compressed(input.model.model_type);
     const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
-    ratio_ = compressed ? kCompressedRatio : kSwaRatio;
+    ratio_ = window_ratio(input.request.extras, compressed);
     const Term* index = nullptr;
     bool limited = false;
     for (const LayerCache& cache : input.caches)
@@ -98,9 +110,10 @@ class SglangLayout : public CacheLayout, private SglangPools {
     draft_in_windows_ = all_windows_ || compressed;
     add_draft(input);
     if (all_windows_) ratio_ = {1, 1};
-    if (states_ && input.request.max_num_seqs)
+    if (states_ && input.request.max_num_seqs && !all_slots_ && verified_ == 0)
       notes.push_back({NoteLevel::kInfo, "state_slots",
-                       "SGLang sizes its state pool by a share of the budget; --max-num-seqs does not move it"});
+                       "SGLang sizes its state pool by a share of the budget; --max-num-seqs moves it with "
+                       "--disable-radix-cache alone"});
   }
 
   Bytes reserved(const Load& load) const override { return fullest(load); }
@@ -135,7 +148,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
       line("state pool: " + words(stage.state_kinds), stage.slot, pools.slots, "slots");
       line("state pool: padding slot", stage.slot, 1, "slot");
       line("encoder tokens", stage.source, source_entries(load), "tokens");
-      line("states of guessed tokens", stage.slot, guessed_states(load), "slots");
+      line("states of guessed tokens", stage.slot, guessed_states(pools.slots), "slots");
       line(draft_label_, stage.draft, draft_tokens(pools), "tokens");
       fill_gap(stage, pools, load, rank);
       out.insert(out.end(), ranks_, rank);
@@ -173,7 +186,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
     }
     if (pools.slots > 0 && stage.slot > Bytes(0))
       out.push_back({"state pool with its padding slot", "states of all layers", stage.slot * (pools.slots + 1)});
-    if (const Bytes guessed = stage.slot * guessed_states(load); guessed > Bytes(0))
+    if (const Bytes guessed = stage.slot * guessed_states(pools.slots); guessed > Bytes(0))
       out.push_back({"states of guessed tokens", "states of all layers", guessed});
     if (const Bytes draft = stage.draft * draft_tokens(pools); draft > Bytes(0))
       out.push_back({draft_label_, "one pool", draft});
@@ -234,9 +247,15 @@ class SglangLayout : public CacheLayout, private SglangPools {
     const SglangCounts need = pools_for(load);
     const SglangCounts have = pools_of(budget, load);
     if (holds(have, need)) return {};
+    if (all_slots_ && need.slots > *all_slots_)
+      return number(need.slots) + " state slots are needed and " + number(*all_slots_) +
+             " were asked for; raise --max-mamba-cache-size, or --max-num-seqs without a radix cache";
+    if (const std::uint64_t tokens = all_windows_ ? need.windows : need.full; tokens > most_tokens_ / page_ * page_)
+      return number(tokens) + " tokens of the pool are needed and --max-total-tokens allows " + number(most_tokens_) +
+             "; raise it, or ask for less";
     const std::string remedy = "; give the cache " + spoken_up(least_budget(load)) + " a GPU";
     if (need.slots > 0 && have.slots == 0)
-      return "no state slot fits: the state pool gets 0.9 / 1.9 of " + spoken(budget) +
+      return "no state slot fits: the state pool gets " + spoken(state_share(budget)) + " of " + spoken(budget) +
              ", a slot and its padding take " + spoken(fullest_slot() * 2) + remedy;
     if (has_windows() && have.windows < least_windows())
       return "a window pool of " + number(have.windows) + " tokens does not hold one window and a page (" +
@@ -249,6 +268,25 @@ class SglangLayout : public CacheLayout, private SglangPools {
   }
 
  private:
+  static SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed) {
+    constexpr std::uint64_t kParts = 10000;
+    if (!extras.swa_ratio) return compressed ? kCompressedRatio : kSwaRatio;
+    const std::uint64_t part = std::max<std::uint64_t>(rounded(*extras.swa_ratio * kParts), 1);
+    const std::uint64_t common = std::gcd(part, kParts);
+    return {part / common, kParts / common};
+  }
+  // What options say of the pools.
+  void read_pools(const Request& request) {
+    const ExtrasRequest& extras = request.extras;
+    const std::uint64_t ranks = request.dp_attention ? request.data_parallel : 1;
+    if (extras.state_slots)
+      all_slots_ = *extras.state_slots / ranks;
+    else if (extras.disable_radix_cache && request.max_num_seqs)
+      all_slots_ = running_;
+    most_tokens_ = extras.max_total_tokens.value_or(kMost);
+    state_ratio_ = extras.state_ratio.value_or(state_ratio_);
+  }
+
   static std::string number(std::uint64_t value) { return std::to_string(value); }
   static std::string words(const std::map<std::string, std::uint64_t>& kinds) {
     std::string out;
@@ -371,7 +409,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
     if (pools.slots > 0) {
       reason("padding slot of the state pool", stage.slot);
       reason("state slots that the radix tree keeps", stage.slot * (pools.slots - load.num_seqs));
-      reason("states of guessed tokens", stage.slot * guessed_states(load));
+      reason("states of guessed tokens", stage.slot * guessed_states(pools.slots));
     }
     reason(draft_label_, stage.draft * draft_tokens(pools));
     if (rest != 0)

@@ -1,15 +1,6 @@
 #include "engines/sglang_pools.h"
 
-#include <optional>
-
 namespace kvplan {
-
-namespace {
-
-constexpr std::uint64_t kStatePart = 9;    // 0.9 of the KV pool, so
-constexpr std::uint64_t kStateWhole = 19;  // 0.9 / 1.9 of the budget
-
-}  // namespace
 
 std::uint64_t SglangPools::ring_rows(const Load& load) const {
   constexpr std::uint64_t kStride = 128;
@@ -53,24 +44,25 @@ SglangCounts SglangPools::pools_for(const Load& load) const {
       out.windows = windows_of(out.full);
     }
   }
-  if (states_) out.slots = checked_mul(load.num_seqs, slots_, "the state slots");
+  if (states_) out.slots = std::max(checked_mul(load.num_seqs, slots_, "the state slots"), all_slots_.value_or(0));
   return out;
 }
 
 std::uint64_t SglangPools::slots_of(std::uint64_t share, std::uint64_t slot) const {
-  if (verified_ == 0) {
-    const std::uint64_t all = share / slot;
-    return all > 0 ? all - 1 : 0;
-  }
-  const std::uint64_t padding = checked_mul(slot, 1 + verified_, "the states");
+  const std::uint64_t padding = budgets_padding_ ? checked_mul(slot, 1 + verified_, "the states") : 0;
   if (share <= padding) return 0;
   const double each = static_cast<double>(slot) * (1 + static_cast<double>(verified_) / static_cast<double>(slots_));
   return static_cast<std::uint64_t>(static_cast<double>(share - padding) / each);
 }
 
-std::uint64_t SglangPools::guessed_states(const Load& load) const {
+std::uint64_t SglangPools::guessed_states(std::uint64_t slots, std::uint64_t padding) const {
   if (!states_ || verified_ == 0) return 0;
-  return checked_mul(checked_add(load.num_seqs, 1, "the states"), verified_, "the states");
+  const std::uint64_t requests = std::min(running_, slots / slots_);
+  return checked_mul(checked_add(requests, padding, "the states"), verified_, "the states");
+}
+
+Bytes SglangPools::state_share(Bytes budget) const {
+  return Bytes(static_cast<std::uint64_t>(static_cast<double>(budget.count()) * (state_ratio_ / (1 + state_ratio_))));
 }
 
 SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
@@ -78,20 +70,17 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
   const std::uint64_t total = budget.count();
   if (states_) {
     std::uint64_t slots = kMost;
-    for (const SglangStage& stage : stages_) {
-      if (stage.slot == Bytes(0)) continue;
-      const auto share =
-          static_cast<std::uint64_t>(static_cast<double>(total) * (static_cast<double>(kStatePart) / kStateWhole));
-      slots = std::min(slots, slots_of(share, stage.slot.count()));
-    }
-    out.slots = slots;
+    for (const SglangStage& stage : stages_)
+      if (stage.slot > Bytes(0)) slots = std::min(slots, slots_of(state_share(budget).count(), stage.slot.count()));
+    out.slots = all_slots_.value_or(slots);
   }
   std::optional<std::uint64_t> tokens;
   for (const SglangStage& stage : stages_) {
     Bytes taken = stage.ring * ring_rows(load) + stage.source * source_entries(load);
-    if (stage.slot > Bytes(0))
-      taken += stage.slot *
-               (out.slots + 1 + (verified_ > 0 ? checked_mul(out.slots / slots_ + 1, verified_, "the states") : 0));
+    if (stage.slot > Bytes(0)) {
+      const std::uint64_t padding = budgets_padding_ ? 1 : 0;
+      taken += stage.slot * checked_add(out.slots + padding, guessed_states(out.slots, padding), "the slots");
+    }
     const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
     if (stage.charge > 0) {
       const auto fit = static_cast<std::uint64_t>(static_cast<double>(left) / stage.charge);
@@ -107,6 +96,7 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
     tokens = std::min(tokens.value_or(kMost), scaled / cell / page_ * page_);
   }
   if (!tokens) return out;
+  tokens = std::min(*tokens, most_tokens_ / page_ * page_);
   if (all_windows_)
     out.windows = *tokens;
   else
@@ -135,7 +125,7 @@ Bytes SglangPools::bytes(const SglangStage& stage, const SglangCounts& pools, co
     out += stage.windows * checked_add(pools.windows, page_, "the pool") +
            stage.page_windows * window_pages(pools.windows);
   out += stage.ring * ring_rows(load);
-  if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + guessed_states(load), 1, "the slots");
+  if (pools.slots > 0) out += stage.slot * checked_add(pools.slots + guessed_states(pools.slots), 1, "the slots");
   out += stage.draft * draft_tokens(pools);
   return out + stage.source * source_entries(load);
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,10 +92,13 @@ class SglangPools {
   std::uint64_t windows_of(std::uint64_t full) const;
   // The smallest pools that hold the load.
   SglangCounts pools_for(const Load& load) const;
-  // A slot of padding first; guesses take `verified_` states of each request that the slots allow, and of the padding
+  // A slot of padding first; guesses take `verified_` states of each request that runs, and of the padding
   // (_handle_max_mamba_cache).
   std::uint64_t slots_of(std::uint64_t share, std::uint64_t slot) const;
-  std::uint64_t guessed_states(const Load& load) const;
+  // States of guesses beside so many slots, with `padding` requests more.
+  std::uint64_t guessed_states(std::uint64_t slots, std::uint64_t padding = 1) const;
+  // The state pool's part of the budget.
+  Bytes state_share(Bytes budget) const;
   // The pools that SGLang makes of a budget: the least of all stages.
   SglangCounts pools_of(Bytes budget, const Load& load) const;
   // The smallest budget whose pools hold the load.
@@ -105,11 +109,15 @@ class SglangPools {
 
   std::uint64_t page_ = 1;
   SglangRatio ratio_ = kSwaRatio;
-  std::uint64_t window_ = 0;    // the widest window of the second pool; 0 where there is none
-  std::uint64_t ring_ = 0;      // rows that a request's ring has; 0 where there is none
-  std::uint64_t running_ = 0;   // requests at once; 0: what fits
-  std::uint64_t slots_ = 1;     // of a request
-  std::uint64_t verified_ = 0;  // tokens verified at once; 0: nothing guesses
+  std::uint64_t window_ = 0;                // the widest window of the second pool; 0 where there is none
+  std::uint64_t ring_ = 0;                  // rows that a request's ring has; 0 where there is none
+  std::uint64_t running_ = 0;               // requests at once; 0: what fits
+  std::uint64_t slots_ = 1;                 // of a request
+  std::optional<std::uint64_t> all_slots_;  // as many as these, whatever the budget
+  std::uint64_t most_tokens_ = kMost;       // --max-total-tokens
+  double state_ratio_ = 0.9;                // of the state pool's bytes to those of tokens
+  bool budgets_padding_ = true;             // else the padding slots come out of what the budget leaves
+  std::uint64_t verified_ = 0;              // tokens verified at once; 0: nothing guesses
   bool all_windows_ = true;
   bool draft_in_windows_ = false;
   bool states_ = false;

@@ -216,7 +216,10 @@ std::string_view sglang_kv_name(Dtype type) {
 }
 
 void sglang_budget(const Plan& plan, Arguments& out) {
-  if (!plan.request.kv_cache_memory_bytes) return;
+  if (!plan.request.kv_cache_memory_bytes) {
+    out.add_given("--max-total-tokens", plan.request.extras.max_total_tokens);
+    return;
+  }
   if (!plan.capacity || !plan.capacity->tokens || plan.kv_cache.bytes_per_sequence > Bytes(0))
     refuse("--kv-cache-memory-bytes", "SGLang sizes the pools of states by a share of the card",
            "name a card, and --mem-fraction-static");
@@ -265,6 +268,9 @@ std::vector<std::string> sglang_arguments(const ModelSpec& model, const Plan& pl
   for (const AdapterFile& adapter : model.adapters) out.add(adapter.source);
   if (!request.extras.mamba_strategy.empty()) out.add("--mamba-scheduler-strategy", request.extras.mamba_strategy);
   out.add_flag("--disable-radix-cache", request.extras.disable_radix_cache);
+  if (request.extras.swa_ratio) out.add_share("--swa-full-tokens-ratio", *request.extras.swa_ratio);
+  if (request.extras.state_ratio) out.add_share("--mamba-full-memory-ratio", *request.extras.state_ratio);
+  out.add_given("--max-mamba-cache-size", request.extras.state_slots);
   return out.take();
 }
 

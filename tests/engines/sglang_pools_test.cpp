@@ -195,6 +195,102 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(mamba->reserved(load_for(1000)) == Bytes(4 * 1000000));
 }
 
+TEST_CASE("sglang pools: states of guesses are those of the requests that may run") {
+  // 48 requests unless --max-running-requests says otherwise (_handle_max_mamba_cache): 0.9 / 1.9 of 3.8 GB are 1800
+  // slots, less 5 over 2 1/3; 769 of them hold 256 requests.
+  EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
+  input.draft_method = DraftMethod::kEagle;
+  const Bytes budget(3800000001);
+  const auto tokens = [&] { return laid(input).layout->capacity(budget, load_for(1000)).tokens; };
+  CHECK(tokens() == (3800000001 - (769 + 1 + (48 + 1) * 4) * 1000000ULL) / 2048);
+  CHECK(laid(input).layout->capacity(budget, load_for(1000)).max_num_seqs == 256);
+  CHECK(laid(input).layout->reserved(load_for(1000, 2)) == Bytes((2 * 3 + 1 + 3 * 4) * 1000000 + 2001 * 2048));
+  CHECK(laid(input).layout->reserved(load_for(1, 100)) == Bytes((100 * 3 + 1 + 49 * 4) * 1000000ULL + 101 * 2048));
+  input.request.max_num_seqs = 16;
+  CHECK(tokens() == (3800000001 - (769 + 1 + (16 + 1) * 4) * 1000000ULL) / 2048);
+  CHECK(laid(input).notes.empty());
+  // A data parallel rank of attention runs its share of them.
+  input.request.tensor_parallel = input.request.data_parallel = 8;
+  input.request.dp_attention = true;
+  CHECK(tokens() == (3800000001 - (769 + 1 + (2 + 1) * 4) * 1000000ULL) / 2048);
+  input.request.max_num_seqs = 4;
+  CHECK(tokens() == (3800000001 - (769 + 1 + (1 + 1) * 4) * 1000000ULL) / 2048);
+  // Until 0.5.16 the padding was in no budget: 1800 slots over 2 1/3 are 771.
+  input.request.engine_version = "0.5.16";
+  CHECK(tokens() == (3800000001 - (771 + 1 * 4) * 1000000ULL) / 2048);
+}
+
+TEST_CASE("sglang pools: until 0.5.16 the padding slot was in no budget") {
+  // granite-4.0-h-small: 36 layers of 128 * 64 * 128 float32 and 3 * 8448 in 16 bit. A log of 65.608 GiB prints 218
+  // slots; since sglang#32184 there are 217.
+  Term slot{.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
+  slot.shape = {.units = 1, .vectors = 36, .width = 2 * 128 * 64 * 128 + 3 * 8448};
+  EngineInput input = input_of("granitemoehybrid", {{slot}});
+  input.request.extras.disable_radix_cache = true;
+  const Bytes budget(static_cast<std::uint64_t>(65.608 * static_cast<double>(kGib)));
+  const auto slots = [&](const char* version) {
+    input.request.engine_version = version;
+    return laid(input).layout->capacity(budget, load_for(1)).max_num_seqs;
+  };
+  CHECK(slots("0.4") == 218);
+  CHECK(slots("0.5.9") == 218);
+  CHECK(slots("0.5.16") == 218);
+  CHECK(slots("0.5.17") == 217);
+  CHECK(slots("0.5") == 217);
+  CHECK(slots("") == 217);
+}
+
+TEST_CASE("sglang pools: what options name in place of shares") {
+  EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
+  const Bytes budget(38000001);
+  const auto held = [&](std::uint64_t tokens = 1000, std::uint64_t seqs = 1) {
+    return laid(input).layout->capacity(budget, load_for(tokens, seqs));
+  };
+  // --max-mamba-cache-size 7: seven slots and the padding, the rest is tokens.
+  ExtrasRequest& extras = input.request.extras;
+  extras.state_slots = 7;
+  CHECK(held().tokens == 30000001 / 2048);
+  CHECK(held().max_num_seqs == 2);
+  CHECK(laid(input).layout->reserved(load_for(1000)) == Bytes(8 * 1000000 + 1001 * 2048));
+  CHECK(laid(input).layout->shortfall(budget, load_for(1000, 2)).empty());
+  CHECK(laid(input)
+            .layout->shortfall(budget, load_for(1000, 3))
+            .find("9 state slots are needed and 7 were asked for; raise --max-mamba-cache-size") != std::string::npos);
+  input.request.tensor_parallel = input.request.data_parallel = 2;
+  input.request.dp_attention = true;
+  CHECK(held().tokens == 34000001 / 2048);  // three on each data parallel rank
+  input.request.tensor_parallel = input.request.data_parallel = 1;
+  input.request.dp_attention = false;
+  // --mamba-full-memory-ratio 0.5: a third is slots.
+  extras.state_slots.reset();
+  extras.state_ratio = 0.5;
+  CHECK(held().tokens == 26000001 / 2048);  // 12
+  CHECK(held().max_num_seqs == 3);
+  // --disable-radix-cache and --max-running-requests 9: nine slots.
+  extras.disable_radix_cache = true;
+  CHECK(held().tokens == 26000001 / 2048);
+  input.request.max_num_seqs = 9;
+  CHECK(held().tokens == 28000001 / 2048);
+  CHECK(held().max_num_seqs == 9);
+  CHECK(laid(input).notes.empty());
+  // --max-total-tokens 5000.
+  extras.max_total_tokens = 5000;
+  CHECK(held().tokens == 5000);
+  CHECK(held(2500).max_num_seqs == 2);
+  input.request.block_size = 64;
+  CHECK(held().tokens == 4992);
+  CHECK(laid(input).layout->shortfall(budget, load_for(2496, 2)).empty());
+  CHECK(laid(input)
+            .layout->shortfall(budget, load_for(2497, 2))
+            .find("5120 tokens of the pool are needed and --max-total-tokens allows 5000") != std::string::npos);
+  // --swa-full-tokens-ratio 0.25: full + 0.25 * windows for each token.
+  EngineInput windows = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128)});
+  windows.request.extras.swa_ratio = 0.25;
+  CHECK(laid(windows).layout->capacity(Bytes(2560 * 1000), load_for(100)).tokens == 1000);
+  CHECK(laid(windows).layout->capacity(Bytes(2560 * 1000 - 1), load_for(100)).tokens == 999);
+  CHECK(laid(windows).layout->reserved(load_for(4096)) == Bytes((4097 + 1025) * 2048));
+}
+
 TEST_CASE("sglang pools: a draft is charged as so many layers, and takes its own") {
   // Two layers of 2,048 B; a draft of one layer of 300 B: the budget counts a token as 1.5 times the model's.
   EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64)});
@@ -359,6 +455,21 @@ EngineInput v4_pro(const char* engine) {
 }
 
 TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the window pool") {
+  // Logs of 2026 with --swa-full-tokens-ratio 0.15, 64 requests a rank: "available_bytes=118.93 GB,
+  // c128_state_fixed=1.01 GB, full_token=9217792" of 0.5.15, 105.08 GB and 3441920 tokens of 0.5.13.
+  const auto printed = [](const char* engine, double gib) {
+    EngineInput input = v4_pro(engine);
+    input.request.extras.swa_ratio = 0.15;
+    input.request.max_num_seqs = 64;
+    const Bytes budget(static_cast<std::uint64_t>(gib * static_cast<double>(kGib)));
+    return laid(input).layout->capacity(budget, load_for(9472)).tokens.value();
+  };
+  CHECK(printed("sglang@0.5.15", 118.925) <= 9217792);
+  CHECK(printed("sglang@0.5.15", 118.935) >= 9217792);
+  CHECK(printed("sglang@0.5.15", 118.935) < 9217792 + 1024);
+  CHECK(printed("sglang@0.5.13", 105.075) <= 3441920);
+  CHECK(printed("sglang@0.5.13", 105.085) >= 3441920);
+  CHECK(printed("sglang@0.5.13", 105.085) < 3441920 + 512);
   // 0.1 * (584 * 61 + 8 / 128 * 2560 * 4 * 30) + 716 / 4 * 30 + 584 / 128 * 31, and 0.1 * 2 * 512 * 4 * 31 before.
   const double since = 3562.4 + 1920 + 5370 + 141.4375;
   const auto tokens = [](const char* engine, double token, std::uint64_t fixed) {
