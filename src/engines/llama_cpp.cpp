@@ -158,6 +158,13 @@ std::string draft_label(const EngineInput& input) {
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
+  return llama_cpp_layout(input, notes);
+}
+
+}  // namespace
+
+std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
+                                              std::optional<LlamaKeeps> own_engine) {
   check_parallel(input.request, input.model);
   check_types(input);
   if (!llama_cpp_runs(input.model)) {
@@ -166,10 +173,12 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
                          ": planned without an engine's rules"});
     return logical_engine().layout(input, notes);
   }
-  if (input.draft == nullptr) return std::make_unique<LlamaCppLayout>(input);
+  if (input.draft == nullptr) return std::make_unique<LlamaCppLayout>(input, own_engine);
   return with_draft(std::make_unique<LlamaCppLayout>(input), std::make_unique<LlamaCppLayout>(*input.draft),
                     draft_load(input.request), draft_label(input));
 }
+
+namespace {
 
 // --ctx-size is n_ctx, all slots together: what one slot, or the pool of all, then has.
 Tokens slot_tokens(Tokens ctx_size, const Request& request) {

@@ -33,6 +33,8 @@ constexpr std::string_view kFullStates = "states of short sequences kept in full
 constexpr std::string_view kPadding = "cell padding";
 constexpr std::string_view kWidest = "V padded to the widest layer";
 constexpr std::string_view kRollback = "rows to roll back drafts";
+constexpr std::string_view kCheckpoints = "checkpoints of states";
+constexpr std::string_view kBeyondWindow = "tokens kept beyond a window, and a batch";
 constexpr std::string_view kMtp = "MTP layers";
 constexpr std::string_view kRecurrent = "recurrent state (R and S)";
 constexpr std::string_view kRows = "quantized rows padded for CUDA";
@@ -41,9 +43,9 @@ constexpr std::string_view kLatentValues = "latents kept a second time, as value
 constexpr std::string_view kTypes = "types of the cache";
 
 // In the order in which they are told.
-constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType, kIndexValues, kLatentValues, kTypes,
-                              kCross,          kFullWindows, kReserve,   kStreams,     kFullStates,   kPadding,
-                              kWidest,         kRollback,    kMtp,       kRows};
+constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType, kIndexValues,  kLatentValues, kTypes,
+                              kCross,          kFullWindows, kReserve,   kBeyondWindow, kStreams,      kFullStates,
+                              kPadding,        kWidest,      kRollback,  kCheckpoints,  kMtp,          kRows};
 
 bool quantized(Dtype type) {
   return info(type).key.block > 1;
@@ -165,11 +167,12 @@ std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request
   return out;
 }
 
-LlamaCppLayout::LlamaCppLayout(const EngineInput& input)
+LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine)
     : input_(input),
+      own_engine_(own_engine),
       flash_attention_(llama_flash_attention(input)),
       keeps_windows_(llama_cpp_keeps_windows(input.model) && !input.request.swa_full),
-      rollback_rows_(0),
+      rollback_rows_(own_engine ? own_engine->checkpoints : 0),
       placement_(input) {
   const Request& request = input_.request;
   const bool rolls_back = request.mtp || input_.draft_method == DraftMethod::kEagle3;
@@ -252,7 +255,7 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
         tensor.stride = term.stride;
       } else if (keeps_windows_ && (term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kChunk)) {
         tensor.cells = Cells::kWindow;
-        tensor.window = term.limit.tokens.count();
+        tensor.window = std::max(term.limit.tokens.count(), own_engine_ ? own_engine_->window : 0);
       }
     }
     tensor.cell = entry_bytes(kept, input_.types);
@@ -355,11 +358,27 @@ bool llama_keeps_sequences_apart(const EngineInput& input) {
   });
 }
 
+// Ollama's own engine has cells for all sequences together: so many tokens for each of them and a batch, or everything
+// where a sequence is no longer (kvcache/causal.go, Init).
+LlamaContext LlamaCppLayout::context_of(const Load& load) const {
+  if (!own_engine_ || load.pooled) return llama_context(input_, load);
+  Load all = load;
+  all.max_model_len = Tokens(checked_mul(load.max_model_len.count(), load.num_seqs, kWhat));
+  all.pooled = true;
+  return llama_context(input_, all);
+}
+
+std::uint64_t LlamaCppLayout::window_cells(std::uint64_t window, const LlamaContext& context) const {
+  if (!own_engine_) return llama_window_cells(context, window, compressed_);
+  const std::uint64_t kept = checked_mul(window, context.num_seqs, kWhat);
+  return kept < context.unpadded ? round_up(kept + context.n_ubatch, context.pad, kWhat) : context.n_ctx_seq;
+}
+
 std::uint64_t LlamaCppLayout::cells_of(Cells rule, std::uint64_t window, std::uint64_t stride,
                                        const LlamaContext& context) const {
   switch (rule) {
     case Cells::kFull: return context.n_ctx_seq;
-    case Cells::kWindow: return llama_window_cells(context, window, compressed_);
+    case Cells::kWindow: return window_cells(window, context);
     case Cells::kCompressed: return round_up(ceil_div(context.n_ctx_seq, stride), context.pad, kWhat);
     case Cells::kSequence: break;
   }
@@ -377,14 +396,14 @@ Bytes LlamaCppLayout::device_bytes(const Device& device, const LlamaContext& con
 }
 
 Bytes LlamaCppLayout::reserved(const Load& load) const {
-  const LlamaContext context = llama_context(input_, load);
+  const LlamaContext context = context_of(load);
   Bytes fullest;
   for (std::size_t i = 0; i < placement_.gpus; ++i) fullest = std::max(fullest, device_bytes(devices_[i], context));
   return fullest;
 }
 
 std::vector<Bytes> LlamaCppLayout::reserved_by_stage(const Load& load, std::uint64_t) const {
-  const LlamaContext context = llama_context(input_, load);
+  const LlamaContext context = context_of(load);
   std::vector<Bytes> out;
   for (std::size_t i = 0; i < placement_.gpus; ++i) out.push_back(device_bytes(devices_[i], context));
   return out;
@@ -392,7 +411,7 @@ std::vector<Bytes> LlamaCppLayout::reserved_by_stage(const Load& load, std::uint
 
 // Tensor by tensor, from what the architecture needs to what is allocated, each step booked under its reason.
 RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) const {
-  const LlamaContext context = llama_context(input_, load);
+  const LlamaContext context = context_of(load);
   LlamaContext raw = context;  // the same without padding
   raw.pad = 1;
   raw.n_ctx_seq = context.unpadded;
@@ -417,10 +436,12 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
       if (!tensor.extra) {
         gap[tensor.stored_reason] += signed_bytes(typed) - signed_bytes(needed);
         gap[kFullStates] += signed_bytes(full) - signed_bytes(typed);
-        gap[kRollback] += signed_bytes(total) - signed_bytes(full);
+        gap[own_engine_ ? kCheckpoints : kRollback] += signed_bytes(total) - signed_bytes(full);
       }
       formula = std::to_string(load.num_seqs) + (load.num_seqs == 1 ? " sequence" : " sequences");
-      if (tensor.rollback > 0) formula += " x (1 + " + std::to_string(tensor.rollback) + " rows to roll back)";
+      if (tensor.rollback > 0)
+        formula +=
+            " x (1 + " + std::to_string(tensor.rollback) + (own_engine_ ? " checkpoints)" : " rows to roll back)");
     } else {
       const std::uint64_t streams = tensor.own_streams ? context.num_seqs : context.streams;
       const std::uint64_t cells = cells_of(tensor.cells, tensor.window, tensor.stride, context);
@@ -431,7 +452,8 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
       total = padded + wide + tensor.row_padding;
       if (!tensor.extra) {
         gap[tensor.stored_reason] += signed_bytes(typed) - signed_bytes(needed);
-        const std::string_view why = tensor.cells == Cells::kWindow                  ? kReserve
+        const std::string_view why = tensor.cells == Cells::kWindow && own_engine_   ? kBeyondWindow
+                                     : tensor.cells == Cells::kWindow                ? kReserve
                                      : tensor.logical.limit.kind != LimitKind::kNone ? kFullWindows
                                      : tensor.own_streams && context.unified         ? kStreams
                                                                                      : kPadding;
@@ -483,7 +505,7 @@ Capacity LlamaCppLayout::capacity(Bytes budget, const Load& load) const {
   out.kv_cache_memory = budget;
   out.max_model_len = longest_sequence(*this, budget, load);
   out.max_num_seqs = most_sequences(*this, budget, load);
-  const LlamaContext context = llama_context(input_, load);
+  const LlamaContext context = context_of(load);
   if (out.max_model_len > 0 && out.max_model_len < kMostCells) {
     out.tokens = checked_mul(out.max_model_len, context.streams, kWhat);
     const std::uint64_t length = std::max<std::uint64_t>(1, load.max_model_len.count());

@@ -2,6 +2,8 @@
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_CACHE_H_
 
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engines/engine.h"
@@ -49,9 +51,15 @@ struct LlamaPlacement {
 // The layers of weights on each GPU, by the same placement: -ngl units from the back, the output the last of them.
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request);
 
+// What Ollama's own engine keeps beyond llama.cpp, for the sake of prefixes that come again.
+struct LlamaKeeps {
+  std::uint64_t window = 0;       // tokens of a window at least
+  std::uint64_t checkpoints = 0;  // copies of a sequence's states
+};
+
 class LlamaCppLayout : public CacheLayout {
  public:
-  explicit LlamaCppLayout(const EngineInput& input);
+  explicit LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine = {});
 
   Bytes reserved(const Load& load) const override;
   std::vector<RankCache> explain(const Load& load) const override;
@@ -98,12 +106,15 @@ class LlamaCppLayout : public CacheLayout {
   void add_index_values(const Tensor& index, const CacheTerms& terms);
   void add_beside(const Tensor& tensor, const Term& term, std::string_view reason);
   void add_tensor(const Tensor& tensor);
+  LlamaContext context_of(const Load& load) const;
+  std::uint64_t window_cells(std::uint64_t window, const LlamaContext& context) const;
   std::size_t device_of(std::uint64_t layer) const;
   std::uint64_t cells_of(Cells rule, std::uint64_t window, std::uint64_t stride, const LlamaContext& context) const;
   Bytes device_bytes(const Device& device, const LlamaContext& context) const;
   RankCache explain_device(std::size_t device, const Load& load) const;
 
   EngineInput input_;
+  std::optional<LlamaKeeps> own_engine_;  // Ollama's
   bool flash_attention_;
   bool keeps_windows_;
   bool keeps_latents_twice_ = false;
@@ -115,6 +126,10 @@ class LlamaCppLayout : public CacheLayout {
   std::vector<Device> devices_;
   std::vector<CacheGroup> groups_;
 };
+
+// The layout of a request that llama.cpp runs, or Ollama's own engine; Error where it refuses one.
+std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
+                                              std::optional<LlamaKeeps> own_engine = {});
 
 }  // namespace kvplan
 

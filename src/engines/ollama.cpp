@@ -2,6 +2,9 @@
 //
 // Source: Ollama's documentation of context length, OLLAMA_KV_CACHE_TYPE and OLLAMA_NUM_PARALLEL, and its log lines
 // "kv cache" and "compute graph" (log_reader.cpp reads them). The cache itself follows llama_cpp.cpp.
+// - until 0.29 it ran some families in an engine of its own (fs/ggml/ggml.go, OllamaEngineRequired); since 0.30 it
+// starts
+//   llama-server for every GGUF (llm/llama_server.go).
 // - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel). Where nobody names it: 4096 below
 //   24 GiB of GPU memory, 32768 below 48 GiB, 262144 above, never more than the model's own; 4096 without a card.
 // - one sequence at a time (OLLAMA_NUM_PARALLEL 1), num_batch 512, KV float16, q8_0 or q4_0 for both.
@@ -9,7 +12,9 @@
 
 #include "engines/engine.h"
 #include "engines/estimates.h"
+#include "engines/llama_cpp_cache.h"
 #include "kvplan/error.h"
+#include "kvplan/words.h"
 
 namespace kvplan {
 
@@ -17,10 +22,38 @@ namespace {
 
 constexpr EngineVersion kVersions[] = {
     {"0.12",
-     "llama.cpp's rules with Ollama's documented defaults. Not checked: models that run in Ollama's own engine, "
-     "its estimate of what fits, partial offload"},
+     "llama.cpp's rules with Ollama's documented defaults; source (read) and logs for gpt-oss in its own engine. Not "
+     "checked: its estimate of what fits, partial offload"},
+    {"0.17",
+     "as 0.12; source (read) and a log for states in its own engine, as of 0.17.1; Gemma 4's windows since 0.20"},
+    {"0.30", "source (read): it starts llama-server, with Ollama's documented defaults. Not checked: partial offload"},
 };
 constexpr std::uint64_t kBatch = 512;
+
+// Families whose own engine keeps more than llama.cpp would. Windows: model/models/*/model.go, NewSWAMemCache.
+// States: kvcache/recurrent.go, DefaultCheckpointCount.
+struct OwnEngine {
+  std::string_view model_types;  // of a config, and the architectures of a GGUF
+  std::uint64_t since;
+  LlamaKeeps keeps;
+};
+constexpr OwnEngine kOwnEngine[] = {
+    {"gpt_oss gptoss gpt-oss", 11, {.window = 4096}},
+    {"gemma4 gemma4_text", 20, {.window = 4096}},
+    {"qwen3_next qwen3next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text qwen35 qwen35moe nemotron_h "
+     "nemotron_h_moe lfm2 lfm2_moe lfm2moe",
+     17,
+     {.checkpoints = 24}},
+};
+constexpr std::uint64_t kLlamaServerSince = 30;
+
+std::optional<LlamaKeeps> own_engine(const EngineInput& input) {
+  const std::uint64_t version = engine_version(engine_of(input.request), input.request);
+  if (version >= kLlamaServerSince) return std::nullopt;
+  for (const OwnEngine& row : kOwnEngine)
+    if (version >= row.since && has_word(row.model_types, input.model.model_type)) return row.keeps;
+  return std::nullopt;
+}
 
 // The request as the llama.cpp below sees it.
 Request below(const Request& request) {
@@ -43,7 +76,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   EngineInput inner = input;
   inner.request = below(input.request);
-  return llama_cpp_engine().layout(inner, notes);
+  return llama_cpp_layout(inner, notes, own_engine(input));
 }
 
 std::vector<LedgerLine> overhead(const OverheadInput& in) {

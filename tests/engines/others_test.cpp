@@ -1,6 +1,8 @@
 // TensorRT-LLM, MLX and mistral.rs.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "engines/requests.h"
 #include "input/input.h"
 #include "kvplan/error.h"
@@ -75,6 +77,75 @@ TEST_CASE("Ollama: llama.cpp with a context by the card, num_ctx for each sequen
   CHECK(make_plan(model, request).kv_cache.reserved == Bytes(std::uint64_t{2 * 8192} * 131072));
   request.cache_type_k = Dtype::kQ8_0;
   CHECK_THROWS_AS(make_plan(model, request), Error);  // one type for K and V
+}
+
+TEST_CASE("Ollama: its own engine keeps 4096 tokens of gpt-oss's windows, until 0.29") {
+  // ollama/ollama#11711: "memory.required.kv=300.0 MiB" for a num_ctx of 8192: 12 layers of 8192 tokens and 12 of 4096
+  // and a batch of 512, 2048 B each. A log of gpt-oss-120b prints 450.0 MiB.
+  const ModelSpec model = test_model("gpt-oss-20b");
+  const auto reserved = [&](const char* engine, std::uint64_t tokens, std::uint64_t seqs = 1) {
+    Request request;
+    find_engine(engine, request);
+    request.max_model_len = Tokens(tokens);
+    request.num_seqs = seqs;
+    const Plan plan = make_plan(model, request);
+    std::int64_t gap = 0;
+    for (const GapLine& line : plan.kv_cache.gap) gap += line.bytes;
+    CHECK(static_cast<std::int64_t>(plan.kv_cache.reserved.count() - plan.kv_cache.logical_per_gpu.count()) == gap);
+    return plan.kv_cache.reserved;
+  };
+  constexpr std::uint64_t kLayers = 12 * 2048;
+  CHECK(reserved("ollama@0.12", 8192) == Bytes(kLayers * (8192 + 4608)));
+  CHECK(reserved("ollama@0.12", 8192) == Bytes(300ULL << 20));
+  CHECK(reserved("ollama@0.29", 8192) == Bytes(300ULL << 20));
+  CHECK(reserved("ollama@0.12", 8192, 2) == Bytes(kLayers * (2 * 8192 + 2 * 4096 + 512)));
+  // A sequence of no more than that is whole.
+  CHECK(reserved("ollama@0.12", 4096) == Bytes(kLayers * 2 * 4096));
+  CHECK(reserved("ollama@0.12", 4352) == Bytes(kLayers * (4352 + 4608)));
+  // llama-server: a window of 128 and a batch of 512, in whole 256.
+  CHECK(reserved("ollama@0.30", 8192) == Bytes(kLayers * (8192 + 768)));
+  CHECK(reserved("ollama", 8192) == Bytes(kLayers * (8192 + 768)));
+}
+
+TEST_CASE("Ollama: the buffers that llama-server breaks down") {
+  // ollama/ollama#16416 (0.30): gpt-oss-120b, a num_ctx of 131072, two sequences, num_batch 1024. "context 9306,
+  // compute 796", in whole MiB.
+  const ModelSpec model = read_config(test_file("testdata/observations/models/gpt-oss-120b.json"), "", "gpt-oss", {});
+  Request request;
+  find_engine("ollama@0.30", request);
+  request.max_model_len = Tokens(131072);
+  request.num_seqs = 2;
+  request.batch = request.ubatch = 1024;
+  const Plan plan = make_plan(model, request);
+  CHECK(plan.kv_cache.reserved == Bytes(9306ULL << 20));
+  const auto& lines = plan.memory.front().lines;
+  const auto compute =
+      std::find_if(lines.begin(), lines.end(), [](const LedgerLine& line) { return line.what == "compute buffer"; });
+  REQUIRE(compute != lines.end());
+  CHECK((compute->bytes.count() >> 20) == 796);
+}
+
+TEST_CASE("Ollama: its own engine keeps 24 checkpoints of states beside the live ones") {
+  // A log of Qwen3.6-35B-A3B prints 1.6 GiB for a num_ctx of 4096: 80 MiB and 25 times 62.81. Qwen3.5-27B's states are
+  // 48 layers of 48 * 128 * 128 + 3 * 10240 float32.
+  constexpr std::uint64_t kStates = 48ULL * (48 * 128 * 128 + 3 * 10240) * 4;
+  constexpr std::uint64_t kTokens = 4096ULL * 16 * 2 * 4 * 256 * 2;
+  const ModelSpec model = test_model("qwen3.5-27b");
+  const auto cache = [&](const char* engine, std::uint64_t seqs) {
+    Request request;
+    find_engine(engine, request);
+    request.max_model_len = Tokens(4096);
+    request.num_seqs = seqs;
+    return make_plan(model, request).kv_cache;
+  };
+  CHECK(cache("ollama@0.17", 1).reserved == Bytes(kTokens + 25 * kStates));
+  CHECK(cache("ollama@0.29", 2).reserved == Bytes(2 * (kTokens + 25 * kStates)));
+  CHECK(cache("ollama@0.12", 1).reserved == Bytes(kTokens + kStates));
+  CHECK(cache("ollama", 1).reserved == Bytes(kTokens + kStates));
+  const auto gap = cache("ollama@0.17", 1).gap;
+  CHECK(std::any_of(gap.begin(), gap.end(), [](const GapLine& line) {
+    return line.reason == "checkpoints of states" && line.bytes == static_cast<std::int64_t>(24 * kStates);
+  }));
 }
 
 TEST_CASE("Every engine's gap adds up, and its lines are what it reserves") {
