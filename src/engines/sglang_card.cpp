@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engines/estimates.h"
+#include "engines/sglang_models.h"
 #include "kvplan/error.h"
 #include "kvplan/rounding.h"
 
@@ -103,7 +104,9 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
                               std::to_string(graphs) + " batch sizes * " + std::to_string(layers) + " layers * 2 MiB",
                               "estimate from start-up logs: 2.3 to 3.1 MiB a layer and graph in 2025")));
   }
-  const std::uint64_t requests = std::max<std::uint64_t>(request.max_num_seqs.value_or(2048), in.load.num_seqs);
+  constexpr std::uint64_t kLeast = 2048;  // where SGLang takes what fits (resolve_max_num_reqs)
+  const std::uint64_t running = sglang_running(input);
+  const std::uint64_t requests = std::max(running > 0 ? running : kLeast, in.load.num_seqs);
   out.push_back(exact_line(
       Section::kRuntime, "request-to-token table",
       Bytes(requests + 1) * checked_add(in.load.max_model_len.count(), 4, "a row of the table") * 4,

@@ -290,6 +290,15 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   CHECK(bytes_of(lines(input, 1000, 3000), "request-to-token") == Bytes(3001ULL * 1004 * 4));
   input.request.max_num_seqs = 7;
   CHECK(bytes_of(lines(input, 1000, 2), "request-to-token") == Bytes(8ULL * 1004 * 4));
+  // Guesses are for 48 requests, DeepSeek-V4 is for 256; attention's data parallel ranks share them out.
+  input.request.max_num_seqs.reset();
+  input.draft_method = DraftMethod::kNgram;
+  CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(49ULL * 1004 * 4));
+  input.model.model_type = "deepseek_v4";
+  CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(257ULL * 1004 * 4));
+  input.request.tensor_parallel = input.request.data_parallel = 8;
+  input.request.dp_attention = true;
+  CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(33ULL * 1004 * 4));
 }
 
 TEST_CASE("SGLang: the static share of a card (server_args.py)") {
