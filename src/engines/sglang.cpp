@@ -6,7 +6,8 @@
 // - tokens = budget / cell, down to a whole page; a cell is one token of every layer of a rank. One page more is
 //   allocated beside the budget: page 0 is a dummy.
 // - Models of the hybrid list keep sliding and chunked layers in a second pool of 0.8 of the tokens. All other
-//   models keep full-length KV in every layer.
+//   models keep full-length KV in every layer. --disable-radix-cache with --max-running-requests makes the second pool
+//   as large as those requests want it.
 // - States: 0.9 / 1.9 of the budget becomes slots, one of them padding (beside it until 0.5.16); a running request
 // takes
 //   up to three. --max-mamba-cache-size names their number, and so does --max-running-requests without a radix cache.
@@ -59,6 +60,10 @@ constexpr std::uint64_t kRequestSumsSince = 15;
 // was cut from what holds it).
 constexpr std::uint64_t kBudgetsPaddingSince = 17;
 
+// Without a radix cache --max-running-requests sizes the window pool (sglang#28755, of June 2026).
+constexpr std::uint64_t kWindowsByRequestSince = 15;
+constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
+
 constexpr std::uint64_t kAlignment = 576;  // bytes to which DeepSeek-V4 pads a page
 
 class SglangLayout : public CacheLayout, private SglangPools {
@@ -107,6 +112,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
       all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
       states_ = states_ || stage.slot > Bytes(0);
     }
+    if (has_windows() && !all_windows_ && !compressed) fixed_windows_ = windows_by_request(input.request);
     draft_in_windows_ = all_windows_ || compressed;
     add_draft(input);
     if (all_windows_) ratio_ = {1, 1};
@@ -275,6 +281,18 @@ class SglangLayout : public CacheLayout, private SglangPools {
     const std::uint64_t common = std::gcd(part, kParts);
     return {part / common, kParts / common};
   }
+  // A window, what is evicted late and two pages for each request, two chunks and a page beside them
+  // (SWAChunkCapPoolConfigurator); 0 where a ratio sizes the pool. With guesses, which need more, the ratio stands in.
+  std::uint64_t windows_by_request(const Request& request) const {
+    if (!request.extras.disable_radix_cache || !request.max_num_seqs || verified_ > 0 ||
+        !sglang_since(request, kWindowsByRequestSince))
+      return 0;
+    const std::uint64_t each = checked_add(window_ - 1 + kEvictionInterval, 2 * page_, "a window");
+    const std::uint64_t chunks = checked_mul(2, sglang_chunk(request), "the chunks");
+    return round_up(checked_add(checked_mul(each, running_, "the windows"), chunks + page_, "the windows"), page_,
+                    "the windows");
+  }
+
   // What options say of the pools.
   void read_pools(const Request& request) {
     const ExtrasRequest& extras = request.extras;
@@ -413,8 +431,9 @@ class SglangLayout : public CacheLayout, private SglangPools {
     }
     reason(draft_label_, stage.draft * draft_tokens(pools));
     if (rest != 0)
-      rank.gap.push_back({has_windows() ? "window pool: a share of the tokens, not the windows"
-                                        : "windows and compressed entries kept whole",
+      rank.gap.push_back({fixed_windows_ > 0 ? "window pool: of all requests that may run"
+                          : has_windows()    ? "window pool: a share of the tokens, not the windows"
+                                             : "windows and compressed entries kept whole",
                           rest});
   }
 

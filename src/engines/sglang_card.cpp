@@ -72,6 +72,10 @@ double sglang_share(const Request& request) {
                                                           : kUsual;
 }
 
+std::uint64_t sglang_chunk(const Request& request) {
+  return card_settings(request, request.gpu_memory).chunk;
+}
+
 Bytes sglang_cache_budget(const BudgetInput& in) {
   const Request& request = in.engine->request;
   const std::uint64_t memory = in.gpu_memory.count();

@@ -25,6 +25,7 @@ std::uint64_t SglangPools::source_entries(const Load& load) const {
 }
 
 std::uint64_t SglangPools::windows_of(std::uint64_t full) const {
+  if (fixed_windows_ > 0) return fixed_windows_;
   return checked_mul(full, ratio_.part, "the window pool") / ratio_.whole / page_ * page_;
 }
 
@@ -38,6 +39,8 @@ SglangCounts SglangPools::pools_for(const Load& load) const {
     if (all_windows_) {
       out.full = 0;
       out.windows = need;
+    } else if (fixed_windows_ > 0) {
+      out.windows = std::max(need, fixed_windows_);
     } else {
       out.full = std::max(out.full, round_up(ceil_div(checked_mul(need, ratio_.whole, "the window pool"), ratio_.part),
                                              page_, "the pool"));
@@ -85,6 +88,13 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
     if (stage.charge > 0) {
       const auto fit = static_cast<std::uint64_t>(static_cast<double>(left) / stage.charge);
       tokens = std::min(tokens.value_or(kMost), fit / page_ * page_);
+      continue;
+    }
+    if (fixed_windows_ > 0) {
+      const Bytes token = stage.full + stage.draft_charge;
+      const Bytes windows = stage.windows * fixed_windows_;
+      const std::uint64_t rest = left > windows.count() ? left - windows.count() : 0;
+      if (token > Bytes(0)) tokens = std::min(tokens.value_or(kMost), rest / token.count() / page_ * page_);
       continue;
     }
     // left >= tokens * (full + ratio * windows)

@@ -112,6 +112,7 @@ class SglangPools {
   std::uint64_t window_ = 0;                // the widest window of the second pool; 0 where there is none
   std::uint64_t ring_ = 0;                  // rows that a request's ring has; 0 where there is none
   std::uint64_t running_ = 0;               // requests at once; 0: what fits
+  std::uint64_t fixed_windows_ = 0;         // tokens of the second pool, whatever the first has; 0: a ratio of it
   std::uint64_t slots_ = 1;                 // of a request
   std::optional<std::uint64_t> all_slots_;  // as many as these, whatever the budget
   std::uint64_t most_tokens_ = kMost;       // --max-total-tokens

@@ -132,6 +132,37 @@ TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
   CHECK(laid(input).notes.empty());
 }
 
+TEST_CASE("sglang pools: without a radix cache the requests that may run size the window pool") {
+  // SWAChunkCapPoolConfigurator: 127 + 128 + 2 pages of one token for each of four, two chunks of 100 and a page.
+  EngineInput input = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128)});
+  input.request.extras.disable_radix_cache = true;
+  const Bytes budget((4 * 257 + 201 + 1000) * 2048);
+  const auto tokens = [&] { return laid(input).layout->capacity(budget, load_for(100)).tokens; };
+  CHECK(tokens() == 2229 * 5 / 9);
+  input.request.max_num_seqs = 4;
+  input.request.max_num_batched_tokens = Tokens(100);
+  CHECK(tokens() == 1000);
+  const auto layout = laid(input).layout;
+  CHECK(layout->capacity(budget, load_for(100)).max_num_seqs == 10);
+  CHECK(layout->reserved(load_for(500, 2)) == Bytes((1001 + 1230) * 2048));
+  // More sequences than may run have windows all the same.
+  CHECK(layout->reserved(load_for(500, 20)) == Bytes((10001 + 20 * 129 + 1) * 2048));
+  CHECK(layout->capacity(Bytes(1000 * 2048), load_for(100)).tokens == 0);
+  const RankCache rank = layout->explain(load_for(500, 2)).front();
+  CHECK(line_of(rank, "window pool: 1 layers") == Bytes(1229 * 2048));
+  CHECK(reason(rank, "window pool: of all requests that may run") == (1229 - 2 * 128) * 2048);
+  // Whole pages: 127 + 128 + 128 for each, 200 and 64 more are 1796, in 64 1856.
+  input.request.block_size = 64;
+  CHECK(laid(input).layout->reserved(load_for(500, 2)) == Bytes((1024 + 64 + 1856 + 64) * 2048));
+  // Not with guesses, nor before 0.5.15.
+  input.request.block_size = 1;
+  input.draft_method = DraftMethod::kNgram;
+  CHECK(tokens() == 2229 * 5 / 9);
+  input.draft_method.reset();
+  input.request.engine_version = "0.5.14";
+  CHECK(tokens() == 2229 * 5 / 9);
+}
+
 TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
   // Three layers on two stages: one and two (the last ones first).
   EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64), heads(8, 64)});
