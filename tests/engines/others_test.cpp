@@ -107,6 +107,20 @@ TEST_CASE("Ollama: its own engine keeps 4096 tokens of gpt-oss's windows, until 
   CHECK(reserved("ollama", 8192) == Bytes(kLayers * (8192 + 768)));
 }
 
+TEST_CASE("Ollama: caches of its own engine, as its logs print them") {
+  // "kv cache" of Qwen3.6-35B-A3B (the geometry of 3.5) at a num_ctx of 4096: 1.6 GiB, which are 80 MiB and 25 times
+  // 62.8125; of gpt-oss-120b at 8192: 450.0 MiB.
+  const auto reserved = [](const std::string& name, std::uint64_t tokens) {
+    const ModelSpec model = read_config(test_file("testdata/observations/models/" + name + ".json"), "", name, {});
+    Request request;
+    find_engine("ollama@0.20", request);
+    request.max_model_len = Tokens(tokens);
+    return make_plan(model, request).kv_cache.reserved;
+  };
+  CHECK(reserved("qwen3.5-35b-a3b", 4096) == Bytes((80ULL << 20) + 25 * 65863680ULL));
+  CHECK(reserved("gpt-oss-120b", 8192) == Bytes(450ULL << 20));
+}
+
 TEST_CASE("Ollama: the buffers that llama-server breaks down") {
   // ollama/ollama#16416 (0.30): gpt-oss-120b, a num_ctx of 131072, two sequences, num_batch 1024. "context 9306,
   // compute 796", in whole MiB.
