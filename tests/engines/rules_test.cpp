@@ -387,6 +387,12 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK_FALSE(groups[0].block_size);
   CHECK(groups[1].block_size == 256);
   CHECK(engine_of(input.request).layout(input, notes)->block_size() == 256);
+  // One guessed token is one, and not the three of vLLM's examples.
+  input.draft_method = DraftMethod::kNgram;
+  CHECK(vllm_speculative_tokens(input) == 3);
+  input.request.num_speculative_tokens = 1;
+  CHECK(vllm_speculative_tokens(input) == 1);
+  input.draft_method.reset();
   // Two guessed tokens: two states more.
   input.request.num_speculative_tokens = 2;
   CHECK(rank().reserved == Bytes(7 * 2 * kPage));

@@ -376,6 +376,8 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
                       // From 160 GiB on, since 0.28 (vllm-project/vllm#51726).
                       {"vllm", "b200", 179, 16384, 1024},
                       {"vllm@0.27", "b200", 179, 8192, 1024},
+                      {"vllm@0.28", "mi300x", 160, 16384, 1024},
+                      {"vllm@0.28", "made-up", 159, 8192, 1024},
                       {"vllm", "", 180, 8192, 1024}};
   for (const Row& row : rows) {
     CAPTURE(row.card);
@@ -393,6 +395,19 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
     CHECK(vllm_batched_tokens(input, vllm_rules(request)) == 77);
     CHECK(vllm_max_num_seqs(request, vllm_rules(request)) == 3);
   }
+}
+
+TEST_CASE("vllm: the largest graph, as config/vllm.py has it") {
+  // 512 tokens; 1024 on data centre Blackwells since 0.28 (vllm-project/vllm#49390).
+  const auto largest = [](const std::string& engine, const std::string& card) {
+    Request request = request_for(engine, 8192);
+    request.gpu = card;
+    return vllm_largest_graph(request, vllm_rules(request));
+  };
+  CHECK(largest("vllm", "b200") == 1024);
+  CHECK(largest("vllm@0.28", "gb300") == 1024);
+  CHECK(largest("vllm@0.27", "b200") == 512);
+  CHECK(largest("vllm", "h200") == 512);
 }
 
 }  // namespace
