@@ -78,7 +78,7 @@ TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, n
       {"half an object", with_commit(kConfig.substr(0, 200)), "broken"},
       {"silence", faulty(Fault::kSilent, ""), "in time"},
       {"a trickle", faulty(Fault::kTrickle, "{"), "in time"},
-      {"too much", faulty(Fault::kEndless, "{"), "larger than 8 MiB"},
+      {"too much", faulty(Fault::kEndless, "{"), "larger than 16 MiB"},
       {"headers without end", faulty(Fault::kHeaders, ""), "headers without end"},
       {"half the body", faulty(Fault::kTruncate, kConfig), "closed the connection early"},
       {"hang-up", faulty(Fault::kHangUp, ""), "closed the connection early"},
