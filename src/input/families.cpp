@@ -22,7 +22,7 @@ constexpr std::array kFamilies{
         "gpt2 gptj codegen gpt_neox gpt_neox_japanese opt bloom ctrl xverse orion minicpm minicpmv klear telechat "
         "telechat2 telechat3 aria_text emu3_text_model fuyu chameleon openai-gpt gemma doge jetmoe cpmant csm moshi "
         "kimi_vl_text grok-1 grok arctic skywork decilm smollm phi3small llada pangu paddleocr_vl_text "
-        "granite_speech gpt-sw3 mixformer-sequential qwen2_audio_text idefics cohere_compass_text "
+        "step1 granite_speech gpt-sw3 mixformer-sequential qwen2_audio_text idefics cohere_compass_text "
         "qwen3_omni_moe_talker_text cosmos3_edge_text "
         "granite4_vision_text higgs_audio_v2 evolla csm_depth_decoder_model musicgen_decoder musicgen_melody_decoder "
         "imagegpt git clvp_decoder xlnet reformer blt_global_transformer kosmos_2_text_model kosmos_2_5_text_model "

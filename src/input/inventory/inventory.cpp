@@ -161,8 +161,8 @@ void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
 
 // No published total was met for these yet; their blocks may have tensors that the plain fields do not show.
 constexpr std::string_view kUnchecked =
-    "zaya plamo3 hymba phi4flash sambay grok-1 grok arctic skywork cpmant csm chameleon llada dream "
-    "pangu pangu_ultra_moe longcat_next longcat_flash_ngram ouro minimax_text_01 minimax_m1 "
+    "zaya plamo3 hymba phi4flash sambay arctic skywork cpmant csm chameleon llada dream "
+    "pangu pangu_ultra_moe longcat_next longcat_flash_ngram "
     "bailing_hybrid "
     "axk2 muse_glimmer_text cohere2_moe telechat3 "
     "afm7 "
