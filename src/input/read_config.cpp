@@ -289,6 +289,21 @@ std::string class_of(std::string type) {
   return type;
 }
 
+// MiniCPM-V and -o go by a version: which decoder they have. Source: vLLM models/minicpmv.py and minicpmo.py, and the
+// files' own configuration_minicpm.py; 2.0 and 2.5 name none, and differ in their widths.
+std::string_view class_of_version(std::string_view type, const Config& config) {
+  if (type != "minicpmv" && type != "minicpmo") return {};
+  const auto number = config.is_number("version") ? config.find_real("version") : std::nullopt;
+  const std::string word = config.is_string("version") ? *config.find_string("version") : "";
+  const auto is = [&](double value, std::string_view spelled) {
+    return number ? *number > value - 0.01 && *number < value + 0.01 : word == spelled;
+  };
+  if (is(4.5, "4.5")) return "qwen3";
+  if (is(2.6, "2.6") || type == "minicpmo") return "qwen2";
+  if (is(4.0, "4.0") || is(2.5, "2.5")) return "llama";
+  return config.count_or("hidden_size", 0) == 2304 ? "minicpm" : "llama";
+}
+
 // Experts are as wide as the dense MLP where the config has no width of their own.
 ExpertShape read_experts(const Config& text, std::uint64_t intermediate_size) {
   // Lists with an entry for each layer (Hunyuan) are read where the layers are; the first stands for all here.
@@ -409,7 +424,8 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
       text = text.with_class(class_of(std::string(implied)));
     }
   } else {
-    text = text.with_class(class_of(lower(type)));
+    const std::string_view version = class_of_version(lower(type), text);
+    text = text.with_class(version.empty() ? class_of(lower(type)) : std::string(version));
   }
   model.model_type = class_word(type.empty() ? root_type : type);
   refuse_layers_that_are_no_list(text);

@@ -30,8 +30,8 @@ TEST_CASE("decoders whose blocks differ from a Llama's in a few tensors") {
        R"({"model_type":"grok-1","hidden_size":6144,"intermediate_size":32768,"num_hidden_layers":64,
            "num_attention_heads":48,"num_key_value_heads":8,"vocab_size":131072,"num_experts":8,
            "num_experts_per_tok":2,"tie_word_embeddings":true})",
-       64 * (2 * 6144ULL * 6144 + 2 * 6144ULL * 1024 + 8 * (3 * 6144ULL * 32768 + 6144) + 4 * 6144) +
-           131072ULL * 6144 + 6144},
+       64 * (2 * 6144ULL * 6144 + 2 * 6144ULL * 1024 + 8 * (3 * 6144ULL * 32768 + 6144) + 4 * 6144) + 131072ULL * 6144 +
+           6144},
       {"Grok-2: an MLP beside the experts",
        R"({"model_type":"git","architectures":["Grok1ForCausalLM"],"hidden_size":8192,"intermediate_size":32768,
            "moe_intermediate_size":16384,"num_local_experts":8,"num_experts_per_tok":2,"residual_moe":true,
@@ -52,6 +52,78 @@ TEST_CASE("decoders whose blocks differ from a Llama's in a few tensors") {
        R"({"model_type":"step1","hidden_size":3072,"intermediate_size":8192,"num_hidden_layers":32,
            "num_attention_heads":48,"num_attention_groups":4,"vocab_size":74752,"tie_word_embeddings":false})",
        32 * (2 * 3072ULL * 3072 + 2 * 3072ULL * 4 * 64 + 3 * 3072ULL * 8192 + 2 * 3072) + 2 * 74752ULL * 3072 + 3072},
+  };
+  for (const Exact& row : kRows) check(row);
+}
+
+// Text models: totals of the Hub where they are plain numbers, else sums over the tensors of vLLM's modelling code.
+TEST_CASE("decoders that are another's with a key or a norm of their own") {
+  constexpr Exact kRows[] = {
+      {"LLaDA-8B: OLMo's names for a Llama",
+       R"({"model_type":"llada","d_model":4096,"n_heads":32,"n_kv_heads":32,"n_layers":32,"mlp_ratio":4,
+           "mlp_hidden_size":12288,"block_type":"llama","include_bias":false,"include_qkv_bias":false,
+           "vocab_size":126464,"embedding_size":126464,"weight_tying":false,"max_sequence_length":4096})",
+       8015581184},
+      {"Dream-7B is a Qwen2",
+       R"({"model_type":"Dream","hidden_size":3584,"intermediate_size":18944,"num_hidden_layers":28,
+           "num_attention_heads":28,"num_key_value_heads":4,"vocab_size":152064,"tie_word_embeddings":false})",
+       7615616512},
+      {"SDAR-8B is a Qwen3",
+       R"({"model_type":"sdar","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":36,
+           "num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"vocab_size":151936,
+           "tie_word_embeddings":false})",
+       8190735360},
+      {"LLaDA2-mini is a Ling 2",
+       R"({"model_type":"llada2_moe","hidden_size":2048,"intermediate_size":5120,"moe_intermediate_size":512,
+           "num_hidden_layers":20,"num_attention_heads":16,"num_key_value_heads":4,"head_dim":128,"vocab_size":157184,
+           "num_experts":256,"num_shared_experts":1,"num_experts_per_tok":8,"first_k_dense_replace":1,
+           "use_qkv_bias":false,"use_bias":false,"use_qk_norm":true,"tie_word_embeddings":false,
+           "moe_router_enable_expert_bias":true})",
+       16255643392},
+      {"Sarvam-30B: norms of queries and keys, a bias on each choice",
+       R"({"model_type":"sarvam_moe","hidden_size":4096,"intermediate_size":8192,"moe_intermediate_size":1024,
+           "num_hidden_layers":19,"num_attention_heads":64,"num_key_value_heads":4,"head_dim":64,"vocab_size":262144,
+           "num_experts":128,"num_shared_experts":1,"num_experts_per_tok":6,"first_k_dense_replace":1,
+           "use_qk_norm":true,"moe_shared_expert_intermediate_size":1024,"tie_word_embeddings":false})",
+       19 * (2 * 4096ULL * 4096 + 2 * 4096ULL * 256 + 2 * 64 + 2 * 4096) +
+           18 * (128 * 4096ULL + 128 + 129 * 3 * 4096ULL * 1024) + 3 * 4096ULL * 8192 + 2 * 262144ULL * 4096 + 4096},
+      {"openPangu-Embedded-7B: one key for the biases of q, k, v and o",
+       R"({"model_type":"PanguEmbedded","hidden_size":4096,"intermediate_size":12800,"num_hidden_layers":34,
+           "num_attention_heads":32,"num_key_value_heads":8,"vocab_size":153376,"bias":true,
+           "tie_word_embeddings":false})",
+       34 * (2 * (4096ULL * 4096 + 4096) + 2 * (4096ULL * 1024 + 1024) + 3 * 4096ULL * 12800 + 2 * 4096) +
+           2 * 153376ULL * 4096 + 4096},
+      {"PLaMo 3 2B: four norms, the head tied by its class",
+       R"({"model_type":"plamo3","hidden_size":2048,"intermediate_size":8192,"num_hidden_layers":24,
+           "num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"vocab_size":107520,"window_size":2048,
+           "sliding_window_pattern":8})",
+       24 * (2048ULL * (32 + 8) * 128 + 4096ULL * 2048 + 3 * 2048ULL * 8192 + 4 * 2048 + 2 * 128) + 107520ULL * 2048 +
+           2048},
+      {"Step-3's text: queries through a shared width, one expert for all tokens",
+       R"({"model_type":"step3_text","hidden_size":7168,"intermediate_size":18432,"num_hidden_layers":61,
+           "num_attention_heads":64,"num_attention_groups":1,"head_dim":256,"share_q_dim":2048,
+           "share_expert_dim":5120,"moe_num_experts":48,"moe_top_k":3,"moe_intermediate_size":5120,
+           "vocab_size":128815,"tie_word_embeddings":false,"moe_layers_enum":")"
+       "4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,"
+       "42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59"
+       R"("})",
+       316294538240},
+      {"Doge with experts: two tables of 1024 rows, a router of 2 * 32",
+       R"({"model_type":"doge","hidden_size":256,"intermediate_size":512,"num_hidden_layers":8,
+           "num_attention_heads":2,"num_key_value_heads":1,"is_moe":true,"num_experts":1024,"num_experts_per_tok":32,
+           "vocab_size":32768,"tie_word_embeddings":true})",
+       17444104},
+      {"Falcon-H1 whose inner width follows from mamba_expand",
+       R"({"text_config":{"model_type":"falcon_h1","mamba_d_ssm":null,"mamba_d_head":"auto"}})", 11334680576},
+      {"Falcon-H1 with projectors_bias", R"({"text_config":{"model_type":"falcon_h1","projectors_bias":true}})",
+       8515092480},
+      {"Falcon-H1 with mamba_proj_bias", R"({"text_config":{"model_type":"falcon_h1","mamba_proj_bias":true}})",
+       8515047424},
+      {"Muse Glimmer's text: a wide gate, four norms", R"({"text_config":{"model_type":"muse_glimmer_text"}})",
+       52 * (2 * 4096ULL * 6656 + 2 * 256ULL * 6656 + 4096ULL * 6656 + 3 * 6656ULL * 19968 + 4 * 6656) +
+           2 * 202048ULL * 6656 + 6656},
+      {"Cosmos 3 Edge's text: an MLP without a gate", R"({"text_config":{"model_type":"cosmos3_edge_text"}})",
+       1677838336 + 131072ULL * 2048},
   };
   for (const Exact& row : kRows) check(row);
 }

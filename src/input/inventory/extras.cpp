@@ -165,7 +165,8 @@ void write_odds(Inventory& inventory) {
         times(4, text.count_or("head_dim", h / std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 32)))));
   if (inventory.is("doge")) {
     const std::uint64_t keys = text.count_or("num_key_value_heads", 8);
-    out.linear(Component::kAttention, "self_attn.dt_proj", keys, h);
+    const std::uint64_t heads = std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 8));
+    out.linear(Component::kAttention, "self_attn.dt_proj", keys, times(keys, text.count_or("head_dim", h / heads)));
     out.plain(Component::kAttention, "self_attn.A", keys);
     out.plain(Component::kOther, "residual", times(2, h));
   }

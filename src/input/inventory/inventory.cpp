@@ -27,7 +27,8 @@ bool has_head(const Inventory& inventory) {
 
 bool head_is_tied(const Inventory& inventory) {
   const Config bare = inventory.text.with_class("");
-  for (const std::string_view key : {"tie_word_embeddings", "tie_embeddings", "share_input_output_layers"}) {
+  for (const std::string_view key :
+       {"tie_word_embeddings", "tie_embeddings", "share_input_output_layers", "weight_tying"}) {
     if (const auto own = bare.find_bool(key)) return *own;
     if (const auto own = inventory.reader.root.with_class("").find_bool(key)) return *own;
   }
@@ -91,6 +92,7 @@ std::uint64_t norms_of(const Inventory& inventory, const Layer& layer, const Ffn
   }
   if (inventory.is("stablelm stablelm_epoch") && inventory.text.flag("use_parallel_residual", false)) norms = 1;
   if (inventory.is("hyperclovax") && inventory.text.flag("use_post_norm", false)) norms *= 2;
+  if (inventory.is("pangu_ultra_moe") && inventory.text.flag("sandwich_norm", false)) norms *= 2;
   return norms;
 }
 
@@ -161,12 +163,12 @@ void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
 
 // No published total was met for these yet; their blocks may have tensors that the plain fields do not show.
 constexpr std::string_view kUnchecked =
-    "zaya plamo3 hymba phi4flash sambay arctic skywork cpmant csm chameleon llada dream "
-    "pangu pangu_ultra_moe longcat_next longcat_flash_ngram "
+    "zaya hymba phi4flash sambay arctic skywork cpmant csm chameleon "
+    "pangu longcat_next longcat_flash_ngram "
     "bailing_hybrid "
-    "axk2 muse_glimmer_text cohere2_moe telechat3 "
+    "axk2 cohere2_moe telechat3 "
     "afm7 "
-    "afm kimi_k3 step3_text zamba qwen2_5_omni_talker qwen3_omni_moe_talker_text rwkv6qwen2 idefics "
+    "afm kimi_k3 zamba qwen2_5_omni_talker qwen3_omni_moe_talker_text rwkv6qwen2 idefics "
     "emu3_text_model";
 
 void widen_unchecked(Inventory& inventory) {

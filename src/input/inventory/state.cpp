@@ -71,7 +71,9 @@ void write_ssm(Inventory& inventory, const Ssm& ssm) {
   out.plain(kMix, at + "decay", times(3, ssm.num_heads), Split::kRows);  // dt_bias, A_log, D
   if (!inventory.is("falcon_h1") || text.flag("mamba_rms_norm", false))
     out.plain(Component::kNorms, at + "norm", inner, Split::kRows);
-  out.linear(kMix, at + "out_proj", inventory.hidden, inner, Split::kColumns, 0, bias);
+  // Falcon-H1's key for the last projection is its own.
+  const bool out_bias = inventory.is("falcon_h1") ? text.flag("projectors_bias", false) : bias;
+  out.linear(kMix, at + "out_proj", inventory.hidden, inner, Split::kColumns, 0, out_bias);
 }
 
 namespace {
