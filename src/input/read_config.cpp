@@ -278,6 +278,9 @@ constexpr std::array kClassOf{
     ClassOf{"deepseek_ref", "deepseek_v4"},
     ClassOf{"t5gemma2_module", "t5gemma2_decoder"},
     ClassOf{"ernie4_5_moe_vl", "ernie4_5_vl_moe_text"},
+    ClassOf{"qwen4_exp", "qwen4_exp_text"},
+    ClassOf{"qwen3_8_flash_next", "qwen4_exp_text"},
+    ClassOf{"qwen3_8_flash_next_text", "qwen4_exp_text"},
     ClassOf{"minimax_m3", "minimax_m3_vl_text"},
 };
 

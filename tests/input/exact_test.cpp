@@ -122,6 +122,22 @@ TEST_CASE("decoders that are another's with a key or a norm of their own") {
       {"Muse Glimmer's text: a wide gate, four norms", R"({"text_config":{"model_type":"muse_glimmer_text"}})",
        52 * (2 * 4096ULL * 6656 + 2 * 256ULL * 6656 + 4096ULL * 6656 + 3 * 6656ULL * 19968 + 4 * 6656) +
            2 * 202048ULL * 6656 + 6656},
+      {"MiniCPM-SALA, 18.95 GB as published: gates everywhere, norms in the lightning layers",
+       R"({"model_type":"minicpm_sala","hidden_size":4096,"intermediate_size":16384,"num_hidden_layers":4,
+           "num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"vocab_size":73448,"lightning_nh":32,
+           "lightning_nkv":32,"lightning_head_dim":128,"use_output_gate":true,"use_output_norm":true,"qk_norm":true,
+           "attn_use_output_gate":true,"tie_word_embeddings":false,
+           "mixer_types":["minicpm4","lightning-attn","lightning-attn","lightning-attn"]})",
+       3 * (5 * 4096ULL * 4096 + 4096 + 2 * 128) + (3 * 4096ULL * 4096 + 2 * 4096ULL * 256) +
+           4 * (3 * 4096ULL * 16384 + 2 * 4096) + 2 * 73448ULL * 4096 + 4096},
+      {"Jet-Nemotron: an MLP makes the kernels of each token's convolution",
+       R"({"model_type":"jet_nemotron","hidden_size":1536,"intermediate_size":8960,"num_hidden_layers":3,
+           "num_attention_heads":12,"num_key_value_heads":2,"vocab_size":151936,"tie_word_embeddings":true,
+           "layer_types":["jet","attn","swa"],"efficient_attention_config":{"jet":{"num_heads":12,"head_dim":96,
+           "expand_v":2.0,"conv_size":4,"dconv_generator_reduction":8},"swa":{"window_size":1152}}})",
+       2 * 1536ULL * 1152 + 3 * 1536ULL * 2304 + 2 * 1536ULL * 12 + 2 * 12 + 192 + 288 * 1536ULL + 288 * 9216ULL +
+           9216 + 2 * (2 * 1536ULL * 1536 + 1536 + 2 * (1536ULL * 256 + 256)) + 3 * (3 * 1536ULL * 8960 + 2 * 1536) +
+           151936ULL * 1536 + 1536},
       {"Cosmos 3 Edge's text: an MLP without a gate", R"({"text_config":{"model_type":"cosmos3_edge_text"}})",
        1677838336 + 131072ULL * 2048},
   };

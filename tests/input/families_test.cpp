@@ -127,6 +127,10 @@ const std::vector<Row> kRows{
      "hybrid", {2 * 2 * 256 * 2, 4 * 2 * 2 * 256 * 2, 0}, "its configuration_spark.py"},
     {"Spark X2.5 without a list", R"({"model_type":"spark2_5","hidden_size":2048,"num_hidden_layers":4,"num_attention_heads":8,"num_key_value_heads":2,"head_dim":256,"sliding_window":512,"max_position_embeddings":32768,"dtype":"bfloat16"})",
      "gqa", {4 * 2 * 2 * 256 * 2, 4 * 2 * 2 * 256 * 2, 0}, "its configuration_spark.py: full attention everywhere"},
+    {"MiniCPM-SALA", R"({"model_type":"minicpm_sala","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"lightning_nh":32,"lightning_nkv":32,"lightning_head_dim":128,"mamba_ssm_dtype":"float32","mixer_types":["minicpm4","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","minicpm4","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","minicpm4","minicpm4","lightning-attn","lightning-attn","lightning-attn","lightning-attn","minicpm4","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","minicpm4","minicpm4","minicpm4"],"dtype":"bfloat16"})",
+     "hybrid", {8 * 2 * 2 * 128 * 2, 8 * 2 * 2 * 128 * 2, 24 * 32 * 128 * 128 * 4}, "SGLang minicpm: its state is float32"},
+    {"Jet-Nemotron-2B", R"({"model_type":"jet_nemotron","hidden_size":1536,"num_hidden_layers":4,"num_attention_heads":12,"num_key_value_heads":2,"max_position_embeddings":65536,"layer_types":["jet","attn","swa","jet"],"efficient_attention_config":{"jet":{"num_heads":12,"head_dim":96,"expand_v":2.0,"conv_size":4,"dconv_generator_reduction":8},"swa":{"window_size":1152}},"dtype":"bfloat16"})",
+     "hybrid", {2 * 2 * 128 * 2, 2 * 2 * 2 * 128 * 2, 2 * 12 * 192 * (96 + 3) * 2}, "SGLang jet_nemotron: a convolution over the values alone"},
     {"an encoder alone", R"({"model_type":"bert","hidden_size":768,"num_hidden_layers":12,"num_attention_heads":12,"dtype":"bfloat16"})",
      "none", {0, 0, 0}, "nothing is decoded"},
     {"InternVL, class by architecture", R"({"model_type":"internvl_chat","llm_config":{"architectures":["InternLM2ForCausalLM"],"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"dtype":"bfloat16"}})",
@@ -225,6 +229,27 @@ TEST_CASE("Nanbeige's loops have caches of their own; Grok-2 calls itself git") 
       "", "x", {});
   CHECK(grok.model_type == "grok-1");
   CHECK(bytes_of(grok).beyond_windows == 64 * 2 * 8 * 128 * 2);
+}
+
+// Logged by SGLang at TP 2, where each rank has half of the heads: 12,288 B a token and 57,729,024 B a slot of states.
+TEST_CASE("Qwen3.8-Flash-Next keeps what Qwen3.5 keeps") {
+  const std::string text =
+      R"("num_hidden_layers":48,"num_attention_heads":24,"num_key_value_heads":2,"head_dim":256,"hidden_size":2560,
+         "linear_num_key_heads":16,"linear_num_value_heads":48,"linear_key_head_dim":128,"linear_value_head_dim":128,
+         "linear_conv_kernel_dim":4,"mamba_ssm_dtype":"float32","moe_intermediate_size":640,
+         "shared_expert_intermediate_size":640,"num_experts":512,"num_experts_per_tok":10,"vocab_size":248320,
+         "indexer_kv_heads":1,"indexer_n_heads":4,"indexer_head_dim":128,"indexer_compress_ratio":4,"ple_layer_ids":[2],
+         "dtype":"bfloat16"})";
+  for (const std::string& config :
+       {R"({"model_type":"qwen4_exp","text_config":{"model_type":"qwen4_exp_text",)" + text + "}",
+        R"({"model_type":"qwen3_8_flash_next","text_config":{"model_type":"qwen3_8_flash_next_text",)" + text + "}",
+        R"({"model_type":"qwen3_8_flash_next_text",)" + text}) {
+    CAPTURE(config);
+    const ModelSpec model = read_config(config, "", "x", {});
+    CHECK(bytes_of(model).beyond_windows == 2 * 12288);
+    CHECK(bytes_of(model).fixed == 2 * 57729024);
+    CHECK(model.notes.size() == 2);  // index keys and the tables' convolutions are left out, and said to be
+  }
 }
 
 TEST_CASE("an unknown class stops at keys that speak of a cache, and at no others") {

@@ -107,6 +107,77 @@ void read_lightning(Reader& reader) {
   push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
 }
 
+// MiniCPM-SALA: mixer_types names what each layer is, and lightning layers have heads of their own.
+// Source: its modeling_minicpm_sala.py; SGLang configs/minicpm.py (the state is lightning_nkv x head_dim x head_dim).
+void read_minicpm_sala(Reader& reader) {
+  const Config& text = reader.text;
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(text);
+  Heads lightning = read_heads(text, {"lightning_nh", "lightning_nkv", "lightning_head_dim", ""}, heads);
+  lightning.num_heads = lightning.num_kv_heads;
+  const auto words = text.strings("mixer_types");
+  if (!words || words->size() < layers)
+    fail("\"mixer_types\" does not name every layer", "give one entry for each layer");
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const std::string& word = (*words)[i];
+    if (word == "minicpm4")
+      reader.model.layers.push_back({{FullAttention{heads}}});
+    else if (word.starts_with("lightning"))
+      reader.model.layers.push_back({{read_matrix_state(lightning)}});
+    else
+      fail(Exit::kUnknownArchitecture,
+           "\"mixer_types\" names a kind of layer that kvplan does not know: \"" + one_line(word, 60) + "\"",
+           "known are minicpm4 and lightning-attn");
+  }
+}
+
+// Jet-Nemotron: a gated delta net whose values pass a convolution with kernels of their own making; full layers and
+// windows between. Source: its jet_block.py; SGLang configs/jet_nemotron.py.
+void read_jet_nemotron(Reader& reader) {
+  const Config& text = reader.text;
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(text);
+  const auto settings = text.child("efficient_attention_config");
+  const auto jet = settings ? settings->child("jet") : std::nullopt;
+  const auto swa = settings ? settings->child("swa") : std::nullopt;
+  text.touch("efficient_attention_config");
+  Linear linear;
+  linear.num_key_heads = linear.num_value_heads = jet ? jet->count_or("num_heads", 6) : 6;
+  linear.key_head_dim = jet ? jet->count_or("head_dim", 256) : 256;
+  linear.value_head_dim =
+      scaled_width(jet ? jet->find_real("expand_v").value_or(2.0) : 2.0, linear.key_head_dim, "expand_v");
+  const ShortConv values{checked_mul(linear.num_value_heads, linear.value_head_dim, "the channels of a convolution"),
+                         jet ? jet->count_or("conv_size", 4) : 4};
+  if (values.channels == 0 || values.conv_kernel == 0) fail("a jet layer has no heads", "correct the config");
+  const Tokens window(swa ? swa->count_or("window_size", 1024) : 1024);
+  const std::vector<Label> labels = layer_labels(text, layers, {});
+  for (const Label label : labels) {
+    if (label == Label::kRecurrent)
+      reader.model.layers.push_back({{linear, values}});
+    else
+      reader.model.layers.push_back({{attention_mixer(reader, label, heads, window)}});
+  }
+}
+
+// Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers; block index keys beside the full ones are small (indexer_head_dim
+// for indexer_compress_ratio tokens), and no engine's log counts them with the rest.
+// Source: transformers modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
+void read_qwen4_exp(Reader& reader) {
+  read_gated_delta_net(reader);
+  const Config& text = reader.text;
+  text.touch("indexer_kv_heads");  // one
+  const std::uint64_t ratio = text.count_or("indexer_compress_ratio", 0);
+  if (text.count_or("indexer_n_heads", 0) > 0 && ratio > 0)
+    reader.warn("index_keys", "index keys of " + std::to_string(text.count_or("indexer_head_dim", 0)) +
+                                  " numbers for " + std::to_string(ratio) +
+                                  " tokens in each layer of full attention are not counted");
+  if (text.list_size("ple_layer_ids").value_or(0) > 0)
+    reader.warn(
+        "ngram_tables",
+        "the n-gram tables of ple_layer_ids are counted on the card, where vLLM keeps them in the host's memory; "
+        "the small state of their convolutions is not counted");
+}
+
 // xLSTM: every layer an mLSTM; query and key are narrower than the value.
 void read_xlstm(Reader& reader) {
   const Config& text = reader.text;

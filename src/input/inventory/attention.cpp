@@ -160,8 +160,19 @@ void write_short_conv(Inventory& inventory, const ShortConv& conv) {
     out.conv(Component::kStateMixer, "self_attn.sconv", conv.channels, conv.conv_kernel, Split::kRows);
     return;
   }
-  const bool bias = inventory.text.flag("conv_bias", false);
   const std::uint64_t h = inventory.hidden;
+  if (inventory.is("jet_nemotron")) {
+    // A small MLP makes each token's kernels.
+    const auto settings = inventory.text.child("efficient_attention_config");
+    const auto jet = settings ? settings->child("jet") : std::nullopt;
+    const std::uint64_t reduction = jet ? jet->count_or("dconv_generator_reduction", 8) : 8;
+    const std::uint64_t inner = conv.channels / std::max<std::uint64_t>(1, reduction);
+    out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w1", inner, h);
+    out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w2", times(conv.channels, conv.conv_kernel), inner,
+               Split::kNone, 0, true);
+    return;
+  }
+  const bool bias = inventory.text.flag("conv_bias", false);
   out.linear(Component::kStateMixer, "conv.in_proj", times(3, h), h, Split::kRows, 0, bias);
   out.conv(Component::kStateMixer, "conv.conv", h, conv.conv_kernel, Split::kRows);
   if (bias) out.plain(Component::kStateMixer, "conv.conv.bias", h, Split::kRows);

@@ -255,7 +255,8 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   const std::uint64_t out = inventory.hidden;
   const std::uint64_t h = count_of(v, {"hidden_size"}, 1152);
   const auto is = [&](std::string_view words) { return has_word(words, root_type) || has_word(words, own); };
-  if (is("qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe cosmos3_omni cohere_compass_vision qwen3_vl_vision"))
+  if (is("qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
+         "qwen3_vl_vision"))
     return write_qwen3_vision(t, p, v, out), true;
   if (is("qwen2_5_vl qwen2_5_vl_vision")) return write_qwen2_5_vision(t, p, v, out), true;
   if (is("qwen2_vl qwen2_vl_vision")) return write_qwen2_vision(t, p, v, out), true;
