@@ -219,6 +219,11 @@ void write_odds(Inventory& inventory) {
     out.plain(Component::kAttention, "self_attn.A", keys);
     out.plain(Component::kOther, "residual", times(2, h));
   }
+  if (inventory.is("voxtral_realtime_text")) {
+    // The delay of the transcript turns a norm, by way of a rank of 32.
+    out.linear(Component::kOther, "ada_rms_norm.linear1", 32, h);
+    out.linear(Component::kOther, "ada_rms_norm.linear2", h, 32);
+  }
   if (inventory.is("gpt_neox_japanese")) {
     out.outside(Place::kLast);
     out.plain(Component::kAttention, "model.layers.last.attention.dense_bias", h);

@@ -32,8 +32,8 @@ bool head_is_tied(const Inventory& inventory) {
     if (const auto own = bare.find_bool(key)) return *own;
     if (const auto own = inventory.reader.root.with_class("").find_bool(key)) return *own;
   }
-  // Falcon's files hold their head whatever the class says.
-  if (inventory.is("falcon refinedweb refinedwebmodel")) return false;
+  // Falcon's and Qwen2.5-Omni's files hold their head whatever the class says.
+  if (inventory.is("falcon refinedweb refinedwebmodel qwen2_5_omni_text")) return false;
   if (const auto usual = inventory.text.find_bool("tie_word_embeddings")) return *usual;
   return inventory.traits.ties_by_default;
 }

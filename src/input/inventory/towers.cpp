@@ -50,6 +50,10 @@ void write_qwen2_5_vision(const Tower& t, const Tower& p, const Config& v, std::
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 3420), count_of(v, {"depth"}, 32)};
   blocks.gated = true;
   blocks.layer_norm = false;
+  // EXAONE 4.5's towers share keys among heads.
+  if (const std::uint64_t heads = count_of(v, {"num_heads"}, 16), kv = v.count_or("num_key_value_heads", heads);
+      heads > 0 && kv < heads)
+    blocks.keys = times_in_tower(h / heads, kv);
   t.blocks("visual.blocks.", blocks);
   p.plain("visual.merger.ln_q", h);
   p.up("visual.merger.mlp.0", times_in_tower(merge, h), times_in_tower(merge, h));
@@ -200,17 +204,33 @@ void write_mllama_vision(const Tower& t, const Tower& p, const Config& v, std::u
   p.linear("multi_modal_projector", out_width, count_of(v, {"vision_output_dim"}, 7680), true);
 }
 
-// Whisper's encoder, as Qwen2-Audio and Voxtral have it.
-void write_whisper_encoder(const Tower& t, const Config& a) {
+// Whisper's encoder, as Qwen2-Audio, Qwen2.5-Omni (whose positions are no tensor) and Voxtral have it.
+void write_whisper_encoder(const Tower& t, const Config& a, bool has_positions = true) {
   const std::uint64_t h = count_of(a, {"d_model", "hidden_size"}, 1280);
   t.linear("audio_tower.conv1", h, times_in_tower(3, count_of(a, {"num_mel_bins"}, 128)), true);
   t.linear("audio_tower.conv2", h, times_in_tower(3, h), true);
-  t.plain("audio_tower.embed_positions", times_in_tower(count_of(a, {"max_source_positions"}, 1500), h));
+  if (has_positions)
+    t.plain("audio_tower.embed_positions", times_in_tower(count_of(a, {"max_source_positions"}, 1500), h));
   Blocks blocks{h, count_of(a, {"encoder_ffn_dim", "intermediate_size"}, 5120),
                 count_of(a, {"encoder_layers", "num_hidden_layers"}, 32)};
   blocks.qkv_bias = 2;
   t.blocks("audio_tower.layers.", blocks);
   t.plain("audio_tower.layer_norm", times_in_tower(2, h));
+}
+
+// Voxtral Realtime: rotary positions, RMS norms, a gated MLP with a bias behind it alone.
+void write_realtime_encoder(const Tower& t, const Config& a) {
+  const std::uint64_t h = count_of(a, {"hidden_size"}, 1280);
+  t.linear("audio_tower.conv1", h, times_in_tower(3, count_of(a, {"num_mel_bins"}, 128)), true);
+  t.linear("audio_tower.conv2", h, times_in_tower(3, h), true);
+  Blocks blocks{h, count_of(a, {"intermediate_size"}, 5120), count_of(a, {"num_hidden_layers"}, 32)};
+  blocks.attention = times_in_tower(count_of(a, {"num_attention_heads"}, 32), count_of(a, {"head_dim"}, 64));
+  blocks.qkv_bias = 2;
+  blocks.gated = true;
+  blocks.layer_norm = blocks.mlp_bias = false;
+  blocks.extra = h;
+  t.blocks("audio_tower.layers.", blocks);
+  t.plain("audio_tower.norm", h);
 }
 
 void two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias) {
@@ -258,7 +278,8 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   if (is("qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
          "qwen3_vl_vision"))
     return write_qwen3_vision(t, p, v, out), true;
-  if (is("qwen2_5_vl qwen2_5_vl_vision")) return write_qwen2_5_vision(t, p, v, out), true;
+  if (is("qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder"))
+    return write_qwen2_5_vision(t, p, v, out), true;
   if (is("qwen2_vl qwen2_vl_vision")) return write_qwen2_vision(t, p, v, out), true;
   if (is("gemma4 gemma4_vision")) {
     const Tower whole{inventory, Component::kVision, false};
@@ -271,7 +292,7 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   if (is("gemma3n")) return t.plain("vision_tower", kGemma3nVision), true;
   if (write_odd_vision(inventory, root, v)) return true;
   if (is("mllama")) return write_mllama_vision(t, p, v, out), true;
-  if (is("internvl intern_vit_6b"))
+  if (is("internvl intern_vit_6b interns1 interns1_vision qianfan_ocr qianfan_ocr_vision"))
     return write_internvl(t, p, v, out, root.find_real("downsample_ratio").value_or(0.5)), true;
   const bool is_clip = own == "clip_vision_model";
   const bool is_siglip = own.starts_with("siglip") && own != "siglip2_vision_model";
@@ -338,6 +359,20 @@ bool write_audio(Inventory& inventory, const Config& a, const std::string& root_
     return true;
   }
   if (root_type == "gemma3n") return t.plain("audio_tower", kGemma3nAudio), true;
+  if (a.class_name() == "qwen2_5_omni_audio_encoder") {
+    const std::uint64_t out = count_of(a, {"output_dim"}, 3584);
+    write_whisper_encoder(t, a, false);
+    t.plain("audio_tower.audio_bos_eos_token", times_in_tower(2, out));
+    p.linear("audio_tower.proj", out, h, true);
+    return true;
+  }
+  if (root_type == "voxtral_realtime") {
+    write_realtime_encoder(t, a);
+    p.linear("multi_modal_projector.linear_1", inventory.hidden,
+             times_in_tower(h, inventory.reader.root.count_or("downsample_factor", 4)), false);
+    p.linear("multi_modal_projector.linear_2", inventory.hidden, inventory.hidden, false);
+    return true;
+  }
   if (root_type == "voxtral") {
     write_whisper_encoder(t, a);
     p.linear("multi_modal_projector.linear_1", inventory.hidden, count_of(a, {"intermediate_size"}, 5120), false);
