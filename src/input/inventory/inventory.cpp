@@ -195,6 +195,7 @@ void build_inventory(Reader& reader) {
   if (model.family == "encoder_decoder") {
     if (write_encoder_decoder(inventory)) {
       write_ends(inventory);
+      write_towers(inventory);
     } else {
       const std::uint64_t layer =
           checked_mul(12, checked_mul(inventory.hidden, inventory.hidden, "a layer"), "a layer");
@@ -205,7 +206,7 @@ void build_inventory(Reader& reader) {
     return;
   }
   if (model.family == "encoder") {
-    if (write_encoder_only(inventory)) return;
+    if (write_encoder_only(inventory)) return write_towers(inventory);
     // Its blocks have a form of their own; what stands below counts no attention.
     const Elements blocks =
         Elements(checked_mul(4, checked_mul(inventory.hidden, inventory.hidden, "a layer"), "a layer")) *

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "input/aliases.h"
 #include "input/inventory/inventory.h"
 #include "input/inventory/tower.h"
+#include "kvplan/error.h"
 #include "kvplan/words.h"
 
 namespace kvplan {
@@ -273,7 +275,8 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   const Tower t{inventory, Component::kVision};
   const Tower p{inventory, Component::kProjector};
   const std::uint64_t out = inventory.hidden;
-  const std::uint64_t h = count_of(v, {"hidden_size"}, 1152);
+  // Asked for where a rule takes it: Florence's tower lists a width for each stage.
+  const auto h = [&] { return count_of(v, {"hidden_size"}, 1152); };
   const auto is = [&](std::string_view words) { return has_word(words, root_type) || has_word(words, own); };
   if (is("qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
          "qwen3_vl_vision"))
@@ -299,47 +302,48 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   if (own == "pixtral") {
     write_pixtral(t, v);
     if (root_type == "mistral3" || root_type == "lighton_ocr") {
-      p.plain("multi_modal_projector.norm", h);
-      p.linear("multi_modal_projector.patch_merger", h,
-               times_in_tower(square(root.count_or("spatial_merge_size", 2)), h), false);
-      two_linears(p, h, out, root.flag("multimodal_projector_bias", false));
+      p.plain("multi_modal_projector.norm", h());
+      p.linear("multi_modal_projector.patch_merger", h(),
+               times_in_tower(square(root.count_or("spatial_merge_size", 2)), h()), false);
+      two_linears(p, h(), out, root.flag("multimodal_projector_bias", false));
     } else {
-      two_linears(p, h, out, root.flag("multimodal_projector_bias", true));
+      two_linears(p, h(), out, root.flag("multimodal_projector_bias", true));
     }
     return true;
   }
   if (is("gemma3 shieldgemma2")) {
     write_vit(t, v, false, v.flag("vision_use_head", false));
-    p.plain("multi_modal_projector.mm_input_projection_weight", times_in_tower(h, out));
-    p.plain("multi_modal_projector.mm_soft_emb_norm", h);
+    p.plain("multi_modal_projector.mm_input_projection_weight", times_in_tower(h(), out));
+    p.plain("multi_modal_projector.mm_soft_emb_norm", h());
     return true;
   }
   if (is("paligemma")) {
     write_vit(t, v, false, v.flag("vision_use_head", false));
-    p.linear("multi_modal_projector.linear", out, h, true);
+    p.linear("multi_modal_projector.linear", out, h(), true);
     return true;
   }
   if (is("llava llava_next llava_next_video llava_onevision vipllava video_llava") && (is_clip || is_siglip)) {
     write_vit(t, v, is_clip, is_siglip && v.flag("vision_use_head", root_type != "llava_onevision"));
     if (root_type == "vipllava") {
-      p.plain("multi_modal_projector.norm", times_in_tower(2, times_in_tower(5, h)));
-      p.linear("multi_modal_projector.linear_1", out, times_in_tower(5, h), true);
+      p.plain("multi_modal_projector.norm", times_in_tower(2, times_in_tower(5, h())));
+      p.linear("multi_modal_projector.linear_1", out, times_in_tower(5, h()), true);
       p.linear("multi_modal_projector.linear_2", out, out, true);
       return true;
     }
     if (root_type == "video_llava") return false;
-    two_linears(p, h, out, root.flag("multimodal_projector_bias", true));
+    two_linears(p, h(), out, root.flag("multimodal_projector_bias", true));
     if (root_type != "llava") p.plain("image_newline", out);
     return true;
   }
   if (is("idefics3 smolvlm idefics3_vision smolvlm_vision")) {
     write_vit(t, v, false, false);
-    p.linear("connector.modality_projection", out, times_in_tower(square(root.count_or("scale_factor", 2)), h), false);
+    p.linear("connector.modality_projection", out, times_in_tower(square(root.count_or("scale_factor", 2)), h()),
+             false);
     return true;
   }
   if (is("cohere2_vision aya_vision") && is_siglip) {
     write_vit(t, v, false, v.flag("vision_use_head", false));
-    const std::uint64_t wide = times_in_tower(square(root.count_or("downsample_factor", 2)), h);
+    const std::uint64_t wide = times_in_tower(square(root.count_or("downsample_factor", 2)), h());
     const std::uint64_t inner = root.count_or("alignment_intermediate_size", 36864);
     if (root_type == "aya_vision") p.plain("multi_modal_projector.layernorm", times_in_tower(2, wide));
     p.linear("multi_modal_projector.linear_1", inner, wide, true);
@@ -382,6 +386,42 @@ bool write_audio(Inventory& inventory, const Config& a, const std::string& root_
   return false;
 }
 
+// A part that no rule read and that has a width of its own is a guess where it counts its layers, and a note elsewhere:
+// nothing is passed over in silence.
+void guess_unread_parts(Inventory& inventory, const Config& root) {
+  for (const std::string& key : root.unread()) {
+    const bool is_text = inventory.text.path().starts_with(root.path() + key + ".");
+    if (is_text || !key.ends_with("_config") || key.starts_with("quantization") || !root.is_object(key)) continue;
+    const Config side = root.child(key)->quietly();
+    const auto says = [&](std::initializer_list<std::string_view> keys) {
+      return std::any_of(keys.begin(), keys.end(), [&](std::string_view k) { return side.is_number(k); });
+    };
+    if (!says({"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"})) continue;
+    if (says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}))
+      guess_tower(inventory, side, Component::kVision, "what " + one_line(key, 60) + " configures");
+    else
+      inventory.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
+  }
+}
+
+// Composites whose class brings a tower where the file names none.
+void note_absent_towers(Inventory& inventory, const Config& root, const std::string& root_type, bool seen_vision,
+                        bool seen_audio) {
+  constexpr std::string_view kLooking =
+      "gemma3 shieldgemma2 paligemma llava llava_next llava_next_video llava_onevision vipllava video_llava mistral3 "
+      "idefics2 idefics3 aya_vision cohere2_vision";
+  if (inventory.text.path() == root.path() || inventory.reader.model.architecture.ends_with("ForCausalLM")) return;
+  const bool looks =
+      has_word(kLooking, root_type) || has_class(root_type + "_vision") || has_class(root_type + "_vision_model");
+  const auto absent = [&](const char* key, const char* what) {
+    inventory.reader.inform("absent_tower", "the config names no " + std::string(key) + ": no " + what +
+                                                " is counted, though the class of " + one_line(root_type, 60) +
+                                                " has one");
+  };
+  if (looks && !seen_vision) absent("vision_config", "vision tower");
+  if (has_class(root_type + "_encoder") && !seen_audio) absent("audio_config", "audio encoder");
+}
+
 }  // namespace
 
 void write_towers(Inventory& inventory) {
@@ -407,14 +447,18 @@ void write_towers(Inventory& inventory) {
   // The first LLaVAs name their tower by a repository alone.
   if (!seen_vision && bare.is_string("mm_vision_tower"))
     guess_tower(inventory, Config::empty(), Component::kVision, "the vision tower of mm_vision_tower");
+  bool seen_audio = false;
   for (const std::string_view key : {"audio_config", "audio_encoder_config", "encoder_config"}) {
     const auto side = bare.child(key);
     if (!side || (key == "encoder_config" && !root_type.starts_with("granite_speech"))) continue;
     root.touch(key);
+    seen_audio = true;
     const std::string own = side->find_string("model_type").value_or("");
     if (!write_audio(inventory, side->with_class(own), root_type))
       guess_tower(inventory, *side, Component::kAudio, "the audio encoder (" + (own.empty() ? root_type : own) + ")");
   }
+  guess_unread_parts(inventory, bare);
+  note_absent_towers(inventory, bare, root_type, seen_vision, seen_audio);
 }
 
 }  // namespace kvplan
