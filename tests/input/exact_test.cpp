@@ -138,6 +138,15 @@ TEST_CASE("decoders that are another's with a key or a norm of their own") {
        2 * 1536ULL * 1152 + 3 * 1536ULL * 2304 + 2 * 1536ULL * 12 + 2 * 12 + 192 + 288 * 1536ULL + 288 * 9216ULL +
            9216 + 2 * (2 * 1536ULL * 1536 + 1536 + 2 * (1536ULL * 256 + 256)) + 3 * (3 * 1536ULL * 8960 + 2 * 1536) +
            151936ULL * 1536 + 1536},
+      {"Higgs Audio 2 by its class: an MLP for sound beside the one for words",
+       R"({"text_config":{"model_type":"higgs_audio_v2"}})", 5377182720},
+      {"BigBird's masked words behind a pooler",
+       R"({"model_type":"big_bird","architectures":["BigBirdForMaskedLM"],"hidden_size":768,"num_hidden_layers":12,
+           "max_position_embeddings":4096})",
+       128111286},
+      {"RoFormer", R"({"model_type":"roformer","architectures":["RoFormerForMaskedLM"],"hidden_size":768,
+           "num_hidden_layers":12,"max_position_embeddings":1536})",
+       124197968},
       {"Cosmos 3 Edge's text: an MLP without a gate", R"({"text_config":{"model_type":"cosmos3_edge_text"}})",
        1677838336 + 131072ULL * 2048},
   };

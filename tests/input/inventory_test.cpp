@@ -266,6 +266,9 @@ TEST_CASE("a part that nobody reads is a range or a note") {
       "dtype":"bfloat16"},"acoustic_tokenizer_encoder_config":{"hidden_size":64,"num_filters":32}})");
   CHECK(speech.unknown_tensors.empty());
   CHECK(codes(speech) == "uncounted_part ");
+  const ModelSpec omni = read(R"({"model_type":"qwen2_5_omni","thinker_config":{"model_type":"qwen2_5_omni_thinker",
+      "text_config":{"dtype":"bfloat16"}},"talker_config":{"hidden_size":896,"num_hidden_layers":24}})");
+  CHECK(codes(omni).starts_with("uncounted_part "));
   const ModelSpec blind = read(R"({"model_type":"gemma3","text_config":{"dtype":"bfloat16"},"vision_config":null})");
   CHECK(codes(blind) == "absent_tower ");
   const ModelSpec text =

@@ -219,6 +219,17 @@ void write_odds(Inventory& inventory) {
     out.plain(Component::kAttention, "self_attn.A", keys);
     out.plain(Component::kOther, "residual", times(2, h));
   }
+  if (inventory.is("higgs_audio_v2")) {
+    // Tokens of sound pass an MLP of their own, and have a table and a head for all codebooks.
+    write_dense_mlp(inventory, Component::kMlp, "audio_mlp.", text.count_or("intermediate_size", 8192), h, true, false);
+    out.norms("audio_layernorms", h, 2);
+    const std::uint64_t codes = times(text.count_or("num_codebooks", 8), text.count_or("codebook_size", 1024));
+    out.outside(Place::kFirst);
+    out.table(Component::kEmbedding, "model.embed_audio_tokens", codes, h, Split::kVocab);
+    out.outside(Place::kLast);
+    out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
+    out.in_layers(all_layers(inventory));
+  }
   if (inventory.is("voxtral_realtime_text")) {
     // The delay of the transcript turns a norm, by way of a rank of 32.
     out.linear(Component::kOther, "ada_rms_norm.linear1", 32, h);

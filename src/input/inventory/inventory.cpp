@@ -18,6 +18,7 @@ bool has_head(const Inventory& inventory) {
   constexpr std::string_view kBodies =
       "LlamaModel MistralModel MixtralModel Qwen2Model Qwen3Model Qwen3MoeModel GemmaModel Gemma2Model Gemma3TextModel "
       "PhiModel Phi3Model LlamaBidirectionalModel GPTNeoXModel";
+  if (inventory.is("higgs_audio_v2")) return false;  // its head speaks
   const std::string_view name = inventory.reader.model.architecture;
   for (const std::string_view end :
        {"ForSequenceClassification", "ForTokenClassification", "RewardModel", "EncoderModel"})

@@ -127,8 +127,8 @@ void write_sam(const Tower& t, const Config& v) {
 
 // What GOT-OCR and DeepSeek-OCR make of SAM's map: two convolutions that halve each side, up to 1024 channels.
 void write_sam_nets(const Tower& p) {
-  p.linear("vision_tower.net_2", 512, 9 * 256, false);
-  p.linear("vision_tower.net_3", 1024, 9 * 512, false);
+  p.linear("vision_tower.net_2", 512, 9 * 256ULL, false);
+  p.linear("vision_tower.net_3", 1024, 9 * 512ULL, false);
 }
 
 // DeepSeek-OCR: SAM's map runs on through CLIP-L, and both side by side are projected.

@@ -397,11 +397,21 @@ void guess_unread_parts(Inventory& inventory, const Config& root) {
       return std::any_of(keys.begin(), keys.end(), [&](std::string_view k) { return side.is_number(k); });
     };
     if (!says({"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"})) continue;
-    if (says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}))
+    const bool counts_layers =
+        says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}) ||
+        side.is_list("depths");
+    if (counts_layers)
       guess_tower(inventory, side, Component::kVision, "what " + one_line(key, 60) + " configures");
     else
       inventory.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
   }
+}
+
+// What stands beside a thinker speaks, and is not loaded where the thinker is served.
+void note_speakers(Inventory& inventory, const Config& root) {
+  for (const std::string_view key : {"talker_config", "token2wav_config", "code2wav_config"})
+    if (root.is_object(key))
+      inventory.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
 }
 
 // Composites whose class brings a tower where the file names none.
@@ -427,7 +437,10 @@ void note_absent_towers(Inventory& inventory, const Config& root, const std::str
 void write_towers(Inventory& inventory) {
   Config root = inventory.reader.root;
   const std::string root_type = root.find_string("model_type").value_or("");
-  if (const auto thinker = root.child("thinker_config")) root = *thinker;
+  if (const auto thinker = root.child("thinker_config")) {
+    note_speakers(inventory, root);
+    root = *thinker;
+  }
   inventory.out.outside(Place::kFirst);
   const auto bare = root.with_class("");
   bool seen_vision = false;
