@@ -49,6 +49,7 @@ void read_minimax_m3(Reader& reader);
 void read_gated_delta_net(Reader& reader);
 void read_kimi_linear(Reader& reader);
 void read_qwen4_exp(Reader& reader);
+void read_gigachat(Reader& reader);
 void read_minicpm_sala(Reader& reader);
 void read_jet_nemotron(Reader& reader);
 void read_lightning(Reader& reader);

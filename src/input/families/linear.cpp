@@ -87,6 +87,22 @@ void read_kimi_linear(Reader& reader) {
       read_kda(*settings));
 }
 
+// GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
+// go before layer_types; all layers are latent where linear_attention_type is null. Source: vLLM
+// configs/gigachat3_5.py.
+void read_gigachat(Reader& reader) {
+  const Config& text = reader.text;
+  if (text.is_null("linear_attention_type")) return read_mla(reader);
+  std::vector<Label> labels(reader.num_layers(), Label::kRecurrent);
+  if (const auto full = text.counts("full_attention_layers")) {
+    for (const std::uint64_t i : *full)
+      if (i < labels.size()) labels[i] = Label::kFull;
+  } else if (text.is_list("layer_types")) {
+    labels = layer_labels(text, labels.size(), {});
+  }
+  push_linear_and_latent(reader, labels, read_delta_net(text));
+}
+
 // MiniMax-01, Ring and Ling linear: lightning attention keeps one d x d matrix a head. Ling 2.5 and 3 attend through
 // a latent in between, and Ling 3 has KDA (with its short convolutions) for the linear layers.
 void read_lightning(Reader& reader) {
