@@ -71,6 +71,7 @@ constexpr std::array kFamilies{
     Family{"gated_delta_net", "qwen3_next qwen3_5_text qwen3_5_moe_text olmo_hybrid", read_gated_delta_net},
     Family{"qwen4_exp", "qwen4_exp_text qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next", read_qwen4_exp},
     Family{"gigachat", "gigachat3_5", read_gigachat},
+    Family{"glm5_next", "glm5_next_text glm5_next glm5next_text glm5next", read_glm5_next},
     Family{"minicpm_sala", "minicpm_sala", read_minicpm_sala},
     Family{"jet_nemotron", "jet_nemotron", read_jet_nemotron},
     Family{"kimi_linear", "kimi_linear kimi_k3", read_kimi_linear},

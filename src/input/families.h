@@ -50,6 +50,7 @@ void read_gated_delta_net(Reader& reader);
 void read_kimi_linear(Reader& reader);
 void read_qwen4_exp(Reader& reader);
 void read_gigachat(Reader& reader);
+void read_glm5_next(Reader& reader);
 void read_minicpm_sala(Reader& reader);
 void read_jet_nemotron(Reader& reader);
 void read_lightning(Reader& reader);

@@ -235,6 +235,23 @@ TEST_CASE("Nanbeige's loops have caches of their own; Grok-2 calls itself git") 
   CHECK(bytes_of(grok).beyond_windows == 64 * 2 * 8 * 128 * 2);
 }
 
+// 11 latents of 512 without a rotary part, 34 KDA layers of 64 heads: vLLM's glm5_next. The index keys are told apart.
+TEST_CASE("GLM-5.3-Flash's latents have no rotary part, and its KDA's heads stand in two places") {
+  const std::string shape =
+      R"({"model_type":"glm5_next","text_config":{"model_type":"glm5_next_text","hidden_size":4096,
+          "num_hidden_layers":45,"num_attention_heads":64,"q_lora_rank":1536,"kv_lora_rank":512,
+          "qk_nope_head_dim":256,"qk_rope_head_dim":0,"v_head_dim":256,"index_head_dim":128,"index_n_heads":32,
+          "index_topk":2048,"index_kpool":4,"vocab_size":154880,"dtype":"bfloat16",)";
+  for (const std::string& heads :
+       {std::string(R"("linear_attn_config":{"num_heads":64,"head_dim":128,"short_conv_kernel_size":4}}})"),
+        std::string(R"("linear_num_heads":64,"linear_head_dim":128,"linear_conv_kernel_dim":4}})")}) {
+    const ModelSpec model = read_config(shape + heads, "", "x", {});
+    CHECK(bytes_of(model).beyond_windows == 11 * 512 * 2);
+    CHECK(bytes_of(model).fixed == 34 * (64 * 128 * 128 * 4 + 3 * 3 * 8192 * 2));
+    CHECK(model.notes.size() == 1);
+  }
+}
+
 // Logged by SGLang at TP 2, where each rank has half of the heads: 12,288 B a token and 57,729,024 B a slot of states.
 TEST_CASE("Qwen3.8-Flash-Next keeps what Qwen3.5 keeps") {
   const std::string text =

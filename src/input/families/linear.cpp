@@ -103,6 +103,32 @@ void read_gigachat(Reader& reader) {
   push_linear_and_latent(reader, labels, read_delta_net(text));
 }
 
+// GLM-5.3-Flash (glm5_next): KDA, whose heads stand in linear_attn_config or beside it, and in every fourth layer
+// latents without a rotary part; pooled index keys beside them are small. Source: vLLM configs/glm5_next.py.
+void read_glm5_next(Reader& reader) {
+  const Config& text = reader.text;
+  const auto settings = text.child("linear_attn_config");
+  Linear kda;
+  if (settings) {
+    text.touch("linear_attn_config");
+    kda = read_kda(*settings);
+  } else {
+    kda.rule = Linear::Rule::kKda;
+    kda.num_key_heads = kda.num_value_heads = text.count_or("linear_num_heads", 64);
+    kda.key_head_dim = kda.value_head_dim = text.count_or("linear_head_dim", 128);
+    kda.conv_kernel = text.count_or("linear_conv_kernel_dim", 4);
+  }
+  PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
+  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), kda);
+  for (const std::string_view key :
+       {"index_n_heads", "index_topk", "index_kpool_compress", "index_kpool_always_select_tail",
+        "index_dsa_use_layernorm", "index_share_for_mtp_iteration"})
+    text.touch(key);
+  if (const std::uint64_t pool = text.count_or("index_kpool", 0); pool > 0)
+    reader.warn("index_keys", "index keys of " + std::to_string(text.count_or("index_head_dim", 0)) + " numbers for " +
+                                  std::to_string(pool) + " tokens in each layer of full attention are not counted");
+}
+
 // MiniMax-01, Ring and Ling linear: lightning attention keeps one d x d matrix a head. Ling 2.5 and 3 attend through
 // a latent in between, and Ling 3 has KDA (with its short convolutions) for the linear layers.
 void read_lightning(Reader& reader) {
