@@ -64,7 +64,7 @@ constexpr std::array kFamilies{
            "youtu axk1 "
            "mistral4 pangu_ultra_moe deepseek_mtp sarvam_mla",
            read_mla},
-    Family{"sparse_mla", "deepseek_v32 glm_moe_dsa axk2", read_sparse_mla},
+    Family{"sparse_mla", "deepseek_v32 glm_moe_dsa axk2 hy_v4", read_sparse_mla},
     Family{"longcat", "longcat_flash longcat_flash_ngram longcat_next", read_longcat},
     Family{"deepseek_v4", "deepseek_v4 deepseek_ref", read_deepseek_v4},
     Family{"minimax_m3", "minimax_m3_vl_text minimax_m3", read_minimax_m3},

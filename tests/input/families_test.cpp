@@ -135,6 +135,8 @@ const std::vector<Row> kRows{
      "hybrid", {3 * 576 * 2, 3 * 576 * 2, 9 * (16 * 128 * 128 + 3 * (2 * 8 + 16) * 128) * 2}, "vLLM gigachat3_5: delta nets and latents"},
     {"GigaChat 3.5, all layers named", R"({"model_type":"gigachat3_5","layer_types":["linear_attention","linear_attention","linear_attention","full_attention","linear_attention","linear_attention","linear_attention","full_attention","linear_attention","linear_attention","linear_attention","full_attention"],"hidden_size":1280,"num_hidden_layers":12,"num_attention_heads":16,"num_key_value_heads":16,"q_lora_rank":1536,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"linear_conv_kernel_dim":4,"linear_key_head_dim":128,"linear_value_head_dim":128,"linear_num_key_heads":8,"linear_num_value_heads":16,"dtype":"bfloat16"})",
      "hybrid", {3 * 576 * 2, 3 * 576 * 2, 9 * (16 * 128 * 128 + 3 * (2 * 8 + 16) * 128) * 2}, "the same"},
+    {"Hy4-preview by its class", R"({"text_config":{"model_type":"hy_v4","dtype":"bfloat16"}})",
+     "sparse_mla", {34 * 576 * 2 + 10 * 132, 34 * 576 * 2 + 10 * 132, 0}, "transformers hy_v4: indexers in layers 0, 1, 5, 9, ..., 33"},
     {"an encoder alone", R"({"model_type":"bert","hidden_size":768,"num_hidden_layers":12,"num_attention_heads":12,"dtype":"bfloat16"})",
      "none", {0, 0, 0}, "nothing is decoded"},
     {"InternVL, class by architecture", R"({"model_type":"internvl_chat","llm_config":{"architectures":["InternLM2ForCausalLM"],"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"dtype":"bfloat16"}})",

@@ -167,7 +167,7 @@ constexpr std::string_view kUnchecked =
     "zaya hymba phi4flash sambay arctic skywork cpmant csm chameleon "
     "pangu longcat_next longcat_flash_ngram "
     "bailing_hybrid "
-    "axk2 qwen4_exp_text gigachat3_5 glm5_next_text glm5_next glm5next_text glm5next cohere2_moe telechat3 "
+    "axk2 hy_v4 qwen4_exp_text gigachat3_5 glm5_next_text glm5_next glm5next_text glm5next cohere2_moe telechat3 "
     "afm7 "
     "afm kimi_k3 zamba qwen2_5_omni_talker qwen3_omni_moe_talker_text rwkv6qwen2 idefics "
     "emu3_text_model";

@@ -174,7 +174,7 @@ constexpr Traits kTraits[] = {
     Traits{.model_types = "glm4_moe_lite sarvam_mla", .dense_first = 1, .has_router_bias = true},
     Traits{.model_types = "gigachat3_5", .norms = 4, .dense_first = 3, .has_router_bias = true},
     Traits{.model_types = "glm5_next_text glm5_next glm5next_text glm5next", .dense_first = 3, .has_router_bias = true},
-    Traits{.model_types = "axk1 axk2", .dense_first = 1, .has_router_bias = true},
+    Traits{.model_types = "axk1 axk2 hy_v4", .dense_first = 1, .has_router_bias = true},
     Traits{.model_types = "longcat_flash longcat_flash_ngram longcat_next", .has_router_bias = true},
     Traits{.model_types = "deepseek_v4 deepseek_ref", .has_router_bias = true, .moe = "ffn"},
     Traits{.model_types = "kimi_linear kimi_k3", .has_router_bias = true, .moe = "block_sparse_moe"},
