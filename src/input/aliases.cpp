@@ -29,7 +29,7 @@ constexpr std::array kAliases{
     AliasRow{"head_dim", "attention_head_dim kv_channels d_kv hidden_size_per_head head_size dim_head"},
     AliasRow{"hidden_size", "d_model n_embd n_embed model_dim dim hidden_dim emb_dim embed_dim embedding_dim"},
     AliasRow{"intermediate_size",
-             "ffn_dim n_inner ffn_hidden_size d_ff decoder_ffn_dim ff_intermediate_size block_ff_dim"},
+             "ffn_dim n_inner ffn_hidden_size d_ff decoder_ffn_dim ff_intermediate_size block_ff_dim mlp_hidden_size"},
     AliasRow{"vocab_size", "padded_vocab_size n_words n_token tgt_vocab_size"},
     AliasRow{"max_position_embeddings",
              "n_positions max_seq_len seq_length max_target_positions max_sequence_length max_seq_length seq_len "
@@ -43,6 +43,11 @@ constexpr std::array kAliases{
              "num_experts_per_token moe_topk moe_top_k moe_k top_k_experts num_activated_experts "
              "moe_num_active_primary_experts"},
     AliasRow{"moe_intermediate_size", "moe_ffn_hidden_size"},
+    AliasRow{"kv_lora_rank", "attention_kv_lora_dim"},
+    AliasRow{"q_lora_rank", "attention_q_lora_dim"},
+    AliasRow{"qk_nope_head_dim", "attention_qk_dim"},
+    AliasRow{"qk_rope_head_dim", "attention_qk_rope_dim"},
+    AliasRow{"v_head_dim", "attention_v_dim"},
     AliasRow{"dtype", "torch_dtype"},
     AliasRow{"state_size", "ssm_state_size mamba_d_state d_state"},
     AliasRow{"conv_kernel", "mamba_d_conv d_conv"},

@@ -22,7 +22,8 @@ constexpr std::array kFamilies{
         "gpt2 gptj codegen gpt_neox gpt_neox_japanese opt bloom ctrl xverse orion minicpm minicpmv klear telechat "
         "telechat2 telechat3 aria_text emu3_text_model fuyu chameleon openai-gpt gemma doge jetmoe cpmant csm moshi "
         "kimi_vl_text grok-1 grok arctic skywork decilm smollm phi3small llada pangu paddleocr_vl_text "
-        "granite_speech gpt-sw3 mixformer-sequential qwen2_audio_text idefics cohere_compass_text "
+        "step1 llada2_moe sarvam_moe panguembedded granite_speech gpt-sw3 mixformer-sequential qwen2_audio_text "
+        "idefics cohere_compass_text "
         "qwen3_omni_moe_talker_text cosmos3_edge_text "
         "granite4_vision_text higgs_audio_v2 evolla csm_depth_decoder_model musicgen_decoder musicgen_melody_decoder "
         "imagegpt git clvp_decoder xlnet reformer blt_global_transformer kosmos_2_text_model kosmos_2_5_text_model "
@@ -35,13 +36,13 @@ constexpr std::array kFamilies{
            "gemma3_text t5gemma2_text cohere2 cohere2_moe olmo3 cwm exaone4 exaone_moe afmoe gpt_oss granite_swa "
            "granitemoe_swa "
            "laguna mellum modernbert-decoder gpt_neo smollm3 voxtral_realtime_text diffusion_gemma_text "
-           "muse_glimmer_text muse_glimmer_assistant smallthinker plamo3 kyutai_speech_to_text moshi_depth",
+           "muse_glimmer_text muse_glimmer_assistant smallthinker spark2_5 plamo3 kyutai_speech_to_text moshi_depth",
            read_windowed},
     Family{"qwen",
            "mimo qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text qwen3 qwen3_moe "
            "qwen3_vl_text "
            "qwen3_vl_moe_text qwen3_omni_moe_text dots1 internvl_chat_text minicpmo qwen3_asr_text "
-           "deepseek_ocr2_encoder dream llava_qwen dots_ocr "
+           "deepseek_ocr2_encoder dream sdar sdar_moe llava_qwen dots_ocr "
            "qwen2_5_omni_talker qwen3_omni_moe_talker_code_predictor",
            read_qwen},
     Family{"llama4", "llama4_text llama4", read_llama4},
@@ -61,13 +62,18 @@ constexpr std::array kFamilies{
     Family{"mla",
            "deepseek_v2 deepseek_v3 deepseek_vl_v2 dots_vlm deepseek_ocr2_text kimi_k2 kimi_k25 glm4_moe_lite minicpm3 "
            "youtu axk1 "
-           "mistral4 pangu_ultra_moe deepseek_mtp",
+           "mistral4 pangu_ultra_moe deepseek_mtp sarvam_mla",
            read_mla},
-    Family{"sparse_mla", "deepseek_v32 glm_moe_dsa axk2", read_sparse_mla},
+    Family{"sparse_mla", "deepseek_v32 glm_moe_dsa axk2 hy_v4", read_sparse_mla},
     Family{"longcat", "longcat_flash longcat_flash_ngram longcat_next", read_longcat},
     Family{"deepseek_v4", "deepseek_v4 deepseek_ref", read_deepseek_v4},
     Family{"minimax_m3", "minimax_m3_vl_text minimax_m3", read_minimax_m3},
     Family{"gated_delta_net", "qwen3_next qwen3_5_text qwen3_5_moe_text olmo_hybrid", read_gated_delta_net},
+    Family{"qwen4_exp", "qwen4_exp_text qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next", read_qwen4_exp},
+    Family{"gigachat", "gigachat3_5", read_gigachat},
+    Family{"glm5_next", "glm5_next_text glm5_next glm5next_text glm5next", read_glm5_next},
+    Family{"minicpm_sala", "minicpm_sala", read_minicpm_sala},
+    Family{"jet_nemotron", "jet_nemotron", read_jet_nemotron},
     Family{"kimi_linear", "kimi_linear kimi_k3", read_kimi_linear},
     Family{"lightning", "minimax minimax_text_01 minimax_m1 bailing_moe_linear bailing_moe_v2_linear bailing_hybrid",
            read_lightning},

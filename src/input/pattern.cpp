@@ -21,6 +21,8 @@ struct Word {
 constexpr std::array kWords{
     Word{"full_attention", Label::kFull},
     Word{"attention", Label::kFull},
+    Word{"attn", Label::kFull},
+    Word{"qwen_sparse_attention", Label::kFull},
     Word{"full", Label::kFull},
     Word{"global", Label::kFull},
     Word{"global_attention", Label::kFull},
@@ -46,6 +48,7 @@ constexpr std::array kWords{
     Word{"conv", Label::kRecurrent},
     Word{"short_conv", Label::kRecurrent},
     Word{"kda", Label::kRecurrent},
+    Word{"jet", Label::kRecurrent},
     Word{"gated_deltanet", Label::kRecurrent},
     Word{"gated_delta_net", Label::kRecurrent},
     Word{"lightning", Label::kRecurrent},

@@ -278,6 +278,9 @@ constexpr std::array kClassOf{
     ClassOf{"deepseek_ref", "deepseek_v4"},
     ClassOf{"t5gemma2_module", "t5gemma2_decoder"},
     ClassOf{"ernie4_5_moe_vl", "ernie4_5_vl_moe_text"},
+    ClassOf{"qwen4_exp", "qwen4_exp_text"},
+    ClassOf{"qwen3_8_flash_next", "qwen4_exp_text"},
+    ClassOf{"qwen3_8_flash_next_text", "qwen4_exp_text"},
     ClassOf{"minimax_m3", "minimax_m3_vl_text"},
 };
 
@@ -287,6 +290,21 @@ std::string class_of(std::string type) {
     for (const ClassOf& row : kClassOf)
       if (row.model_type == type) return std::string(row.same_as);
   return type;
+}
+
+// MiniCPM-V and -o go by a version: which decoder they have. Source: vLLM models/minicpmv.py and minicpmo.py, and the
+// files' own configuration_minicpm.py; 2.0 and 2.5 name none, and differ in their widths.
+std::string_view class_of_version(std::string_view type, const Config& config) {
+  if (type != "minicpmv" && type != "minicpmo") return {};
+  const auto number = config.is_number("version") ? config.find_real("version") : std::nullopt;
+  const std::string word = config.is_string("version") ? *config.find_string("version") : "";
+  const auto is = [&](double value, std::string_view spelled) {
+    return number ? *number > value - 0.01 && *number < value + 0.01 : word == spelled;
+  };
+  if (is(4.5, "4.5")) return "qwen3";
+  if (is(2.6, "2.6") || type == "minicpmo") return "qwen2";
+  if (is(4.0, "4.0") || is(2.5, "2.5")) return "llama";
+  return config.count_or("hidden_size", 0) == 2304 ? "minicpm" : "llama";
 }
 
 // Experts are as wide as the dense MLP where the config has no width of their own.
@@ -409,7 +427,8 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
       text = text.with_class(class_of(std::string(implied)));
     }
   } else {
-    text = text.with_class(class_of(lower(type)));
+    const std::string_view version = class_of_version(lower(type), text);
+    text = text.with_class(version.empty() ? class_of(lower(type)) : std::string(version));
   }
   model.model_type = class_word(type.empty() ? root_type : type);
   refuse_layers_that_are_no_list(text);

@@ -118,6 +118,25 @@ const std::vector<Row> kRows{
      "ssm", {0, 0, 64 * 8192 * (16 + 3) * 2}, "vLLM mamba: config.intermediate_size"},
     {"SmallThinker-21B", R"({"model_type":"smallthinker","hidden_size":2560,"head_dim":128,"num_attention_heads":28,"num_key_value_heads":4,"num_hidden_layers":52,"sliding_window_size":4096,"sliding_window_layout":[0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1],"max_position_embeddings":16384,"dtype":"bfloat16"})",
      "hybrid", {13 * 2 * 4 * 128 * 2, 52 * 2 * 4 * 128 * 2, 0}, "llama.cpp smallthinker: one full layer in four"},
+    {"MiMo-V2-Flash by its class", R"({"text_config":{"model_type":"mimo_v2_flash","dtype":"bfloat16"}})",
+     "hybrid", {9 * 4 * (192 + 128) * 2, 9 * 4 * (192 + 128) * 2 + 39 * 8 * (192 + 128) * 2, 0},
+     "transformers mimo_v2_flash: twice the KV heads in windows; full are the first layer and every sixth"},
+    {"openPangu-Ultra-MoE by its own names", R"({"model_type":"pangu_ultra_moe","hidden_size":7680,"intermediate_size":18432,"moe_intermediate_size":2048,"num_hidden_layers":61,"num_attention_heads":128,"num_key_value_heads":128,"attention_q_lora_dim":1536,"attention_kv_lora_dim":512,"attention_qk_dim":128,"attention_qk_rope_dim":64,"attention_v_dim":128,"num_routed_experts":256,"num_shared_experts":1,"num_experts_per_tok":8,"num_dense_layers":3,"vocab_size":153600,"sandwich_norm":true,"dtype":"bfloat16"})",
+     "mla", {61 * 576 * 2, 61 * 576 * 2, 0}, "its modeling_openpangu_moe.py"},
+    {"Spark X2.5 1.7B", R"({"model_type":"spark2_5","hidden_size":2048,"num_hidden_layers":4,"num_attention_heads":8,"num_key_value_heads":2,"head_dim":256,"sliding_window":512,"max_position_embeddings":32768,"layer_types":["sliding_attention","sliding_attention","sliding_attention","full_attention"],"dtype":"bfloat16"})",
+     "hybrid", {2 * 2 * 256 * 2, 4 * 2 * 2 * 256 * 2, 0}, "its configuration_spark.py"},
+    {"Spark X2.5 without a list", R"({"model_type":"spark2_5","hidden_size":2048,"num_hidden_layers":4,"num_attention_heads":8,"num_key_value_heads":2,"head_dim":256,"sliding_window":512,"max_position_embeddings":32768,"dtype":"bfloat16"})",
+     "gqa", {4 * 2 * 2 * 256 * 2, 4 * 2 * 2 * 256 * 2, 0}, "its configuration_spark.py: full attention everywhere"},
+    {"MiniCPM-SALA", R"({"model_type":"minicpm_sala","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"lightning_nh":32,"lightning_nkv":32,"lightning_head_dim":128,"mamba_ssm_dtype":"float32","mixer_types":["minicpm4","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","minicpm4","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","minicpm4","minicpm4","lightning-attn","lightning-attn","lightning-attn","lightning-attn","minicpm4","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","lightning-attn","minicpm4","minicpm4","minicpm4"],"dtype":"bfloat16"})",
+     "hybrid", {8 * 2 * 2 * 128 * 2, 8 * 2 * 2 * 128 * 2, 24 * 32 * 128 * 128 * 4}, "SGLang minicpm: its state is float32"},
+    {"Jet-Nemotron-2B", R"({"model_type":"jet_nemotron","hidden_size":1536,"num_hidden_layers":4,"num_attention_heads":12,"num_key_value_heads":2,"max_position_embeddings":65536,"layer_types":["jet","attn","swa","jet"],"efficient_attention_config":{"jet":{"num_heads":12,"head_dim":96,"expand_v":2.0,"conv_size":4,"dconv_generator_reduction":8},"swa":{"window_size":1152}},"dtype":"bfloat16"})",
+     "hybrid", {2 * 2 * 128 * 2, 2 * 2 * 2 * 128 * 2, 2 * 12 * 192 * (96 + 3) * 2}, "SGLang jet_nemotron: a convolution over the values alone"},
+    {"GigaChat 3.5, its full layers named", R"({"model_type":"gigachat3_5","full_attention_layers":[3,7,11],"hidden_size":1280,"num_hidden_layers":12,"num_attention_heads":16,"num_key_value_heads":16,"q_lora_rank":1536,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"linear_conv_kernel_dim":4,"linear_key_head_dim":128,"linear_value_head_dim":128,"linear_num_key_heads":8,"linear_num_value_heads":16,"dtype":"bfloat16"})",
+     "hybrid", {3 * 576 * 2, 3 * 576 * 2, 9 * (16 * 128 * 128 + 3 * (2 * 8 + 16) * 128) * 2}, "vLLM gigachat3_5: delta nets and latents"},
+    {"GigaChat 3.5, all layers named", R"({"model_type":"gigachat3_5","layer_types":["linear_attention","linear_attention","linear_attention","full_attention","linear_attention","linear_attention","linear_attention","full_attention","linear_attention","linear_attention","linear_attention","full_attention"],"hidden_size":1280,"num_hidden_layers":12,"num_attention_heads":16,"num_key_value_heads":16,"q_lora_rank":1536,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"linear_conv_kernel_dim":4,"linear_key_head_dim":128,"linear_value_head_dim":128,"linear_num_key_heads":8,"linear_num_value_heads":16,"dtype":"bfloat16"})",
+     "hybrid", {3 * 576 * 2, 3 * 576 * 2, 9 * (16 * 128 * 128 + 3 * (2 * 8 + 16) * 128) * 2}, "the same"},
+    {"Hy4-preview by its class", R"({"text_config":{"model_type":"hy_v4","dtype":"bfloat16"}})",
+     "sparse_mla", {34 * 576 * 2 + 10 * 132, 34 * 576 * 2 + 10 * 132, 0}, "transformers hy_v4: indexers in layers 0, 1, 5, 9, ..., 33"},
     {"an encoder alone", R"({"model_type":"bert","hidden_size":768,"num_hidden_layers":12,"num_attention_heads":12,"dtype":"bfloat16"})",
      "none", {0, 0, 0}, "nothing is decoded"},
     {"InternVL, class by architecture", R"({"model_type":"internvl_chat","llm_config":{"architectures":["InternLM2ForCausalLM"],"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"dtype":"bfloat16"}})",
@@ -216,6 +235,44 @@ TEST_CASE("Nanbeige's loops have caches of their own; Grok-2 calls itself git") 
       "", "x", {});
   CHECK(grok.model_type == "grok-1");
   CHECK(bytes_of(grok).beyond_windows == 64 * 2 * 8 * 128 * 2);
+}
+
+// 11 latents of 512 without a rotary part, 34 KDA layers of 64 heads: vLLM's glm5_next. The index keys are told apart.
+TEST_CASE("GLM-5.3-Flash's latents have no rotary part, and its KDA's heads stand in two places") {
+  const std::string shape =
+      R"({"model_type":"glm5_next","text_config":{"model_type":"glm5_next_text","hidden_size":4096,
+          "num_hidden_layers":45,"num_attention_heads":64,"q_lora_rank":1536,"kv_lora_rank":512,
+          "qk_nope_head_dim":256,"qk_rope_head_dim":0,"v_head_dim":256,"index_head_dim":128,"index_n_heads":32,
+          "index_topk":2048,"index_kpool":4,"vocab_size":154880,"dtype":"bfloat16",)";
+  for (const std::string& heads :
+       {std::string(R"("linear_attn_config":{"num_heads":64,"head_dim":128,"short_conv_kernel_size":4}}})"),
+        std::string(R"("linear_num_heads":64,"linear_head_dim":128,"linear_conv_kernel_dim":4}})")}) {
+    const ModelSpec model = read_config(shape + heads, "", "x", {});
+    CHECK(bytes_of(model).beyond_windows == 11 * 512 * 2);
+    CHECK(bytes_of(model).fixed == 34 * (64 * 128 * 128 * 4 + 3 * 3 * 8192 * 2));
+    CHECK(model.notes.size() == 1);
+  }
+}
+
+// Logged by SGLang at TP 2, where each rank has half of the heads: 12,288 B a token and 57,729,024 B a slot of states.
+TEST_CASE("Qwen3.8-Flash-Next keeps what Qwen3.5 keeps") {
+  const std::string text =
+      R"("num_hidden_layers":48,"num_attention_heads":24,"num_key_value_heads":2,"head_dim":256,"hidden_size":2560,
+         "linear_num_key_heads":16,"linear_num_value_heads":48,"linear_key_head_dim":128,"linear_value_head_dim":128,
+         "linear_conv_kernel_dim":4,"mamba_ssm_dtype":"float32","moe_intermediate_size":640,
+         "shared_expert_intermediate_size":640,"num_experts":512,"num_experts_per_tok":10,"vocab_size":248320,
+         "indexer_kv_heads":1,"indexer_n_heads":4,"indexer_head_dim":128,"indexer_compress_ratio":4,"ple_layer_ids":[2],
+         "dtype":"bfloat16"})";
+  for (const std::string& config :
+       {R"({"model_type":"qwen4_exp","text_config":{"model_type":"qwen4_exp_text",)" + text + "}",
+        R"({"model_type":"qwen3_8_flash_next","text_config":{"model_type":"qwen3_8_flash_next_text",)" + text + "}",
+        R"({"model_type":"qwen3_8_flash_next_text",)" + text}) {
+    CAPTURE(config);
+    const ModelSpec model = read_config(config, "", "x", {});
+    CHECK(bytes_of(model).beyond_windows == 2 * 12288);
+    CHECK(bytes_of(model).fixed == 2 * 57729024);
+    CHECK(model.notes.size() == 2);  // index keys and the tables' convolutions are left out, and said to be
+  }
 }
 
 TEST_CASE("an unknown class stops at keys that speak of a cache, and at no others") {

@@ -241,6 +241,41 @@ TEST_CASE("a tower that nobody knows is a range, not a zero") {
   CHECK(count_parameters(model).total == 6738415616);
 }
 
+// Parts with a width: behind an encoder, behind an encoder and decoder, under a key that no rule reads.
+TEST_CASE("a part that nobody reads is a range or a note") {
+  for (const char* const config :
+       {R"({"model_type":"modernvbert","text_config":{"model_type":"modernbert","hidden_size":768,
+            "num_hidden_layers":22},"vision_config":{"model_type":"newvit","hidden_size":768,"num_hidden_layers":12}})",
+        R"({"model_type":"florence2","text_config":{"model_type":"bart","d_model":1024,"encoder_layers":12,
+            "decoder_layers":12},"vision_config":{"model_type":"florence_vision","embed_dim":[128,256,512,1024],
+            "depths":[1,1,9,1]}})",
+        R"({"model_type":"evolla","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,
+            "num_key_value_heads":8,"intermediate_size":14336,"vocab_size":128256,
+            "protein_encoder_config":{"hidden_size":1280,"num_hidden_layers":33}})"}) {
+    CAPTURE(config);
+    const ModelSpec model = read(config);
+    CHECK(model.unknown_tensors.size() == 1);
+    CHECK(count_parameters(model).is_known);
+  }
+  const auto codes = [](const ModelSpec& model) {
+    std::string out;
+    for (const Note& note : model.notes) out += note.code + " ";
+    return out;
+  };
+  const ModelSpec speech = read(R"({"model_type":"vibevoice_asr","text_config":{"model_type":"qwen2","hidden_size":896,
+      "dtype":"bfloat16"},"acoustic_tokenizer_encoder_config":{"hidden_size":64,"num_filters":32}})");
+  CHECK(speech.unknown_tensors.empty());
+  CHECK(codes(speech) == "uncounted_part ");
+  const ModelSpec omni = read(R"({"model_type":"qwen2_5_omni","thinker_config":{"model_type":"qwen2_5_omni_thinker",
+      "text_config":{"dtype":"bfloat16"}},"talker_config":{"hidden_size":896,"num_hidden_layers":24}})");
+  CHECK(codes(omni).starts_with("uncounted_part "));
+  const ModelSpec blind = read(R"({"model_type":"gemma3","text_config":{"dtype":"bfloat16"},"vision_config":null})");
+  CHECK(codes(blind) == "absent_tower ");
+  const ModelSpec text =
+      read(R"({"model_type":"gemma3","architectures":["Gemma3ForCausalLM"],"text_config":{"dtype":"bfloat16"}})");
+  CHECK(codes(text).empty());
+}
+
 TEST_CASE("more experts for a token than there are is an error") {
   CHECK_THROWS_AS(read(R"({"text_config":{"model_type":"mixtral","num_experts_per_tok":9}})"), Error);
 }

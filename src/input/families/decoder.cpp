@@ -27,7 +27,7 @@ constexpr std::array kWindowRules{
     WindowRow{"cwm granite_swa granitemoe_swa", {Default::kFullFirstOf, 4}},
     WindowRow{"modernbert-decoder", {Default::kFullFirstOf, 3, false, Label::kSliding, "global_attn_every_n_layers"}},
     WindowRow{"plamo3", {Default::kFullEvery, 8}},
-    WindowRow{"laguna mellum smollm3 smallthinker", {Default::kAllFull, 0}},
+    WindowRow{"laguna mellum smollm3 smallthinker spark2_5", {Default::kAllFull, 0}},
     WindowRow{"gpt_neo", {Default::kFullEvery, 2}},  // replaced by attention_types in real files
 };
 
@@ -76,16 +76,22 @@ void read_llama4(Reader& reader) {
   }
 }
 
-// MiMo-V2: sliding layers have their own heads (swa_*), and keys are wider than values.
+// MiMo-V2: sliding layers have their own heads (swa_*), twice the KV heads where the file names none, and keys are
+// wider than values. Source: transformers modeling_mimo_v2_flash.py, and its config's default: full are the first layer
+// and every sixth.
 void read_mimo_v2(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(reader.text);
+  Heads doubled = full;
+  doubled.num_kv_heads = std::min(full.num_heads, checked_mul(full.num_kv_heads, 2, "the KV heads"));
   const Heads sliding = read_heads(
-      reader.text, {"swa_num_attention_heads", "swa_num_key_value_heads", "swa_head_dim", "swa_v_head_dim"}, full);
+      reader.text, {"swa_num_attention_heads", "swa_num_key_value_heads", "swa_head_dim", "swa_v_head_dim"}, doubled);
   reader.text.touch("sliding_window_size");   // the same number again
   reader.text.touch("attention_chunk_size");  // present in the file, used by no layer
   const Tokens window = read_window(reader.text);
-  const std::vector<Label> labels = layer_labels(reader.text, layers, {Default::kFullEvery, 6});
+  std::vector<Label> labels = layer_labels(reader.text, layers, {Default::kFullEvery, 6});
+  if (!reader.text.is_list("layer_types") && !reader.text.is_list("hybrid_layer_pattern") && !labels.empty())
+    labels.front() = Label::kFull;
   for (std::uint64_t i = 0; i < layers; ++i) {
     const bool slides = labels[i] == Label::kSliding;
     reader.model.layers.push_back({{attention_mixer(reader, labels[i], slides ? sliding : full, window)}});

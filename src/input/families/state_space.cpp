@@ -150,14 +150,17 @@ void read_zamba2(Reader& reader) {
   push_zamba(reader, labels, read_mamba2(reader.text));
 }
 
-// Falcon-H1: attention and Mamba 2 side by side in every layer; the inner width is mamba_d_ssm.
+// Falcon-H1: attention and Mamba 2 side by side in every layer; the inner width is mamba_d_ssm, or follows from
+// mamba_expand where that is null.
 void read_falcon_h1(Reader& reader) {
-  Ssm ssm = read_mamba2(reader.text);
-  if (const auto inner = reader.text.find_count("mamba_d_ssm"); inner && *inner > 0) {
-    if (*inner % ssm.num_heads != 0) fail("\"mamba_d_ssm\" is no multiple of mamba_n_heads", "correct the config");
-    ssm.d_inner = *inner;
-    ssm.head_dim = *inner / ssm.num_heads;
-  }
+  const Config& text = reader.text;
+  Ssm ssm = read_mamba2(text);
+  const auto named = text.find_count("mamba_d_ssm");
+  ssm.d_inner = named && *named > 0
+                    ? *named
+                    : scaled_width(text.find_real("expand").value_or(2.0), text.count("hidden_size"), "mamba_expand");
+  if (ssm.d_inner % ssm.num_heads != 0) fail("\"mamba_d_ssm\" is no multiple of mamba_n_heads", "correct the config");
+  ssm.head_dim = ssm.d_inner / ssm.num_heads;
   read_hybrid(reader, {PatternRule::Default::kWindowEverywhere, 0, false, Label::kHybrid, ""}, ssm);
 }
 

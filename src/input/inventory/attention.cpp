@@ -53,10 +53,24 @@ void write_mixture_of_attention(Inventory& inventory, const Heads& heads) {
   }
 }
 
+// Step-3: queries of all heads come from one of share_q_dim, normed; one head of keys and values.
+// Source: vLLM models/step3_text.py.
+void write_shared_query(Inventory& inventory, const Heads& heads) {
+  Builder& out = inventory.out;
+  const std::uint64_t shared = inventory.text.count_or("share_q_dim", heads.head_dim);
+  const std::uint64_t queries = times(heads.num_heads, heads.head_dim);
+  out.linear(kAttn, "self_attn.q_proj", shared, inventory.hidden);
+  out.linear(kAttn, "self_attn.kv_proj", times(2, times(heads.num_kv_heads, heads.head_dim)), inventory.hidden);
+  out.norms("self_attn.inter_norm", shared);
+  out.linear(kAttn, "self_attn.wq", queries, shared, Split::kRows, heads.num_heads);
+  out.linear(kAttn, "self_attn.o_proj", inventory.hidden, queries, Split::kColumns, heads.num_heads);
+}
+
 }  // namespace
 
 void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, std::string_view block) {
   if (inventory.is("jetmoe")) return write_mixture_of_attention(inventory, heads);
+  if (inventory.is("step3_text")) return write_shared_query(inventory, heads);
   const Traits& traits = inventory.traits;
   Builder& out = inventory.out;
   const std::string at(block);
@@ -146,8 +160,19 @@ void write_short_conv(Inventory& inventory, const ShortConv& conv) {
     out.conv(Component::kStateMixer, "self_attn.sconv", conv.channels, conv.conv_kernel, Split::kRows);
     return;
   }
-  const bool bias = inventory.text.flag("conv_bias", false);
   const std::uint64_t h = inventory.hidden;
+  if (inventory.is("jet_nemotron")) {
+    // A small MLP makes each token's kernels.
+    const auto settings = inventory.text.child("efficient_attention_config");
+    const auto jet = settings ? settings->child("jet") : std::nullopt;
+    const std::uint64_t reduction = jet ? jet->count_or("dconv_generator_reduction", 8) : 8;
+    const std::uint64_t inner = conv.channels / std::max<std::uint64_t>(1, reduction);
+    out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w1", inner, h);
+    out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w2", times(conv.channels, conv.conv_kernel), inner,
+               Split::kNone, 0, true);
+    return;
+  }
+  const bool bias = inventory.text.flag("conv_bias", false);
   out.linear(Component::kStateMixer, "conv.in_proj", times(3, h), h, Split::kRows, 0, bias);
   out.conv(Component::kStateMixer, "conv.conv", h, conv.conv_kernel, Split::kRows);
   if (bias) out.plain(Component::kStateMixer, "conv.conv.bias", h, Split::kRows);

@@ -94,7 +94,8 @@ void write_heads(Inventory& inventory, const EncoderRow& row, std::uint64_t e) {
   const bool own_dense = labels && inventory.is(
                                        "roberta xlm-roberta camembert xlm-roberta-xl roberta-prelayernorm "
                                        "electra mpnet distilbert modernbert data2vec-text");
-  const bool pooled = row.has_pooler && !own_dense && (!masked || says(inventory, "ForPreTraining")) &&
+  const bool pooled = row.has_pooler && !own_dense &&
+                      (!masked || says(inventory, "ForPreTraining") || inventory.is("big_bird")) &&
                       !says(inventory, "TokenClassification");
   if (pooled || own_dense) out.linear(Component::kOther, "pooler.dense", h, h, Split::kNone, 0, row.has_biases);
   if (says(inventory, "ForPreTraining") && inventory.is("bert albert ernie megatron-bert"))
@@ -161,6 +162,10 @@ bool write_encoder_only(Inventory& inventory) {
   const std::uint64_t types = row->has_types ? text.count_or("type_vocab_size", deberta ? 0 : 2) : 0;
   if (types > 0) out.table(Component::kEmbedding, "embeddings.token_type_embeddings", types, e);
   if (row->has_embedding_norm) out.norms("embeddings.LayerNorm", e, 1, row->has_norm_bias);
+  // RoFormer's files hold the sines of its rotation.
+  if (inventory.is("roformer"))
+    out.table(Component::kEmbedding, "encoder.embed_positions", text.count_or("max_position_embeddings", 1536),
+              h / std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 12)));
   if (e != h) out.linear(Component::kEmbedding, "embeddings_project", h, e, Split::kNone, 0, true);
   if (row->relative)
     out.table(Component::kAttention, "relative_attention_bias", text.count_or("relative_attention_num_buckets", 32),

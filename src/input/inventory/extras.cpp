@@ -72,6 +72,55 @@ void write_hyper_connections(Inventory& inventory) {
   out.plain(Component::kOther, "model.hc_head", times(m, wide) + m + 1).is_float32 = true;
 }
 
+// Qwen3.8-Flash-Next: residual streams that are mixed through a low rank around each block, index projections beside
+// full attention, and n-gram tables in a few layers. The tables' rows are primes; their smallest bound is counted.
+// Source: transformers modular_qwen4_exp.py.
+void write_qwen4_exp(Inventory& inventory) {
+  const Config& text = inventory.text;
+  Builder& out = inventory.out;
+  const ModelSpec& model = inventory.reader.model;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t streams = text.count_or("hc_count", 4);
+  const std::uint64_t wide = times(streams, h);
+  const std::uint64_t rank = text.count_or("hc_lowrank", 320);
+  const auto mixer = [&](const char* name, std::uint64_t copies, bool injects) {
+    TensorGroup& group = out.plain(Component::kOther, name,
+                                   times(wide, checked_add(times(2, rank), injects ? 1 + streams : 1, "a rank")));
+    group.copies = group.used = copies;
+  };
+  out.in_layers(all_layers(inventory));
+  mixer("hyper_connections", 2, true);
+  if (const std::uint64_t heads = text.count_or("indexer_n_heads", 0); heads > 0) {
+    const std::uint64_t d = text.count_or("indexer_head_dim", 128);
+    std::vector<std::uint64_t> full;
+    for (std::uint64_t i = 0; i < model.layers.size(); ++i)
+      if (!std::holds_alternative<Linear>(model.layers[i].mixers.front())) full.push_back(i);
+    out.in_layers(runs_of(full));
+    out.linear(Component::kAttention, "self_attn.indexer.index_qk_proj", times(heads + 1, d), h);
+    out.norms("self_attn.indexer.layernorm", d, 2);
+  }
+  if (const auto ids = text.counts("ple_layer_ids"); ids && !ids->empty()) {
+    std::vector<std::uint64_t> layers;  // counted from 1
+    for (const std::uint64_t id : *ids)
+      if (id >= 1 && id <= model.layers.size()) layers.push_back(id - 1);
+    std::sort(layers.begin(), layers.end());
+    layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+    const std::uint64_t e = text.count_or("ple_embed_dim", h);
+    const std::uint64_t n = text.count_or("ngram_size", 3);
+    const std::uint64_t heads = times(n > 1 ? n - 1 : 1, text.count_or("heads_per_ngram", 8));
+    out.in_layers(runs_of(layers));
+    if (heads > 0)
+      out.table(Component::kEmbedding, "ple.ngram_embedding",
+                times(heads, text.count_or("ngram_vocab_size_base", 20'000'000)), e / heads, Split::kVocab);
+    out.linear(Component::kOther, "ple.key_proj", wide, e);
+    out.linear(Component::kOther, "ple.value_proj", h, e);
+    out.norms("ple.norm", wide, 3);
+    out.conv(Component::kOther, "ple.conv1d", wide, text.count_or("ple_conv_kernel_size", 4));
+  }
+  out.outside(Place::kLast);
+  mixer("model.hyper_connection_mixer", 1, false);
+}
+
 // Zamba: one block (or a few) of attention and MLP over the doubled width, run in every hybrid layer.
 void write_shared_blocks(Inventory& inventory) {
   const Config& text = inventory.text;
@@ -165,9 +214,26 @@ void write_odds(Inventory& inventory) {
         times(4, text.count_or("head_dim", h / std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 32)))));
   if (inventory.is("doge")) {
     const std::uint64_t keys = text.count_or("num_key_value_heads", 8);
-    out.linear(Component::kAttention, "self_attn.dt_proj", keys, h);
+    const std::uint64_t heads = std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 8));
+    out.linear(Component::kAttention, "self_attn.dt_proj", keys, times(keys, text.count_or("head_dim", h / heads)));
     out.plain(Component::kAttention, "self_attn.A", keys);
     out.plain(Component::kOther, "residual", times(2, h));
+  }
+  if (inventory.is("higgs_audio_v2")) {
+    // Tokens of sound pass an MLP of their own, and have a table and a head for all codebooks.
+    write_dense_mlp(inventory, Component::kMlp, "audio_mlp.", text.count_or("intermediate_size", 8192), h, true, false);
+    out.norms("audio_layernorms", h, 2);
+    const std::uint64_t codes = times(text.count_or("num_codebooks", 8), text.count_or("codebook_size", 1024));
+    out.outside(Place::kFirst);
+    out.table(Component::kEmbedding, "model.embed_audio_tokens", codes, h, Split::kVocab);
+    out.outside(Place::kLast);
+    out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
+    out.in_layers(all_layers(inventory));
+  }
+  if (inventory.is("voxtral_realtime_text")) {
+    // The delay of the transcript turns a norm, by way of a rank of 32.
+    out.linear(Component::kOther, "ada_rms_norm.linear1", 32, h);
+    out.linear(Component::kOther, "ada_rms_norm.linear2", h, 32);
   }
   if (inventory.is("gpt_neox_japanese")) {
     out.outside(Place::kLast);
@@ -261,6 +327,7 @@ void write_extras(Inventory& inventory) {
   if (inventory.is("gemma3n_text gemma4_text gemma4_unified_text")) write_per_layer_embedding(inventory);
   if (inventory.is("gemma3n_text")) write_altup(inventory);
   if (inventory.is("deepseek_v4 deepseek_ref")) write_hyper_connections(inventory);
+  if (inventory.is("qwen4_exp_text")) write_qwen4_exp(inventory);
   if (inventory.is("zamba zamba2")) write_shared_blocks(inventory);
   write_odds(inventory);
 }

@@ -5,6 +5,7 @@
 
 #include "input/inventory/inventory.h"
 #include "kvplan/error.h"
+#include "kvplan/rounding.h"
 
 namespace kvplan {
 
@@ -14,7 +15,7 @@ constexpr std::string_view kGranite = "granitemoe granitemoeshared granitemoehyb
 // ERNIE's vision-language models: experts for text, and narrower ones for images, behind a router each.
 constexpr std::string_view kTwoSorts = "ernie4_5_vl_moe_text";
 constexpr std::string_view kFourTimes =
-    "gpt2 gptj codegen gpt_bigcode gpt_neo bloom gpt_neox_japanese falcon refinedweb refinedwebmodel openai-gpt";
+    "gpt2 gptj codegen gpt_bigcode gpt_neo bloom gpt_neox_japanese falcon refinedweb refinedwebmodel openai-gpt llada";
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b, "the width of an MLP");
@@ -327,8 +328,9 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const std::optional<ByLayer> counts =
       by_layer ? std::optional<ByLayer>(std::in_place, text, "num_experts") : std::nullopt;
   const bool each = by_layer || (!two_sorts && text.is_list("moe_intermediate_size"));
-  // A dense MLP besides: Gemma 4, Grok-2; Arctic's is as wide as the model.
-  const std::uint64_t beside = has_switch || text.flag("residual_moe", false)               ? width
+  // A dense MLP besides: Gemma 4, Grok-2, Doge; Arctic's is as wide as the model.
+  const bool keeps_dense = has_switch || inventory.is("doge") || text.flag("residual_moe", false);
+  const std::uint64_t beside = keeps_dense                                                  ? width
                                : inventory.is("arctic") && text.flag("use_residual", false) ? inventory.hidden
                                                                                             : 0;
   const bool granite = inventory.is(kGranite);
@@ -386,7 +388,8 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   (void)router;
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
   const bool usual = traits.has_router_bias && inventory.text.flag("use_expert_bias", true) &&
-                     inventory.text.flag("use_moe_router_bias", true);
+                     inventory.text.flag("use_moe_router_bias", true) &&
+                     inventory.text.flag("moe_router_enable_expert_bias", true);
   if (!ffn.hashed && (usual || inventory.on(traits.router_bias_key)))
     out.plain(Component::kRouter, at + "gate.e_score_correction_bias",
               inventory.is("inkling_text") ? ffn.experts : choices)
@@ -432,6 +435,19 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   }
 }
 
+// Doge: an expert is a row of two tables, found by two halves of a key. Source: transformers modeling_doge.py,
+// DogeCDMoE.
+void write_retrieved_experts(Inventory& inventory, const Ffn& ffn) {
+  Builder& out = inventory.out;
+  const std::uint64_t keys = whole(root(static_cast<double>(ffn.experts), 2), "num_experts");
+  out.linear(Component::kRouter, "mlp.router_gate", times(2, keys), inventory.hidden);
+  for (const char* const name : {"mlp.down_embed", "mlp.up_embed"}) {
+    TensorGroup& row = out.linear(Component::kExperts, name, 1, inventory.hidden);
+    row.copies = ffn.experts;
+    row.used = ffn.top_k;
+  }
+}
+
 }  // namespace
 
 void write_ffn(Inventory& inventory, const Ffn& ffn) {
@@ -441,6 +457,7 @@ void write_ffn(Inventory& inventory, const Ffn& ffn) {
     write_dense_mlp(inventory, Component::kMlp, mixer ? "mixer." : "mlp.", ffn.dense, inventory.hidden,
                     traits.has_gated_mlp, inventory.on(traits.mlp_bias));
   }
+  if (ffn.experts > 0 && inventory.is("doge")) return write_retrieved_experts(inventory, ffn);
   if (ffn.experts > 0) write_experts(inventory, ffn, std::string(traits.moe) + ".");
 }
 

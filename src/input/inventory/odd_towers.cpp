@@ -1,5 +1,9 @@
 // Towers with a shape of their own: SigLIP's and CLIP's plain ViT, Idefics2's perceiver, and the towers of models whose
 // config names none (Phi-3-V, Molmo).
+// Source: transformers' modelling code of each, where no other is named.
+#include <algorithm>
+#include <vector>
+
 #include "input/inventory/tower.h"
 
 namespace kvplan {
@@ -46,12 +50,12 @@ void write_perceiver(Inventory& inventory, const Config& root, std::uint64_t fro
   p.linear("connector.perceiver_resampler.mlp", times_in_tower(12, h), h, false, depth);
 }
 
-// CLIP ViT-L/14 at 336 pixels; `layers` of its 24 are stored.
-void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm) {
+// CLIP ViT-L/14, at 336 pixels where nothing else is said; `layers` of its 24 are stored.
+void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions = 577) {
   const std::uint64_t h = 1024;
   t.linear("vision_tower.patch_embedding", h, 588, false);
   t.plain("vision_tower.class_embedding", h);
-  t.plain("vision_tower.position_embedding", 577 * h);
+  t.plain("vision_tower.position_embedding", positions * h);
   t.plain("vision_tower.layernorms", (has_post_norm ? 4 : 2) * h);
   t.blocks("vision_tower.layers.", {h, 4 * h, layers});
 }
@@ -97,13 +101,163 @@ void write_lfm2_vision(const Tower& t, const Tower& p, const Config& root, const
   p.linear("multi_modal_projector.linear_2", out_width, inner, bias);
 }
 
+// SAM's ViT, of size B where the config says nothing: windows with tables of relative positions for rows and columns,
+// and as long ones in the global layers.
+void write_sam(const Tower& t, const Config& v) {
+  const std::uint64_t h = count_of(v, {"hidden_size", "width"}, 768);
+  const std::uint64_t layers = count_of(v, {"num_hidden_layers", "layers"}, 12);
+  const std::uint64_t heads = std::max<std::uint64_t>(1, count_of(v, {"num_attention_heads", "heads"}, 12));
+  const std::uint64_t patch = count_of(v, {"patch_size"}, 16);
+  const std::uint64_t side = patch > 0 ? count_of(v, {"image_size"}, 1024) / patch : 0;
+  const std::uint64_t window = count_of(v, {"window_size"}, 14);
+  const std::uint64_t global = std::min(layers, v.list_size("global_attn_indexes").value_or(4));
+  const std::uint64_t out = count_of(v, {"output_channels"}, 256);
+  t.linear("vision_tower.patch_embed", h, times_in_tower(3, square(patch)), true);
+  t.plain("vision_tower.pos_embed", times_in_tower(square(side), h));
+  t.blocks("vision_tower.layers.", {h, count_of(v, {"mlp_dim"}, times_in_tower(4, h)), layers});
+  const auto relative = [&](std::uint64_t size) {
+    return times_in_tower(times_in_tower(4, size) - (size > 0 ? 2 : 0), h / heads);
+  };
+  t.plain("vision_tower.layers.rel_pos", relative(window), layers - global);
+  t.plain("vision_tower.layers.rel_pos_global", relative(side), global);
+  t.linear("vision_tower.neck.conv1", out, h, false);
+  t.linear("vision_tower.neck.conv2", out, times_in_tower(9, out), false);
+  t.plain("vision_tower.neck.norms", times_in_tower(4, out));
+}
+
+// What GOT-OCR and DeepSeek-OCR make of SAM's map: two convolutions that halve each side, up to 1024 channels.
+void write_sam_nets(const Tower& p) {
+  p.linear("vision_tower.net_2", 512, 9 * 256ULL, false);
+  p.linear("vision_tower.net_3", 1024, 9 * 512ULL, false);
+}
+
+// DeepSeek-OCR: SAM's map runs on through CLIP-L, and both side by side are projected.
+// Source: vLLM models/deepseek_ocr.py and deepencoder.py.
+void write_deepseek_ocr(const Tower& t, const Tower& p, const Config& sam, std::uint64_t out_width) {
+  write_sam(t, sam);
+  write_sam_nets(t);
+  write_clip_large(t, 24, false, 257);
+  p.linear("projector", out_width, 2048, true);
+  p.plain("image_newline, view_seperator", times_in_tower(2, out_width));
+}
+
+void write_got_ocr(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
+  write_sam(t, v);
+  write_sam_nets(p);
+  p.linear("multi_modal_projector", out_width, 1024, true);
+}
+
+// MiniCPM-V: SigLIP at 980 pixels, and queries that look at its patches once. Source: vLLM models/minicpmv.py.
+void write_minicpmv_vision(const Tower& t, const Tower& p, const Config& root, const Config& v, std::uint64_t out) {
+  const std::uint64_t from = count_of(v, {"hidden_size"}, 1152);
+  write_vit(t, v, false, false);
+  p.plain("resampler.query", times_in_tower(root.count_or("query_num", 64), out));
+  if (from != out) p.linear("resampler.kv_proj", out, from, false);
+  p.linear("resampler.attn.in_proj", times_in_tower(3, out), out, true);
+  p.linear("resampler.attn.out_proj", out, out, true);
+  p.plain("resampler.norms", times_in_tower(6, out));
+  p.linear("resampler.proj", out, out, false);
+}
+
+// Aria: as many queries as the largest picture needs; projections before those of the attention itself.
+void write_aria_vision(const Tower& t, const Tower& p, const Config& root, const Config& v, std::uint64_t out) {
+  const std::uint64_t h = count_of(v, {"hidden_size"}, 1152);
+  write_vit(t, v, false, false);
+  std::uint64_t queries = 0;
+  const auto counts = root.child("projector_patch_to_query_dict");
+  for (const std::string& patches : counts ? counts->keys() : std::vector<std::string>{})
+    queries = std::max(queries, counts->count_or(patches, 0));
+  p.plain("multi_modal_projector.query", times_in_tower(queries > 0 ? queries : 256, h));
+  p.linear("multi_modal_projector.cross_attn.qkv_proj", times_in_tower(3, h), h, false);
+  p.linear("multi_modal_projector.cross_attn.in_proj", times_in_tower(3, h), h, true);
+  p.linear("multi_modal_projector.cross_attn.out_proj", h, h, true, 2);
+  p.plain("multi_modal_projector.norms", times_in_tower(6, h));
+  p.linear("multi_modal_projector.feed_forward.linear_in", out, h, false);
+  p.linear("multi_modal_projector.feed_forward.linear_out", out, out, false);
+}
+
+// PaddleOCR-VL: SigLIP and a merger of four patches.
+void write_paddleocr_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out) {
+  const std::uint64_t h = count_of(v, {"hidden_size"}, 1152);
+  const std::uint64_t wide = times_in_tower(square(count_of(v, {"spatial_merge_size"}, 2)), h);
+  write_vit(t, v, false, false);
+  p.plain("projector.pre_norm", times_in_tower(2, h));
+  p.linear("projector.linear_1", wide, wide, true);
+  p.linear("projector.linear_2", out, wide, true);
+}
+
+// GLM-OCR: GLM-4V's merger behind blocks with biases, norms of queries and keys, and no table of positions.
+void write_glm_ocr_vision(const Tower& t, const Tower& p, const Config& v, std::uint64_t out_width) {
+  const std::uint64_t h = count_of(v, {"hidden_size"}, 1024);
+  const std::uint64_t heads = std::max<std::uint64_t>(1, count_of(v, {"num_heads"}, 16));
+  const std::uint64_t out = count_of(v, {"out_hidden_size"}, out_width);
+  const std::uint64_t channels = count_of(v, {"in_channels"}, 3);
+  const bool bias = v.flag("attention_bias", true);
+  t.linear("visual.patch_embed", h,
+           times_in_tower(times_in_tower(channels, count_of(v, {"temporal_patch_size"}, 2)),
+                          square(count_of(v, {"patch_size"}, 14))),
+           true);
+  Blocks blocks{h, count_of(v, {"intermediate_size"}, 4096), count_of(v, {"depth"}, 24)};
+  blocks.gated = true;
+  blocks.layer_norm = false;
+  blocks.qkv_bias = bias ? 3 : 0;
+  blocks.out_bias = blocks.mlp_bias = bias;
+  blocks.extra = times_in_tower(2, h / heads);
+  t.blocks("visual.blocks.", blocks);
+  t.plain("visual.post_layernorm", h);
+  const std::uint64_t context = times_in_tower(out, channels);
+  p.linear("visual.downsample", out, times_in_tower(square(count_of(v, {"spatial_merge_size"}, 2)), h), true);
+  p.linear("visual.merger.proj", out, out, false);
+  p.plain("visual.merger.norm", times_in_tower(2, out));
+  p.linear("visual.merger.gate_up_proj", times_in_tower(2, context), out, false);
+  p.linear("visual.merger.down_proj", out, context, false);
+}
+
+// Cosmos 3 Edge: SigLIP2 with as many positions as it was trained with, and a merger of its own width.
+void write_cosmos_vision(const Tower& t, const Tower& p, const Config& root, const Config& v, std::uint64_t out) {
+  const std::uint64_t h = count_of(v, {"hidden_size"}, 1152);
+  const std::uint64_t inner = root.count_or("projector_hidden_size", 11520);
+  t.linear("visual.patch_embedding", h, times_in_tower(3, square(count_of(v, {"patch_size"}, 16))), true);
+  t.plain("visual.position_embedding", times_in_tower(count_of(v, {"num_patches"}, 256), h));
+  t.blocks("visual.layers.", {h, count_of(v, {"intermediate_size"}, 4304), count_of(v, {"num_hidden_layers"}, 27)});
+  t.plain("visual.post_layernorm", times_in_tower(2, h));
+  p.plain("projector.norm", times_in_tower(2, h));
+  p.linear("projector.linear_fc1", inner, times_in_tower(square(count_of(v, {"spatial_merge_size"}, 2)), h), true);
+  p.linear("projector.linear_fc2", out, inner, true);
+}
+
+void write_muse_vision(const Tower& t, const Tower& p, const Config& root, const Config& v, std::uint64_t out) {
+  const std::uint64_t h = count_of(v, {"hidden_size"}, 1536);
+  const std::uint64_t inner = root.count_or("projector_hidden_size", 4096);
+  t.linear("vision_tower.patch_embed", h,
+           times_in_tower(3 * count_of(v, {"patch_temporal"}, 2), square(count_of(v, {"patch_size"}, 14))), false);
+  t.plain("vision_tower.position_embedding",
+          times_in_tower(times_in_tower(count_of(v, {"pos_emb_height"}, 32), count_of(v, {"pos_emb_width"}, 32)), h));
+  t.plain("vision_tower.layernorms", times_in_tower(4, h));
+  t.blocks("vision_tower.layers.",
+           {h, count_of(v, {"intermediate_size"}, 8960), count_of(v, {"num_hidden_layers"}, 50)});
+  p.linear("vision_adapter.fc1", inner, times_in_tower(square(count_of(v, {"merge_size"}, 2)), h), false);
+  p.linear("vision_adapter.fc2", inner, inner, false);
+  p.linear("vision_projection", out, inner, false);
+}
+
 }  // namespace
 
 bool write_odd_vision(Inventory& inventory, const Config& root, const Config& v) {
   const std::string type = root.find_string("model_type").value_or("");
   const Tower t{inventory, Component::kVision};
   const Tower p{inventory, Component::kProjector};
-  if (type == "dots_ocr") return write_dots_vision(t, p, v, inventory.hidden), true;
+  const std::uint64_t out = inventory.hidden;
+  if (v.is_object("width") && v.child("width")->is_object("sam_vit_b"))
+    return write_deepseek_ocr(t, p, *v.child("width")->child("sam_vit_b"), out), true;
+  if (type == "got_ocr2") return write_got_ocr(t, p, v, out), true;
+  if (type == "minicpmv" || type == "minicpmo") return write_minicpmv_vision(t, p, root, v, out), true;
+  if (type == "aria") return write_aria_vision(t, p, root, v, out), true;
+  if (type == "paddleocr_vl") return write_paddleocr_vision(t, p, v, out), true;
+  if (type == "glm_ocr") return write_glm_ocr_vision(t, p, v, out), true;
+  if (type == "cosmos3_edge") return write_cosmos_vision(t, p, root, v, out), true;
+  if (type == "muse_glimmer") return write_muse_vision(t, p, root, v, out), true;
+  if (type == "dots_ocr") return write_dots_vision(t, p, v, out), true;
   if (type == "lfm2_vl" || type == "lfm2-vl") return write_lfm2_vision(t, p, root, v, inventory.hidden), true;
   if (type != "idefics2") return false;
   const Config vision = v.with_class("idefics2_vision");

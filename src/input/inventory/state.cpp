@@ -71,7 +71,9 @@ void write_ssm(Inventory& inventory, const Ssm& ssm) {
   out.plain(kMix, at + "decay", times(3, ssm.num_heads), Split::kRows);  // dt_bias, A_log, D
   if (!inventory.is("falcon_h1") || text.flag("mamba_rms_norm", false))
     out.plain(Component::kNorms, at + "norm", inner, Split::kRows);
-  out.linear(kMix, at + "out_proj", inventory.hidden, inner, Split::kColumns, 0, bias);
+  // Falcon-H1's key for the last projection is its own.
+  const bool out_bias = inventory.is("falcon_h1") ? text.flag("projectors_bias", false) : bias;
+  out.linear(kMix, at + "out_proj", inventory.hidden, inner, Split::kColumns, 0, out_bias);
 }
 
 namespace {
@@ -92,6 +94,24 @@ void write_delta_net(Inventory& inventory, const Linear& linear) {
   out.plain(kMix, at + "A_log", heads, Split::kRows);
   out.norms(at + "norm", linear.value_head_dim);
   out.linear(kMix, at + "out_proj", h, values, Split::kColumns, heads);
+}
+
+// Jet-Nemotron: the convolution over the values is its own mixer beside this one.
+void write_jet(Inventory& inventory, const Linear& linear) {
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t heads = linear.num_value_heads;
+  const std::uint64_t keys = times(heads, linear.key_head_dim);
+  const std::uint64_t values = times(heads, linear.value_head_dim);
+  for (const char* const name : {"self_attn.q_proj", "self_attn.k_proj"})
+    out.linear(kMix, name, keys, h, Split::kRows, heads);
+  for (const char* const name : {"self_attn.v_proj", "self_attn.g_proj"})
+    out.linear(kMix, name, values, h, Split::kRows, heads);
+  for (const char* const name : {"self_attn.a_proj", "self_attn.b_proj"})
+    out.linear(kMix, name, heads, h, Split::kRows, heads);
+  out.plain(kMix, "self_attn.decay", times(2, heads), Split::kRows);  // A_log, dt_bias
+  out.norms("self_attn.o_norm", linear.value_head_dim);
+  out.linear(kMix, "self_attn.o_proj", h, values, Split::kColumns, heads);
 }
 
 void write_kda(Inventory& inventory, const Linear& linear) {
@@ -127,12 +147,15 @@ void write_lightning(Inventory& inventory, const Linear& linear) {
   const std::uint64_t h = inventory.hidden;
   const std::uint64_t wide = times(linear.num_key_heads, linear.key_head_dim);
   out.linear(kMix, "self_attn.qkv_proj", times(3, wide), h, Split::kRows, linear.num_key_heads);
-  out.linear(kMix, "self_attn.output_gate", wide, h, Split::kRows, linear.num_key_heads);
+  // MiniCPM-SALA has a switch for each of these.
+  const bool sala = inventory.is("minicpm_sala");
+  if (!sala || inventory.on("use_output_gate"))
+    out.linear(kMix, "self_attn.output_gate", wide, h, Split::kRows, linear.num_key_heads);
   out.linear(kMix, "self_attn.out_proj", h, wide, Split::kColumns, linear.num_key_heads);
-  out.norms("self_attn.norm", wide);
+  if (!sala || inventory.on("use_output_norm")) out.norms("self_attn.norm", wide);
   // Ring's queries and keys are normed in these layers too.
-  if (inventory.traits.qk_norm == QkNorm::kHead && inventory.on(inventory.traits.qk_norm_key))
-    out.norms("self_attn.qk_norm", linear.key_head_dim, 2);
+  const bool normed = inventory.traits.qk_norm == QkNorm::kHead && inventory.on(inventory.traits.qk_norm_key);
+  if (sala ? inventory.on("qk_norm") : normed) out.norms("self_attn.qk_norm", linear.key_head_dim, 2);
 }
 
 void write_mlstm(Inventory& inventory, const Linear& linear) {
@@ -156,7 +179,8 @@ void write_mlstm(Inventory& inventory, const Linear& linear) {
 
 void write_linear_mixer(Inventory& inventory, const Linear& linear) {
   switch (linear.rule) {
-    case Linear::Rule::kGatedDeltaNet: return write_delta_net(inventory, linear);
+    case Linear::Rule::kGatedDeltaNet:
+      return inventory.is("jet_nemotron") ? write_jet(inventory, linear) : write_delta_net(inventory, linear);
     case Linear::Rule::kKda: return write_kda(inventory, linear);
     case Linear::Rule::kLightning: return write_lightning(inventory, linear);
     case Linear::Rule::kMlstm: return write_mlstm(inventory, linear);

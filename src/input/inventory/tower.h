@@ -31,7 +31,8 @@ struct Blocks {
   std::uint64_t qkv_bias = 3;  // how many of q, k and v have a bias
   bool out_bias = true, mlp_bias = true, gated = false, layer_norm = true;
   std::uint64_t norms = 2;
-  std::uint64_t extra = 0;  // further elements of a layer
+  std::uint64_t extra = 0;                // further elements of a layer
+  std::uint64_t attention = 0, keys = 0;  // widths of all heads, and of the keys' own; 0: as wide as the tower
 };
 
 struct Tower {
@@ -60,9 +61,12 @@ struct Tower {
   }
   void blocks(const std::string& at, const Blocks& b) const {
     if (b.layers == 0 || b.width == 0) return;
-    linear(at + "qkv", times_in_tower(3, b.width), b.width, false, b.layers, Split::kRows);
-    plain(at + "qkv.bias", times_in_tower(b.qkv_bias, b.width), b.layers);
-    linear(at + "proj", b.width, b.width, b.out_bias, b.layers, Split::kColumns);
+    const std::uint64_t queries = b.attention > 0 ? b.attention : b.width;
+    const std::uint64_t keys = b.keys > 0 ? b.keys : queries;
+    const std::uint64_t qkv = checked_add(queries, times_in_tower(2, keys), "the heads of a tower");
+    linear(at + "qkv", qkv, b.width, false, b.layers, Split::kRows);
+    plain(at + "qkv.bias", b.qkv_bias == 3 ? qkv : times_in_tower(b.qkv_bias, queries), b.layers);
+    linear(at + "proj", b.width, queries, b.out_bias, b.layers, Split::kColumns);
     linear(at + "fc1", times_in_tower(b.gated ? 2 : 1, b.inner), b.width, b.mlp_bias, b.layers, Split::kRows);
     linear(at + "fc2", b.width, b.inner, b.mlp_bias, b.layers, Split::kColumns);
     plain(at + "norm", times_in_tower(b.layer_norm ? 2 : 1, times_in_tower(b.norms, b.width)), b.layers);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "input/aliases.h"
 #include "input/inventory/inventory.h"
 #include "input/inventory/tower.h"
+#include "kvplan/error.h"
 #include "kvplan/words.h"
 
 namespace kvplan {
@@ -50,6 +52,10 @@ void write_qwen2_5_vision(const Tower& t, const Tower& p, const Config& v, std::
   Blocks blocks{h, count_of(v, {"intermediate_size"}, 3420), count_of(v, {"depth"}, 32)};
   blocks.gated = true;
   blocks.layer_norm = false;
+  // EXAONE 4.5's towers share keys among heads.
+  if (const std::uint64_t heads = count_of(v, {"num_heads"}, 16), kv = v.count_or("num_key_value_heads", heads);
+      heads > 0 && kv < heads)
+    blocks.keys = times_in_tower(h / heads, kv);
   t.blocks("visual.blocks.", blocks);
   p.plain("visual.merger.ln_q", h);
   p.up("visual.merger.mlp.0", times_in_tower(merge, h), times_in_tower(merge, h));
@@ -200,17 +206,33 @@ void write_mllama_vision(const Tower& t, const Tower& p, const Config& v, std::u
   p.linear("multi_modal_projector", out_width, count_of(v, {"vision_output_dim"}, 7680), true);
 }
 
-// Whisper's encoder, as Qwen2-Audio and Voxtral have it.
-void write_whisper_encoder(const Tower& t, const Config& a) {
+// Whisper's encoder, as Qwen2-Audio, Qwen2.5-Omni (whose positions are no tensor) and Voxtral have it.
+void write_whisper_encoder(const Tower& t, const Config& a, bool has_positions = true) {
   const std::uint64_t h = count_of(a, {"d_model", "hidden_size"}, 1280);
   t.linear("audio_tower.conv1", h, times_in_tower(3, count_of(a, {"num_mel_bins"}, 128)), true);
   t.linear("audio_tower.conv2", h, times_in_tower(3, h), true);
-  t.plain("audio_tower.embed_positions", times_in_tower(count_of(a, {"max_source_positions"}, 1500), h));
+  if (has_positions)
+    t.plain("audio_tower.embed_positions", times_in_tower(count_of(a, {"max_source_positions"}, 1500), h));
   Blocks blocks{h, count_of(a, {"encoder_ffn_dim", "intermediate_size"}, 5120),
                 count_of(a, {"encoder_layers", "num_hidden_layers"}, 32)};
   blocks.qkv_bias = 2;
   t.blocks("audio_tower.layers.", blocks);
   t.plain("audio_tower.layer_norm", times_in_tower(2, h));
+}
+
+// Voxtral Realtime: rotary positions, RMS norms, a gated MLP with a bias behind it alone.
+void write_realtime_encoder(const Tower& t, const Config& a) {
+  const std::uint64_t h = count_of(a, {"hidden_size"}, 1280);
+  t.linear("audio_tower.conv1", h, times_in_tower(3, count_of(a, {"num_mel_bins"}, 128)), true);
+  t.linear("audio_tower.conv2", h, times_in_tower(3, h), true);
+  Blocks blocks{h, count_of(a, {"intermediate_size"}, 5120), count_of(a, {"num_hidden_layers"}, 32)};
+  blocks.attention = times_in_tower(count_of(a, {"num_attention_heads"}, 32), count_of(a, {"head_dim"}, 64));
+  blocks.qkv_bias = 2;
+  blocks.gated = true;
+  blocks.layer_norm = blocks.mlp_bias = false;
+  blocks.extra = h;
+  t.blocks("audio_tower.layers.", blocks);
+  t.plain("audio_tower.norm", h);
 }
 
 void two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias) {
@@ -253,11 +275,14 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   const Tower t{inventory, Component::kVision};
   const Tower p{inventory, Component::kProjector};
   const std::uint64_t out = inventory.hidden;
-  const std::uint64_t h = count_of(v, {"hidden_size"}, 1152);
+  // Asked for where a rule takes it: Florence's tower lists a width for each stage.
+  const auto h = [&] { return count_of(v, {"hidden_size"}, 1152); };
   const auto is = [&](std::string_view words) { return has_word(words, root_type) || has_word(words, own); };
-  if (is("qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe cosmos3_omni cohere_compass_vision qwen3_vl_vision"))
+  if (is("qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
+         "qwen3_vl_vision"))
     return write_qwen3_vision(t, p, v, out), true;
-  if (is("qwen2_5_vl qwen2_5_vl_vision")) return write_qwen2_5_vision(t, p, v, out), true;
+  if (is("qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder"))
+    return write_qwen2_5_vision(t, p, v, out), true;
   if (is("qwen2_vl qwen2_vl_vision")) return write_qwen2_vision(t, p, v, out), true;
   if (is("gemma4 gemma4_vision")) {
     const Tower whole{inventory, Component::kVision, false};
@@ -270,54 +295,55 @@ bool write_vision(Inventory& inventory, const Config& root, const Config& v, con
   if (is("gemma3n")) return t.plain("vision_tower", kGemma3nVision), true;
   if (write_odd_vision(inventory, root, v)) return true;
   if (is("mllama")) return write_mllama_vision(t, p, v, out), true;
-  if (is("internvl intern_vit_6b"))
+  if (is("internvl intern_vit_6b interns1 interns1_vision qianfan_ocr qianfan_ocr_vision"))
     return write_internvl(t, p, v, out, root.find_real("downsample_ratio").value_or(0.5)), true;
   const bool is_clip = own == "clip_vision_model";
   const bool is_siglip = own.starts_with("siglip") && own != "siglip2_vision_model";
   if (own == "pixtral") {
     write_pixtral(t, v);
     if (root_type == "mistral3" || root_type == "lighton_ocr") {
-      p.plain("multi_modal_projector.norm", h);
-      p.linear("multi_modal_projector.patch_merger", h,
-               times_in_tower(square(root.count_or("spatial_merge_size", 2)), h), false);
-      two_linears(p, h, out, root.flag("multimodal_projector_bias", false));
+      p.plain("multi_modal_projector.norm", h());
+      p.linear("multi_modal_projector.patch_merger", h(),
+               times_in_tower(square(root.count_or("spatial_merge_size", 2)), h()), false);
+      two_linears(p, h(), out, root.flag("multimodal_projector_bias", false));
     } else {
-      two_linears(p, h, out, root.flag("multimodal_projector_bias", true));
+      two_linears(p, h(), out, root.flag("multimodal_projector_bias", true));
     }
     return true;
   }
   if (is("gemma3 shieldgemma2")) {
     write_vit(t, v, false, v.flag("vision_use_head", false));
-    p.plain("multi_modal_projector.mm_input_projection_weight", times_in_tower(h, out));
-    p.plain("multi_modal_projector.mm_soft_emb_norm", h);
+    p.plain("multi_modal_projector.mm_input_projection_weight", times_in_tower(h(), out));
+    p.plain("multi_modal_projector.mm_soft_emb_norm", h());
     return true;
   }
   if (is("paligemma")) {
     write_vit(t, v, false, v.flag("vision_use_head", false));
-    p.linear("multi_modal_projector.linear", out, h, true);
+    p.linear("multi_modal_projector.linear", out, h(), true);
     return true;
   }
   if (is("llava llava_next llava_next_video llava_onevision vipllava video_llava") && (is_clip || is_siglip)) {
     write_vit(t, v, is_clip, is_siglip && v.flag("vision_use_head", root_type != "llava_onevision"));
     if (root_type == "vipllava") {
-      p.plain("multi_modal_projector.norm", times_in_tower(2, times_in_tower(5, h)));
-      p.linear("multi_modal_projector.linear_1", out, times_in_tower(5, h), true);
+      p.plain("multi_modal_projector.norm", times_in_tower(2, times_in_tower(5, h())));
+      p.linear("multi_modal_projector.linear_1", out, times_in_tower(5, h()), true);
       p.linear("multi_modal_projector.linear_2", out, out, true);
       return true;
     }
     if (root_type == "video_llava") return false;
-    two_linears(p, h, out, root.flag("multimodal_projector_bias", true));
+    two_linears(p, h(), out, root.flag("multimodal_projector_bias", true));
     if (root_type != "llava") p.plain("image_newline", out);
     return true;
   }
   if (is("idefics3 smolvlm idefics3_vision smolvlm_vision")) {
     write_vit(t, v, false, false);
-    p.linear("connector.modality_projection", out, times_in_tower(square(root.count_or("scale_factor", 2)), h), false);
+    p.linear("connector.modality_projection", out, times_in_tower(square(root.count_or("scale_factor", 2)), h()),
+             false);
     return true;
   }
   if (is("cohere2_vision aya_vision") && is_siglip) {
     write_vit(t, v, false, v.flag("vision_use_head", false));
-    const std::uint64_t wide = times_in_tower(square(root.count_or("downsample_factor", 2)), h);
+    const std::uint64_t wide = times_in_tower(square(root.count_or("downsample_factor", 2)), h());
     const std::uint64_t inner = root.count_or("alignment_intermediate_size", 36864);
     if (root_type == "aya_vision") p.plain("multi_modal_projector.layernorm", times_in_tower(2, wide));
     p.linear("multi_modal_projector.linear_1", inner, wide, true);
@@ -337,6 +363,20 @@ bool write_audio(Inventory& inventory, const Config& a, const std::string& root_
     return true;
   }
   if (root_type == "gemma3n") return t.plain("audio_tower", kGemma3nAudio), true;
+  if (a.class_name() == "qwen2_5_omni_audio_encoder") {
+    const std::uint64_t out = count_of(a, {"output_dim"}, 3584);
+    write_whisper_encoder(t, a, false);
+    t.plain("audio_tower.audio_bos_eos_token", times_in_tower(2, out));
+    p.linear("audio_tower.proj", out, h, true);
+    return true;
+  }
+  if (root_type == "voxtral_realtime") {
+    write_realtime_encoder(t, a);
+    p.linear("multi_modal_projector.linear_1", inventory.hidden,
+             times_in_tower(h, inventory.reader.root.count_or("downsample_factor", 4)), false);
+    p.linear("multi_modal_projector.linear_2", inventory.hidden, inventory.hidden, false);
+    return true;
+  }
   if (root_type == "voxtral") {
     write_whisper_encoder(t, a);
     p.linear("multi_modal_projector.linear_1", inventory.hidden, count_of(a, {"intermediate_size"}, 5120), false);
@@ -346,12 +386,61 @@ bool write_audio(Inventory& inventory, const Config& a, const std::string& root_
   return false;
 }
 
+// A part that no rule read and that has a width of its own is a guess where it counts its layers, and a note elsewhere:
+// nothing is passed over in silence.
+void guess_unread_parts(Inventory& inventory, const Config& root) {
+  for (const std::string& key : root.unread()) {
+    const bool is_text = inventory.text.path().starts_with(root.path() + key + ".");
+    if (is_text || !key.ends_with("_config") || key.starts_with("quantization") || !root.is_object(key)) continue;
+    const Config side = root.child(key)->quietly();
+    const auto says = [&](std::initializer_list<std::string_view> keys) {
+      return std::any_of(keys.begin(), keys.end(), [&](std::string_view k) { return side.is_number(k); });
+    };
+    if (!says({"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"})) continue;
+    const bool counts_layers =
+        says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}) ||
+        side.is_list("depths");
+    if (counts_layers)
+      guess_tower(inventory, side, Component::kVision, "what " + one_line(key, 60) + " configures");
+    else
+      inventory.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
+  }
+}
+
+// What stands beside a thinker speaks, and is not loaded where the thinker is served.
+void note_speakers(Inventory& inventory, const Config& root) {
+  for (const std::string_view key : {"talker_config", "token2wav_config", "code2wav_config"})
+    if (root.is_object(key))
+      inventory.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
+}
+
+// Composites whose class brings a tower where the file names none.
+void note_absent_towers(Inventory& inventory, const Config& root, const std::string& root_type, bool seen_vision,
+                        bool seen_audio) {
+  constexpr std::string_view kLooking =
+      "gemma3 shieldgemma2 paligemma llava llava_next llava_next_video llava_onevision vipllava video_llava mistral3 "
+      "idefics2 idefics3 aya_vision cohere2_vision";
+  if (inventory.text.path() == root.path() || inventory.reader.model.architecture.ends_with("ForCausalLM")) return;
+  const bool looks =
+      has_word(kLooking, root_type) || has_class(root_type + "_vision") || has_class(root_type + "_vision_model");
+  const auto absent = [&](const char* key, const char* what) {
+    inventory.reader.inform("absent_tower", "the config names no " + std::string(key) + ": no " + what +
+                                                " is counted, though the class of " + one_line(root_type, 60) +
+                                                " has one");
+  };
+  if (looks && !seen_vision) absent("vision_config", "vision tower");
+  if (has_class(root_type + "_encoder") && !seen_audio) absent("audio_config", "audio encoder");
+}
+
 }  // namespace
 
 void write_towers(Inventory& inventory) {
   Config root = inventory.reader.root;
   const std::string root_type = root.find_string("model_type").value_or("");
-  if (const auto thinker = root.child("thinker_config")) root = *thinker;
+  if (const auto thinker = root.child("thinker_config")) {
+    note_speakers(inventory, root);
+    root = *thinker;
+  }
   inventory.out.outside(Place::kFirst);
   const auto bare = root.with_class("");
   bool seen_vision = false;
@@ -371,14 +460,18 @@ void write_towers(Inventory& inventory) {
   // The first LLaVAs name their tower by a repository alone.
   if (!seen_vision && bare.is_string("mm_vision_tower"))
     guess_tower(inventory, Config::empty(), Component::kVision, "the vision tower of mm_vision_tower");
+  bool seen_audio = false;
   for (const std::string_view key : {"audio_config", "audio_encoder_config", "encoder_config"}) {
     const auto side = bare.child(key);
     if (!side || (key == "encoder_config" && !root_type.starts_with("granite_speech"))) continue;
     root.touch(key);
+    seen_audio = true;
     const std::string own = side->find_string("model_type").value_or("");
     if (!write_audio(inventory, side->with_class(own), root_type))
       guess_tower(inventory, *side, Component::kAudio, "the audio encoder (" + (own.empty() ? root_type : own) + ")");
   }
+  guess_unread_parts(inventory, bare);
+  note_absent_towers(inventory, bare, root_type, seen_vision, seen_audio);
 }
 
 }  // namespace kvplan
