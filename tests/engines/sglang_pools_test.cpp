@@ -471,9 +471,8 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)")
 
 // DeepSeek-V4-Pro: 30 layers of ratio 4 and 31 of ratio 128.
 EngineInput v4_pro(const char* engine) {
-  ModelSpec model = test_model("deepseek-v4-flash");
-  Request request = request_for(engine, 8192);
-  EngineInput out = engine_input(model, request);
+  static const ModelSpec model = test_model("deepseek-v4-flash");  // what is returned looks into it
+  EngineInput out = engine_input(model, request_for(engine, 8192));
   const LayerCache four = out.caches[2];
   const LayerCache many = out.caches[3];
   out.caches.clear();
