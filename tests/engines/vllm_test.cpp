@@ -330,7 +330,8 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
   CHECK(static_cast<double>(four.memory[0].weights->count()) / kGiB == doctest::Approx(0.83).epsilon(0.01));
   CHECK(plan_of("vllm@0.12", 4.0, "rtx-4090").capacity->max_concurrency == doctest::Approx(12.75).epsilon(0.0005));
   // V0's pass over every prompt's image is of models that see.
-  for (const LedgerLine& line : plan_of("vllm@0.7", 10.14, "rtx-4090").memory[0].lines)
+  const Plan old = plan_of("vllm@0.7", 10.14, "rtx-4090");
+  for (const LedgerLine& line : old.memory[0].lines)
     CHECK(line.what.find("image") == std::string::npos);
 }
 
