@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engines/lora_slots.h"
 #include "engines/requests.h"
 #include "engines/vllm_rules.h"
 #include "formulas/compressed.h"
@@ -136,11 +137,51 @@ TEST_CASE("rules: mistral.rs") {
     input.request.block_size = block;
     CHECK(refusal(input).find("8, 16 and 32") != std::string::npos);
   }
+  // What a source leaves is no part of the blocks.
+  CacheTerms source = heads(8, 128);
+  for (Term& term : source) term.growth = Growth::kSourceToken;
+  std::vector<Note> notes;
+  const EngineInput crossed = input_of("mistralrs", "mllama", {heads(8, 128), source});
+  CHECK(engine_of(crossed.request).layout(crossed, notes)->reserved({Tokens(33), 1, Tokens(100)}) ==
+        Bytes(64 * 4096 + 100 * 4096));
   ModelShape model;
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   CHECK(types_of("mistralrs", model).key == Dtype::kBfloat16);
   CHECK(types_of("mistralrs", model).value == Dtype::kBfloat16);
   CHECK(types_of("mistralrs", model, Dtype::kFp8E4m3).value == Dtype::kFp8E4m3);
+}
+
+TEST_CASE("rules: slots of LoRA adapters") {
+  // config/lora.py of vLLM: ranks of 1, 8, 16, 32, 64, 128, 256, 320 and 512, vocabularies up to 258,048 words where
+  // the head is wrapped; server_args.py of SGLang: --max-lora-rank holds every adapter's.
+  std::vector<Note> notes;
+  LoraQuestion asked{"llama", 128256, 20, {"q_proj"}};
+  Request request = request_for("vllm", 4096);
+  CHECK(vllm_lora_slots(asked, request, notes).rank == 32);
+  CHECK(notes.size() == 1);
+  asked.largest_rank = 512;
+  CHECK(vllm_lora_slots(asked, request, notes).rank == 512);
+  asked.largest_rank = 513;
+  CHECK_THROWS_AS(vllm_lora_slots(asked, request, notes), Error);
+  asked.largest_rank = 16;
+  CHECK(vllm_lora_slots(asked, request, notes).rank == 16);
+  CHECK(vllm_lora_slots(asked, request, notes).with_head);
+  asked.vocab_size = 258048;
+  CHECK(vllm_lora_slots(asked, request, notes).with_head);
+  asked.vocab_size = 258049;
+  CHECK_THROWS_AS(vllm_lora_slots(asked, request, notes), Error);
+  asked.model_type = "qwen3";  // its head is not wrapped
+  CHECK_FALSE(vllm_lora_slots(asked, request, notes).with_head);
+  request = request_for("sglang", 4096);
+  CHECK(sglang_lora_slots(asked, request, notes).rank == 16);
+  CHECK(sglang_lora_slots(asked, request, notes).targets == std::vector<std::string>{"q_proj"});
+  request.extras.max_lora_rank = 16;
+  CHECK(sglang_lora_slots(asked, request, notes).rank == 16);
+  request.extras.max_lora_rank = 15;
+  CHECK_THROWS_AS(sglang_lora_slots(asked, request, notes), Error);
+  asked.largest_rank = 0;
+  request.extras.max_lora_rank.reset();
+  CHECK_THROWS_AS(sglang_lora_slots(asked, request, notes), Error);
 }
 
 TEST_CASE("rules: TensorRT-LLM") {
