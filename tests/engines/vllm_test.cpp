@@ -331,8 +331,7 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
   CHECK(plan_of("vllm@0.12", 4.0, "rtx-4090").capacity->max_concurrency == doctest::Approx(12.75).epsilon(0.0005));
   // V0's pass over every prompt's image is of models that see.
   const Plan old = plan_of("vllm@0.7", 10.14, "rtx-4090");
-  for (const LedgerLine& line : old.memory[0].lines)
-    CHECK(line.what.find("image") == std::string::npos);
+  for (const LedgerLine& line : old.memory[0].lines) CHECK(line.what.find("image") == std::string::npos);
 }
 
 // Logs of Gemma-4-26B-A4B in 0.25.1 on an L40S: 12.75 GiB are 321,600 tokens, 9.81x; of GLM-5.3-NVFP4, which has
