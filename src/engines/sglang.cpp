@@ -9,8 +9,8 @@
 //   models keep full-length KV in every layer. --disable-radix-cache with --max-running-requests makes the second pool
 //   as large as those requests want it.
 // - States: 0.9 / 1.9 of the budget becomes slots, one of them padding (beside it until 0.5.16); a running request
-// takes
-//   up to three. --max-mamba-cache-size names their number, and so does --max-running-requests without a radix cache.
+//   takes up to three. --max-mamba-cache-size names their number, and so does --max-running-requests without a radix
+//   cache.
 // - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens as the model's; the budget counts a token as
 //   1 + draft layers / layers of the model's (pool_configurator.py), whatever the draft's own width.
 // - Recurrent states beside the live one: two that the radix tree keeps, and one or two to track them in with

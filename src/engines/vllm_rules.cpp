@@ -25,6 +25,8 @@ constexpr std::uint64_t kInFlight = 26;               // #47728: max_in_flight_t
 constexpr std::uint64_t kWholeItems = 22;             // #43051: the default batch holds the largest item
 constexpr std::uint64_t kPlainFp8Latents = 18;        // #35891
 constexpr std::uint64_t kLargestCards = 28;           // #51726: cards of 160 GiB; #49390: graphs of 1024 tokens
+// Weights without the tower are in a log of 0.30, the rule in source of August 2026; the release that had it first was
+// not looked up.
 constexpr std::uint64_t kTowersLeftOut = 11;
 constexpr std::uint64_t kNewestSpecs = 27;  // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
 

@@ -13,7 +13,6 @@ namespace kvplan {
 
 enum class MambaMode { kNone, kAlign, kAll };
 
-// One release's behaviour. Numbers of releases stand in vllm_rules.cpp, with their reasons.
 // The bytes of a block that groups of several page sizes share (DeepSeek-V4).
 enum class PackedBlock {
   kTuples,       // a page of each of the first group's sizes for every slot, until 0.22
@@ -21,6 +20,7 @@ enum class PackedBlock {
   kWidestGroup,  // the widest group's pages, since 0.27 (#48993)
 };
 
+// One release's behaviour. Numbers of releases stand in vllm_rules.cpp, with their reasons.
 struct VllmRules {
   std::uint64_t version = 0;
   bool hybrid_manager = true;           // layers of several types get groups of their own
