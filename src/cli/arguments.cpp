@@ -1,9 +1,13 @@
+// The one file that includes CLI11.
 #include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
 
 #include "cli/shell.h"
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
-#include "kvplan/words.h"
 
 namespace kvplan {
 
@@ -11,69 +15,129 @@ namespace {
 
 using std::string_view;
 
-bool is_letter(string_view name) {
-  return name.size() == 2 && name[1] != '-';
+bool has_name(const Option& option, string_view name) {
+  const std::vector<string_view> names = words(option.names);
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 const Option* find_option(string_view name) {
   for (const Option& option : options())
-    if (has_word(option.names, name)) return &option;
+    if (has_name(option, name)) return &option;
   return nullptr;
 }
 
-[[noreturn]] void refuse_option(string_view name) {
+// "-tp", "-ctk": short options of several letters, which CLI11 does not declare.
+bool is_short_word(string_view name) {
+  return name.size() > 2 && name[0] == '-' && name[1] != '-';
+}
+
+// How CLI11 knows a name: short words get a second dash.
+std::string declared(string_view name) {
+  return (is_short_word(name) ? "-" : "") + std::string(name);
+}
+
+[[noreturn]] void refuse_option(const Command& command, string_view argument) {
+  const string_view name = argument.substr(0, argument.find('='));
+  const std::string see = "see kvplan " + (command.name == "plan" ? "" : std::string(command.name) + " ") + "--help";
+  if (find_option(name) != nullptr) fail(std::string(command.name) + " has no option " + std::string(name), see);
   std::vector<string_view> known{"--help", "--version"};
-  for (const Option& option : options())
-    for (const string_view each : words(option.names))
+  for (const Option* option : options_of(command))
+    for (const string_view each : words(option->names))
       if (each.starts_with("--")) known.push_back(each);
   const std::string near = did_you_mean(name, known);
   fail("there is no option \"" + one_line(name, 60) + "\"",
        near.empty() ? "see kvplan --help all" : near + " See kvplan --help all");
 }
 
+// "--gpu=": CLI11 would take the next argument for the value.
+void refuse_empty_value(string_view argument) {
+  if (!argument.starts_with("--") || !argument.ends_with('=')) return;
+  const Option* option = find_option(argument.substr(0, argument.size() - 1));
+  if (option != nullptr && !option->value.empty())
+    fail(std::string(argument.substr(0, argument.size() - 1)) + " needs a value", "see kvplan --help");
+}
+
+// What CLI11 refuses: an option at the end that lacks its value, or a flag with one.
+[[noreturn]] void refuse_mismatch(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const auto equals = argument.find('=');
+    const Option* option = find_option(argument.substr(0, equals));
+    if (option != nullptr && option->value.empty() && equals != std::string::npos)
+      fail(argument.substr(0, equals) + " takes no value",
+           "leave \"" + one_line(argument.substr(equals + 1), 40) + "\" out");
+  }
+  fail(arguments.back() + " needs a value", "see kvplan --help");
+}
+
+using Spellings = std::map<const CLI::Option*, GivenOption>;
+
+// Every spelling is declared apart, so that messages name the one that was typed.
+Spellings declare_options(const Command& command, CLI::App& parser) {
+  Spellings out;
+  for (const Option* option : options_of(command))
+    for (const string_view name : words(option->names)) {
+      if (is_short_word(name) && has_name(*option, declared(name))) continue;
+      const bool flag = option->value.empty();
+      CLI::Option* const each = flag ? parser.add_flag(declared(name)) : parser.add_option(declared(name));
+      if (flag) each->disable_flag_override();
+      each->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      out[each] = {option, std::string(name), ""};
+    }
+  return out;
+}
+
+// As CLI11 takes them: the last one first, short words as they are declared.
+std::vector<std::string> for_parser(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    out.push_back((is_short_word(name) && find_option(name) != nullptr ? "-" : "") + argument);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
 }  // namespace
 
-Arguments tell_apart(const std::vector<string_view>& arguments) {
+Arguments parse_arguments(const Command& command, std::vector<std::string> arguments) {
   Arguments out;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const string_view argument = arguments[i];
-    if (argument == "--") {
-      out.words.insert(out.words.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
-      break;
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const std::vector<std::string> behind(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+  arguments.erase(dashes, arguments.end());
+  for (const std::string& argument : arguments) refuse_empty_value(argument);
+
+  // A parser of the command alone: as CLI11's subcommand it would take "++" for the end of its arguments.
+  CLI::App parser;
+  parser.allow_extras();  // models and the like, and what is no option
+  parser.allow_windows_style_options(false);
+  parser.set_help_flag();
+  const CLI::Option* const help = parser.add_flag("-h,--help")->disable_flag_override();
+  const CLI::Option* const version = parser.add_flag("-V,--version")->disable_flag_override();
+  const Spellings spellings = declare_options(command, parser);
+  std::vector<std::string> taken = for_parser(arguments);
+  try {
+    parser.parse(taken);
+  } catch (const CLI::ParseError&) {
+    refuse_mismatch(arguments);
+  }
+
+  for (const std::string& word : parser.remaining()) {
+    if (word.size() > 1 && word[0] == '-') {
+      const bool as_typed = std::find(arguments.begin(), arguments.end(), word) != arguments.end();
+      refuse_option(command, as_typed ? word : word.substr(1));
     }
-    if (argument.size() < 2 || argument[0] != '-') {
-      out.words.emplace_back(argument);
-      continue;
-    }
-    const auto equals = argument.find('=');
-    string_view name = argument.substr(0, equals);
-    if (name == "--help" || name == "-h") {
-      out.help = true;
-      continue;
-    }
-    if (name == "--version" || name == "-V") {
-      out.version = true;
-      continue;
-    }
-    const Option* option = is_letter(name) ? nullptr : find_option(name);
-    bool attached = option != nullptr && equals != string_view::npos;
-    string_view value = attached ? argument.substr(equals + 1) : string_view();
-    if (option == nullptr && argument[1] != '-') {  // a letter: "-c4096" and "-c 4096"
-      option = find_option(argument.substr(0, 2));
-      value = argument.substr(2);
-      attached = !value.empty();
-      if (option != nullptr) name = argument.substr(0, 2);
-    }
-    if (option == nullptr) refuse_option(name);
-    if (option->value.empty()) {
-      if (attached) fail(std::string(name) + " takes no value", "leave \"" + one_line(value, 40) + "\" out");
-    } else if (!attached) {
-      if (i + 1 == arguments.size()) fail(std::string(name) + " needs a value", "see kvplan --help");
-      value = arguments[++i];
-    } else if (value.empty()) {
-      fail(std::string(name) + " needs a value", "see kvplan --help");
-    }
-    out.options.push_back({option, name, value});
+    out.words.push_back(word);
+  }
+  out.words.insert(out.words.end(), behind.begin(), behind.end());
+  out.help = help->count() > 0;
+  out.version = version->count() > 0;
+  std::map<const CLI::Option*, std::size_t> seen;
+  for (const CLI::Option* each : parser.parse_order()) {
+    const auto found = spellings.find(each);
+    if (found == spellings.end()) continue;
+    GivenOption given = found->second;
+    if (!given.option->value.empty()) given.value = each->results().at(seen[each]++);
+    out.options.push_back(std::move(given));
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// The arguments, told apart: words, and options of the table with their values.
+// The arguments of a command, told apart by CLI11: words, and options of the table with their values.
 #ifndef KVPLAN_CLI_ARGUMENTS_H_
 #define KVPLAN_CLI_ARGUMENTS_H_
 
@@ -12,8 +12,8 @@ namespace kvplan {
 
 struct GivenOption {
   const Option* option;
-  std::string_view name;   // as it was spelled
-  std::string_view value;  // "" for a flag
+  std::string name;   // as it was spelled
+  std::string value;  // "" for a flag
 };
 
 struct Arguments {
@@ -23,9 +23,10 @@ struct Arguments {
   std::vector<GivenOption> options;  // as they stand on the command line
 };
 
-// "--name value", "--name=value", "-n value", "-nvalue"; after "--" all are words. Throws Error, with what was probably
-// meant, where an argument is no option, or where an option lacks its value. The result refers to `arguments`.
-Arguments tell_apart(const std::vector<std::string_view>& arguments);
+// `arguments` are those behind the command's name: "--name value", "--name=value", "-n value", "-nvalue"; after "--"
+// all are words. Throws Error, with what was probably meant, where an argument is no option of the command, or where an
+// option lacks its value.
+Arguments parse_arguments(const Command& command, std::vector<std::string> arguments);
 
 }  // namespace kvplan
 

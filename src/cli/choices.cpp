@@ -30,11 +30,10 @@ const Command* find_command(string_view name) {
 
 std::vector<const Option*> options_of(const Command& command) {
   std::vector<const Option*> out;
-  const std::vector<string_view> only = words(command.only);
+  const std::vector<string_view> listed = words(command.only.empty() ? command.without : command.only);
   for (const Option& option : options()) {
-    const string_view name = words(option.names).front();
-    if (only.empty() ? name != "--fail-over" : std::find(only.begin(), only.end(), name) != only.end())
-      out.push_back(&option);
+    const bool is_listed = std::find(listed.begin(), listed.end(), words(option.names).front()) != listed.end();
+    if (is_listed != command.only.empty()) out.push_back(&option);
   }
   return out;
 }

@@ -289,53 +289,59 @@ int run_man(const Invocation& call) {
   return 0;
 }
 
-constexpr std::string_view kTables = "--output";
+constexpr std::string_view kTables = "--format --json --output";
+// What only a measurement uses, and only a plan measures.
+constexpr std::string_view kUnmeasured = "--fail-over --measure --measure-max --device --tolerance --save-calibration";
 
 constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan; several MODELs give a row each", run_plan, "Load|Types", "",
+            "--fail-over",
             "kvplan config.json --max-model-len 32k\n"
             "kvplan *.json --engine vllm --gpu rtx-4090,l40s,h100-80gb --weights bf16,fp8\n"
             "kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json"},
     Command{"compare", "MODEL [options]", "weight types x KV types, side by side", run_compare, "Types|Card and limits",
-            "",
+            "", kUnmeasured,
             "kvplan compare config.json --max-model-len 32k\n"
             "kvplan compare config.json --engine vllm --gpu rtx-4090\n"
             "kvplan compare config.json --gpu-memory 24GiB --format markdown"},
     Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit,
-            "Parallelism|Card and limits", "",
+            "Parallelism|Card and limits", "", kUnmeasured,
             "kvplan fit config.json --gpu rtx-4090\n"
             "kvplan fit config.json --engine vllm,sglang --gpu h100-80gb --gpu-count 4 --num-seqs 16\n"
             "kvplan fit config.json --max-model-len 32k"},
     Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff, "",
-            "--fail-over --format --json --output --color",
+            "--fail-over --format --json --output --color", "",
             "kvplan diff before.json after.json\n"
             "kvplan diff before.json after.json --fail-over 5%\n"
             "kvplan diff before.json after.json --format markdown -o comment.md"},
-    Command{"check-log", "MODEL LOG", "a start-up log against the plan, line by line", run_check_log,
-            "Load|Parallelism", "",
-            "kvplan check-log config.json vllm.log\n"
-            "kvplan check-log model.gguf server.log --engine llama.cpp\n"
-            "journalctl -u vllm | kvplan check-log config.json -"},
+    Command{
+        "check-log", "MODEL LOG", "a start-up log against the plan, line by line", run_check_log, "Load|Parallelism",
+        "",
+        "--fail-over --measure --measure-max --device --tolerance --calibration --max-vram --min-context --min-seqs "
+        "--gpu-bandwidth --gpu-tflops",
+        "kvplan check-log config.json vllm.log\n"
+        "kvplan check-log model.gguf server.log --engine llama.cpp\n"
+        "journalctl -u vllm | kvplan check-log config.json -"},
     Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain,
-            "Load|Types", "",
+            "Load|Types", "", kUnmeasured,
             "kvplan explain config.json\n"
             "kvplan explain config.json --engine vllm --max-model-len 32k\n"
             "kvplan explain config.json --kv-cache-dtype fp8 | less"},
-    Command{"formulas", "", "the kinds of attention", run_formulas, "", "--format --output",
+    Command{"formulas", "", "the kinds of attention", run_formulas, "", "--format --output", "",
             "kvplan formulas\nkvplan formulas --format markdown\nkvplan formulas | grep mla"},
-    Command{"engines", "", "the engines, and what each part rests on", run_engines, "", kTables,
+    Command{"engines", "", "the engines, and what each part rests on", run_engines, "", kTables, "",
             "kvplan engines\nkvplan engines | grep vllm\nkvplan engines -o engines.txt"},
-    Command{"gpus", "[NAME...]", "the catalogue of cards", run_gpus, "", "--gpu-file --format --json --output",
+    Command{"gpus", "[NAME...]", "the catalogue of cards", run_gpus, "", "--gpu-file --format --json --output", "",
             "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt"},
-    Command{"dtypes", "", "the KV types and their true bytes", run_dtypes, "", kTables,
+    Command{"dtypes", "", "the KV types and their true bytes", run_dtypes, "", kTables, "",
             "kvplan dtypes\nkvplan dtypes | grep fp8\nkvplan dtypes -o types.txt"},
-    Command{"schema", "", "the JSON Schema of every report", run_schema, "", kTables,
+    Command{"schema", "", "the JSON Schema of every report", run_schema, "", kTables, "",
             "kvplan schema\nkvplan schema -o kvplan.schema.json\nkvplan schema | python3 -m json.tool"},
-    Command{"completions", "bash|zsh|fish", "completions for a shell", run_completions, "", kTables,
+    Command{"completions", "bash|zsh|fish", "completions for a shell", run_completions, "", "--output", "",
             "source <(kvplan completions bash)\n"
             "kvplan completions zsh -o ~/.zfunc/_kvplan\n"
             "kvplan completions fish -o ~/.config/fish/completions/kvplan.fish"},
-    Command{"man", "", "the man page, as roff", run_man, "", kTables,
+    Command{"man", "", "the man page, as roff", run_man, "", "--output", "",
             "kvplan man | man -l -\nkvplan man -o kvplan.1\nkvplan man | groff -man -Tutf8 | less -R"},
 };
 

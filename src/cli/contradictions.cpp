@@ -32,12 +32,6 @@ void check_inputs(const Invocation& call) {
     fail("standard input is named twice", "give one - and files");
 }
 
-// Guards of other commands would guard nothing.
-void check_guards(const Invocation& call, const std::function<bool(std::string_view)>& given) {
-  if (given("--fail-over") && call.command != "diff")
-    fail("--fail-over belongs to kvplan diff", "see --max-vram, --min-context and --min-seqs");
-}
-
 void check_load(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   const Request& request = call.request;
   if (request.min_seqs && request.max_num_seqs && *request.min_seqs > *request.max_num_seqs)
@@ -101,7 +95,6 @@ void check_layout(const Invocation& call, const std::function<bool(std::string_v
 void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   check_inputs(call);
   check_lists(call);
-  check_guards(call, given);
   check_load(call, given);
   check_drafts(call);
   check_budget(call);

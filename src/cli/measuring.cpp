@@ -108,9 +108,6 @@ void save_calibration(const std::string& path, const CalibrationRecord& record) 
 
 void prepare_measuring(Invocation& call) {
   const MeasuringOptions& options = call.measuring;
-  const bool measures = call.command == "plan";
-  if (options.wanted && !measures)
-    refuse("--measure: " + call.command + " measures nothing", "use kvplan MODEL --measure");
   if (options.wanted && call.format != "table" && call.format != "json")
     refuse("--measure has no form \"" + call.format + "\"", "use table or json");
   if (!options.wanted && (!options.device.empty() || options.tolerance))
@@ -119,7 +116,8 @@ void prepare_measuring(Invocation& call) {
     refuse("--save-calibration without --measure", "add --measure, or use kvplan check-log");
   if (call.command == "check-log" && !options.save.empty() && !call.request.gpu)
     refuse("--save-calibration: the log does not say which card it is of", "name it with --gpu");
-  const bool plans = measures || call.command == "compare" || call.command == "fit" || call.command == "explain";
+  const bool plans =
+      call.command == "plan" || call.command == "compare" || call.command == "fit" || call.command == "explain";
   if (!plans) return;
   // Looked for where a card is named that it could be of.
   if (!options.calibration.empty() || call.request.gpu || options.wanted)

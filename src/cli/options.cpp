@@ -60,7 +60,7 @@ void apply(const Arguments& given, Invocation& call) {
 }
 
 // "kvplan exlain x.json": a word that is nearly a command, and no file.
-void refuse_nearly_a_command(const std::vector<string_view>& arguments) {
+void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2 || arguments[0].find_first_of("./-~@:") != string_view::npos ||
       std::filesystem::exists(arguments[0]))
     return;
@@ -71,19 +71,22 @@ void refuse_nearly_a_command(const std::vector<string_view>& arguments) {
 }
 
 // Nothing where help or the version was printed.
-bool parse(std::vector<string_view> arguments, Invocation& call) {
+bool parse(std::vector<std::string> arguments, Invocation& call) {
   const Command* command = arguments.empty() ? nullptr : find_command(arguments.front());
-  if (command != nullptr && command->name != "plan") {
-    call.command = command->name;
+  if (command != nullptr) {
     arguments.erase(arguments.begin());
+  } else {
+    refuse_nearly_a_command(arguments);
+    command = &commands().front();
   }
-  refuse_nearly_a_command(arguments);
-  Arguments given = tell_apart(arguments);
+  call.command = command->name;
+  Arguments given = parse_arguments(*command, std::move(arguments));
   call.models = std::move(given.words);
   if (given.help) {
-    command = find_command(call.command);
     const bool all = !call.models.empty() && call.models.back() == "all";
-    const std::string text = all ? full_help(*command) : call.command == "plan" ? main_help() : command_help(*command);
+    const std::string text = all                              ? full_help(*command)
+                             : command == &commands().front() ? main_help()
+                                                              : command_help(*command);
     std::fputs(text.c_str(), stdout);
     return false;
   }
@@ -91,7 +94,7 @@ bool parse(std::vector<string_view> arguments, Invocation& call) {
     std::printf("kvplan %s\n", kVersion);
     return false;
   }
-  if (find_command(call.command)->arguments.empty() && !call.models.empty())
+  if (command->arguments.empty() && !call.models.empty())
     fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
   apply(given, call);
   prepare_measuring(call);

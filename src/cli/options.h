@@ -61,8 +61,9 @@ struct Command {
   std::string_view help;
   int (*run)(const Invocation& call);  // the exit code
   std::string_view groups = "";        // of options that its help explains in full
-  std::string_view only = "";          // the options that it takes; "" for all that a plan takes
-  std::string_view examples = "";      // a line each
+  std::string_view only = "";          // the options that it takes; "" for all but those of `without`
+  std::string_view without = "";
+  std::string_view examples = "";  // a line each
 };
 std::span<const Command> commands();
 

@@ -37,6 +37,43 @@ TEST_CASE("errors name the option that was typed") {
   check_refused({kLlama, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
 }
 
+TEST_CASE("every spelling of an option is one option") {
+  const std::string two = run_program({kLlama, "--tensor-parallel-size", "2", "--json"}).out;
+  CHECK(has(two, "\"tensor_parallel_size\": 2"));
+  for (const std::vector<std::string>& spelling : std::vector<std::vector<std::string>>{{"-tp", "2"},
+                                                                                        {"-tp=2"},
+                                                                                        {"--tp", "2"},
+                                                                                        {"--tp=2"},
+                                                                                        {"--tensor-parallel-size=2"},
+                                                                                        {"-tp", "4", "--tp", "2"}}) {
+    std::vector<std::string> arguments{kLlama, "--json"};
+    arguments.insert(arguments.end(), spelling.begin(), spelling.end());
+    CHECK(run_program(arguments).out == two);
+    arguments.insert(arguments.begin(), "plan");
+    CHECK(run_program(arguments).out == two);
+  }
+  CHECK(run_program({kLlama, "-c4096", "--json"}).out == run_program({"--ctx-size=4k", "--json", kLlama}).out);
+  CHECK(run_program({"--json", "--", kLlama}).out == run_program({kLlama, "--json"}).out);
+}
+
+TEST_CASE("what is no option, no value or no model of a command is refused") {
+  check_refused({kLlama, "--gpu"}, "--gpu needs a value");
+  check_refused({kLlama, "--gpu=", "h100"}, "--gpu needs a value");
+  check_refused({kLlama, "-tp"}, "-tp needs a value");
+  check_refused({kLlama, "--json=no"}, "--json takes no value; leave \"no\" out");
+  check_refused({kLlama, "--gpuu", "h100"}, "there is no option \"--gpuu\"; did you mean --gpu?");
+  check_refused({kLlama, "-x5"}, "there is no option \"-x5\"");
+  check_refused({kLlama, "-5"}, "there is no option \"-5\"");
+  check_refused({"--", "-x.json"}, "-x.json: ");
+  check_refused({"++"}, "++: ");
+  // Options of other commands.
+  check_refused({"schema", "--gpu", "h100"}, "schema has no option --gpu; see kvplan schema --help");
+  check_refused({"diff", "a.json", "b.json", "-tp", "2"}, "diff has no option -tp");
+  check_refused({"fit", kLlama, "--measure"}, "fit has no option --measure");
+  check_refused({"check-log", kLlama, "x.log", "--max-vram", "1GiB"}, "check-log has no option --max-vram");
+  check_refused({kLlama, "--fail-over", "5%"}, "plan has no option --fail-over; see kvplan --help");
+}
+
 TEST_CASE("a size without a unit is no handful of bytes") {
   check_refused({kLlama, "--gpu-memory", "24"},
                 "24 without a unit is 24 bytes; did you mean 24GiB? Bytes are written 24B");
