@@ -5,3 +5,9 @@ foreach(package CLI11 fmt nlohmann_json)
     message(FATAL_ERROR "${package} was not found: run scripts/setup, which installs what kvplan is built with")
   endif()
 endforeach()
+
+# fmt's headers without fmt::fmt (a shared library) or FMT_HEADER_ONLY (which compiles all of fmt in every file that
+# prints): src/report/fmt.cpp compiles it once. Numbers are grouped by commas wherever they are printed, whatever the locale.
+add_library(kvplan_fmt INTERFACE)
+target_include_directories(kvplan_fmt SYSTEM INTERFACE $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_definitions(kvplan_fmt INTERFACE "FMT_STATIC_THOUSANDS_SEPARATOR=','")

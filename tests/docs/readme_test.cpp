@@ -35,7 +35,12 @@ void check_screens(const std::string& path) {
       inside = false;
       ++screens;
       CAPTURE(command);
-      CHECK(kvplan::run_program(split(command)).out == shown);
+      const std::string printed = kvplan::run_program(split(command)).out;
+      // A screen that ends with "..." shows the beginning.
+      if (shown.ends_with("\n...\n"))
+        CHECK(printed.starts_with(shown.substr(0, shown.size() - 4)));
+      else
+        CHECK(printed == shown);
     } else if (inside && line.starts_with("$ kvplan")) {
       command = line.substr(8);
     } else if (inside) {

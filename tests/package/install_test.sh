@@ -13,7 +13,7 @@ failed=0
 wrong() { echo "install_test: $*" >&2; failed=1; }
 cmake --install "$build" --prefix "$work/usr" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 
-# The program runs from wherever it was copied to, with an empty environment, on libc alone.
+# The program runs from wherever it was copied to, with an empty environment, on libc and libm alone.
 mkdir "$work/elsewhere" && cp "$work/usr/bin/kvplan" "$work/elsewhere/renamed"
 (cd / && env -i "$work/elsewhere/renamed" "$source/testdata/configs/deepseek-v3.json" >"$work/plan") || wrong "the installed program fails"
 grep -q DeepseekV3ForCausalLM "$work/plan" || wrong "the installed program prints no plan"
@@ -24,14 +24,14 @@ if [ -z "$(cached KVPLAN_SANITIZE)" ] && [ "$(cached KVPLAN_COVERAGE)" != ON ]; 
     for library in $needed; do
       case $library in
         libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | ld-linux*.so.*) ;;
-        *) wrong "the program needs $library, and libc alone should do" ;;
+        *) wrong "the program needs $library, and libc (and libm) alone should do" ;;
       esac
     done
     readelf -d "$work/usr/bin/kvplan" | grep -E 'R(UN)?PATH' && wrong "the program has a run path"
   fi
   if [ "$(cached CMAKE_BUILD_TYPE)" = Release ]; then
     bytes=$(wc -c <"$work/usr/bin/kvplan")
-    [ "$bytes" -lt 3000000 ] || wrong "the program has $bytes bytes, and 3,000,000 are the limit"
+    [ "$bytes" -lt 4000000 ] || wrong "the program has $bytes bytes, and 4,000,000 are the limit"
   fi
 fi
 

@@ -1,0 +1,13 @@
+// fmt, compiled once: header-only it costs every file that prints two seconds, and Debian's fmt::fmt is a shared
+// library.
+#include <fmt/format-inl.h>
+
+FMT_BEGIN_NAMESPACE
+namespace detail {
+// What the headers declare and leave to a library.
+template FMT_API auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
+template FMT_API auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
+template FMT_API auto thousands_sep_impl(locale_ref loc) -> thousands_sep_result<char>;
+template FMT_API auto decimal_point_impl(locale_ref loc) -> char;
+}  // namespace detail
+FMT_END_NAMESPACE
