@@ -34,9 +34,9 @@ class Cases:
         return Case(title, command, [each for each in others if each], **more)
 
     def plan(self, path, title=None):
-        limit = 32 if os.path.getsize(path) > 1e6 else 10
+        limit = 32 if os.path.getsize(path) > 1e6 else 6
         return self.case(title or f"plan, {os.path.basename(path)}", self.ask(path), [path],
-                         is_plan=limit == 10, peak_limit=limit)
+                         is_plan=limit == 6, peak_limit=limit)
 
     def local(self):
         """All that reads config.json files."""
@@ -47,7 +47,7 @@ class Cases:
         skips = self.inputs.skip_list(self.bundled("deepseek-v3"), 30000)
         yield self.plan(plain)
         yield self.plan(self.bundled("deepseek-v3"))
-        yield self.case("plan for vLLM on a card", self.ask(plain, *VLLM), [plain], is_plan=True)
+        yield self.case("plan for vLLM on a card", self.ask(plain, *VLLM), [plain], is_plan=True, peak_limit=6)
         yield self.plan(largest, f"plan of the largest, {os.path.basename(largest)}")
         yield self.case(f"plan, 10,000 listed layers, {os.path.getsize(layers) / 1e3:.0f} KB", self.ask(layers), [layers])
         yield self.plan(skips, f"plan, 30,000 skipped modules, {os.path.getsize(skips) / 1e6:.1f} MB")

@@ -1,9 +1,10 @@
 """The goals, each with what was seen."""
 from dataclasses import dataclass
 
-START = 2.0           # a plan's wall time, times a process that does nothing
+START = 4.0           # a plan's wall time, times a process that does nothing
 PYTHON = 10.0         # bare Python's, times a plan's
 PLANS_A_SECOND = 2000
+BUILDING = 0.7        # CPU seconds of the first command's build, times those of the program before its tests left `all`
 
 
 @dataclass
@@ -37,6 +38,11 @@ def of_rate(rate, cpu_rate):
     yield Goal(f"{PLANS_A_SECOND:,} plans a second in one process",
                f"{cpu_rate:,.0f} of CPU time" if busy else f"{rate:,.0f}",
                (cpu_rate if busy else rate) >= PLANS_A_SECOND)
+
+
+def of_building(now, then, commit):
+    yield Goal(f"building the program: at most {BUILDING:g} of the CPU seconds of commit {commit}",
+               f"{now:.0f} s, {now / then:.2f} of {then:.0f} s", now <= BUILDING * then)
 
 
 def of_growth(series):
