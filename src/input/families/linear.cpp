@@ -81,10 +81,9 @@ void read_kimi_linear(Reader& reader) {
   const auto settings = text.child("linear_attn_config");
   if (!settings) return read_mla(reader);
   text.touch("linear_attn_config");
-  push_linear_and_latent(
-      reader,
-      layer_labels(text, reader.num_layers(), {PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""}),
-      read_kda(*settings));
+  const Linear kda = read_kda(*settings);
+  const PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
+  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), kda);
 }
 
 // GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
