@@ -60,7 +60,9 @@ class HostDevice : public Device {
       munmap(at, outer);
       throw DeviceError(std::string("mprotect: ") + std::strerror(why), why == ENOMEM);
     }
+#ifdef MADV_DONTDUMP  // Linux
     madvise(data, inner, MADV_DONTDUMP);
+#endif
     buffers_[next_] = {data, bytes, inner};
     return next_++;
   }

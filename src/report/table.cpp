@@ -68,7 +68,7 @@ std::string bar(Bytes part, Bytes whole, std::size_t width) {
   const double share = static_cast<double>(part.count()) / static_cast<double>(whole.count());
   const auto filled = rounded(share * static_cast<double>(width));
   std::string out;
-  for (std::size_t i = 0; i < std::min(filled, width); ++i) out += "█";
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(filled, width); ++i) out += "█";
   return out;
 }
 
@@ -253,7 +253,8 @@ std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOpti
   for (const FleetEntry& entry : entries) {
     const std::string& first = entries.front().source;
     const auto differs = std::mismatch(first.begin(), first.end(), entry.source.begin(), entry.source.end()).first;
-    const std::size_t slash = std::string_view(first.begin(), differs).find_last_of('/');
+    const auto same = static_cast<std::size_t>(differs - first.begin());
+    const std::size_t slash = std::string_view(first).substr(0, same).find_last_of('/');
     shared = std::min(shared, slash == std::string::npos ? 0 : slash + 1);
     is_long = is_long || entry.source.size() > widest;
   }

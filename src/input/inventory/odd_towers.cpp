@@ -110,7 +110,7 @@ void write_sam(const Tower& t, const Config& v) {
   const std::uint64_t patch = count_of(v, {"patch_size"}, 16);
   const std::uint64_t side = patch > 0 ? count_of(v, {"image_size"}, 1024) / patch : 0;
   const std::uint64_t window = count_of(v, {"window_size"}, 14);
-  const std::uint64_t global = std::min(layers, v.list_size("global_attn_indexes").value_or(4));
+  const std::uint64_t global = std::min<std::uint64_t>(layers, v.list_size("global_attn_indexes").value_or(4));
   const std::uint64_t out = count_of(v, {"output_channels"}, 256);
   t.linear("vision_tower.patch_embed", h, times_in_tower(3, square(patch)), true);
   t.plain("vision_tower.pos_embed", times_in_tower(square(side), h));
