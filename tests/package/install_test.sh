@@ -28,6 +28,8 @@ if [ -z "$(cached KVPLAN_SANITIZE)" ] && [ "$(cached KVPLAN_COVERAGE)" != ON ]; 
       esac
     done
     readelf -d "$work/usr/bin/kvplan" | grep -E 'R(UN)?PATH' && wrong "the program has a run path"
+    # The Debian package's dependency is the newest GLIBC_x.y: a need without a number would be missing from it.
+    readelf -VW "$work/usr/bin/kvplan" | grep -o 'GLIBC_ABI_[A-Z_]*' && wrong "the program needs more of libc than a version says"
   fi
   if [ "$(cached CMAKE_BUILD_TYPE)" = Release ]; then
     bytes=$(wc -c <"$work/usr/bin/kvplan")
