@@ -14,3 +14,4 @@ add_golden(llama-3.1-8b-vllm llama-3.1-8b --engine vllm --max-model-len 32k --gp
 add_golden(gemma-4-26b-vllm gemma-4-26b --engine vllm --max-model-len 16k --gpu-memory 80GiB)
 add_golden(gpt-oss-20b-vllm gpt-oss-20b --engine vllm --max-model-len 64k --gpu-memory 24GiB)
 add_golden(qwen3-0.6b-llamacpp qwen3-0.6b --engine llama.cpp -c 16k -np 2 -ctk q8_0 -ctv q8_0 --gpu-memory 8GiB)
+add_test(NAME golden_keys COMMAND sh tests/golden_keys.sh $<TARGET_FILE:kvplan> WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
