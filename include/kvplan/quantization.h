@@ -3,6 +3,7 @@
 #ifndef KVPLAN_QUANTIZATION_H_
 #define KVPLAN_QUANTIZATION_H_
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@ struct WeightScheme {
   std::uint64_t block_rows = 0, block_columns = 0;
   bool has_zero_points = true;
   bool double_quantized = true;
-  friend bool operator==(const WeightScheme&, const WeightScheme&) = default;
+  friend auto operator<=>(const WeightScheme&, const WeightScheme&) = default;
 };
 
 // Modules that match are stored so; nullopt: they stay as they are.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <deque>
 #include <map>
 #include <memory>
 
@@ -142,9 +141,9 @@ class Weigher::Storer {
   const WeightType* type_by(const SchemeRule* rule, const TensorGroup& group) const {
     if (rule == nullptr) return usual(group);
     if (!rule->scheme) return group.role == TensorRole::kHead && head_ ? &*head_ : nullptr;
-    for (const auto& [known, type] : resolved_)
-      if (*known == *rule->scheme) return &type;
-    return &resolved_.emplace_back(&*rule->scheme, resolve(*rule->scheme)).second;
+    auto known = resolved_.find(*rule->scheme);
+    if (known == resolved_.end()) known = resolved_.emplace(*rule->scheme, resolve(*rule->scheme)).first;
+    return &known->second;
   }
 
   void what_if(const std::string& asked) {
@@ -219,8 +218,8 @@ class Weigher::Storer {
   std::optional<WeightType> type_, expert_type_, head_;
   std::unique_ptr<GgufMixture> mixture_;
   std::unique_ptr<RuleBook> rules_;
-  mutable std::vector<std::vector<Ruled>> ruled_;                            // by tensor group
-  mutable std::deque<std::pair<const WeightScheme*, WeightType>> resolved_;  // entries do not move
+  mutable std::vector<std::vector<Ruled>> ruled_;        // by tensor group
+  mutable std::map<WeightScheme, WeightType> resolved_;  // entries do not move
   bool declared_ = false;
   bool as_stored_ = false;
   bool tables_ = false;
