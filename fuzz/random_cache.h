@@ -3,34 +3,15 @@
 #define KVPLAN_FUZZ_RANDOM_CACHE_H_
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <span>
 #include <vector>
 
 #include "formulas/kinds.h"
+#include "fuzz/source.h"
 #include "kvplan/storage.h"
 
 namespace kvplan::fuzz {
-
-// Small numbers out of the input; zeros when it has run dry.
-class Source {
- public:
-  Source(const std::uint8_t* data, std::size_t size) : bytes_(data, size) {}
-  std::uint64_t below(std::uint64_t limit) {
-    std::uint64_t value = 0;
-    for (int i = 0; i < 2 && !bytes_.empty(); ++i) {
-      value = value << 8 | bytes_.front();
-      bytes_ = bytes_.subspan(1);
-    }
-    return value % limit;
-  }
-  std::uint64_t from(std::uint64_t low, std::uint64_t high) { return low + below(high - low + 1); }
-
- private:
-  std::span<const std::uint8_t> bytes_;
-};
 
 inline Heads make_heads(Source& source) {
   const std::uint64_t kv = source.from(1, 6);
