@@ -1,57 +1,56 @@
 #include "weights/rules.h"
 
-#include <regex.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
+
+#include "kvplan/error.h"
 
 namespace kvplan {
 
 namespace {
 
-// glibc's matcher takes no time beyond the text's length without back references; long or counted expressions are
-// not worth their memory.
-constexpr std::size_t kMaxExpression = 300;
+// Bounds of one list. Checkpoints bring tens of expressions and globs, hundreds where each layer has its own; whole
+// names and their beginnings are looked up and need no bound but the config's.
+constexpr std::size_t kMaxExpressions = 5000;  // 6 KiB each at worst: 30 MiB
+constexpr std::size_t kMaxGlobs = 50'000;      // some 100 bytes each: 5 MB
+// Of all matching: half a second. 378 expressions on 126 layers of 7 modules take a third of it.
+constexpr std::uint64_t kMaxSteps = 150'000'000;
 
-// Python's classes in POSIX's spelling; nothing where the expression uses more than both know.
-std::optional<std::string> posix_of(std::string_view text) {
-  std::string out = "^(";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '{') return std::nullopt;
-    if (text[i] == '(' && i + 1 < text.size() && text[i + 1] == '?') {
-      if (i + 2 >= text.size() || text[i + 2] != ':') return std::nullopt;
-      out += '(';
-      i += 2;
-      continue;
-    }
-    if (text[i] != '\\') {
-      out += text[i];
-      continue;
-    }
-    if (++i == text.size()) return std::nullopt;
-    if (text[i] == 'd')
-      out += "[0-9]";
-    else if (text[i] == 'w')
-      out += "[A-Za-z0-9_]";
-    else if (text[i] >= '0' && text[i] <= '9')
-      return std::nullopt;
-    else
-      out += std::string("\\") + text[i];
-  }
-  return out + ")";
+[[noreturn]] void refuse(const std::string& what) {
+  fail("the quantization config names modules by " + what,
+       "name the modules, join expressions by \"|\", or say the type with --weights");
 }
 
-}  // namespace
+[[noreturn]] void refuse_more(std::size_t bound, std::string_view kind, std::string_view pattern) {
+  refuse("more than " + std::to_string(bound) + " " + std::string(kind) + " (\"" + one_line(pattern, 40) +
+         "\" is one too many)");
+}
 
-struct RuleBook::Regex {
-  regex_t compiled{};
-  ~Regex() { regfree(&compiled); }
-};
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
-bool glob_matches(std::string_view pattern, std::string_view text) {
+// Whether an expression may say of one layer what it does not say of another: by a digit, or by what stands for one
+// character (\d is layers 0 to 9). ".*" takes any number, and a "." between two letters none.
+bool tells_layers_apart(std::string_view expression) {
+  const auto at = [&](std::size_t i) { return i < expression.size() ? expression[i] : '\0'; };
+  for (std::size_t i = 0; i < expression.size(); ++i) {
+    const char c = expression[i];
+    if ((c >= '0' && c <= '9') || c == '[') return true;
+    if (c == '\\' && is_letter(at(++i))) return true;
+    if (c != '.' || at(i + 1) == '*') continue;
+    const bool is_between = i > 0 && is_letter(expression[i - 1]) && is_letter(at(i + 1));
+    if (!is_between || at(i + 2) == '*' || at(i + 2) == '?') return true;
+  }
+  return false;
+}
+
+// * and ? as the shell has them.
+bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t& steps) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
-  while (t < text.size()) {
+  steps += 4;  // of a call that ends at once
+  for (; t < text.size(); ++steps) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
       mark = t;
@@ -69,6 +68,8 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+}  // namespace
+
 std::string_view bare_module(std::string_view module) {
   for (bool again = true; again;) {
     again = false;
@@ -80,8 +81,6 @@ std::string_view bare_module(std::string_view module) {
   }
   return module;
 }
-
-RuleBook::~RuleBook() = default;
 
 namespace {
 
@@ -115,21 +114,19 @@ std::string with_layer(std::string_view module, std::uint64_t layer) {
 RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
   in_order_.reserve(rules.size());
   std::string key;
+  std::size_t expressions = 0, globs = 0;
   for (const SchemeRule& rule : rules) {
     Numbered entry;
     entry.order = in_order_.size();
     in_order_.push_back(&rule);
     std::string_view pattern = rule.pattern;
-    const auto has_digits = [&] { return pattern.find_first_of("0123456789") != std::string_view::npos; };
     if (pattern.starts_with("re:")) {
       pattern.remove_prefix(3);
-      const auto text = pattern.size() <= kMaxExpression ? posix_of(pattern) : std::nullopt;
-      auto regex = std::make_unique<Regex>();
-      if (!text || regcomp(&regex->compiled, text->c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
+      if (++expressions > kMaxExpressions) refuse_more(kMaxExpressions, "expressions", rule.pattern);
+      if (auto read = Expression::read(pattern))
+        expressions_[tells_layers_apart(pattern) ? 1 : 0].emplace_back(*std::move(read), entry.order);
+      else
         ++unread_;
-        continue;
-      }
-      expressions_[has_digits() ? 1 : 0].emplace_back(std::move(regex), entry.order);
       continue;
     }
     // "model.layers.0." names all of that block, ".gate." a module by its own name.
@@ -139,8 +136,10 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
     const std::size_t star = text.find_first_of("*?");
     const bool is_prefix = star != std::string_view::npos && star > 0 && star + 1 == text.size() && text.back() == '*';
     if (star != std::string_view::npos && !is_prefix) {
+      if (++globs > kMaxGlobs) refuse_more(kMaxGlobs, "globs", rule.pattern);
       // "?" tells one digit from two.
-      globs_[has_digits() || text.find('?') != std::string_view::npos ? 1 : 0].emplace_back(text, entry.order);
+      globs_[text.find_first_of("0123456789?") != std::string_view::npos ? 1 : 0].emplace_back(std::string(text) + ".*",
+                                                                                               entry.order);
       continue;
     }
     if (is_prefix) text.remove_suffix(1);
@@ -177,18 +176,25 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
 RuleBook::Order RuleBook::match(bool by_layer, std::string_view module, Order best) const {
   const std::size_t which = by_layer ? 1 : 0;
   const std::string_view bare = bare_module(module);
-  for (const auto& [glob, order] : globs_[which]) {
-    if (order >= best) continue;
-    if (glob_matches(glob, bare) || glob_matches(std::string(glob) + ".*", bare) || glob_matches(glob, module))
+  const bool is_wrapped = bare.size() != module.size();
+  const auto check = [&] {
+    if (steps_ > kMaxSteps)
+      refuse(std::to_string(expressions_[0].size() + expressions_[1].size() + globs_[0].size() + globs_[1].size()) +
+             " expressions and globs, which take too long to hold against every module of every layer");
+  };
+  for (const auto& [below, order] : globs_[which]) {
+    if (order >= best) break;  // in the list's order
+    const std::string_view glob = std::string_view(below).substr(0, below.size() - 2);
+    if (glob_matches(glob, bare, steps_) || glob_matches(below, bare, steps_) ||
+        (is_wrapped && glob_matches(glob, module, steps_)))
       best = order;
+    check();
   }
-  if (expressions_[which].empty()) return best;
-  const std::string full(module), short_name(bare);
-  for (const auto& [regex, order] : expressions_[which]) {
-    if (order >= best) continue;
-    if (regexec(&regex->compiled, full.c_str(), 0, nullptr, 0) == 0 ||
-        regexec(&regex->compiled, short_name.c_str(), 0, nullptr, 0) == 0)
+  for (const auto& [expression, order] : expressions_[which]) {
+    if (order >= best) break;
+    if (expression.matches_start(module, steps_) || (is_wrapped && expression.matches_start(bare, steps_)))
       best = order;
+    check();
   }
   return best;
 }

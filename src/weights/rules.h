@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "kvplan/quantization.h"
+#include "weights/expression.h"
 
 namespace kvplan {
 
@@ -25,8 +25,8 @@ class RuleBook {
   using Order = std::size_t;  // of a rule in its list: the first that names a module decides
 
  public:
+  // An Error where the list brings more expressions and globs than a checkpoint would; so may asking it.
   explicit RuleBook(const std::vector<SchemeRule>& rules);
-  ~RuleBook();
   RuleBook(const RuleBook&) = delete;
   RuleBook& operator=(const RuleBook&) = delete;
 
@@ -53,7 +53,6 @@ class RuleBook {
   const SchemeRule* find(std::string_view module) const { return named(module).find(0); }
 
  private:
-  struct Regex;
   static constexpr Order kNone = static_cast<Order>(-1);
   static constexpr std::uint32_t kLayer = static_cast<std::uint32_t>(-1);  // the number of the layer at hand
   static constexpr std::size_t kNumbers = 3;  // words of digits that a name gives up; further ones are text
@@ -77,14 +76,13 @@ class RuleBook {
   Names prefixes_;
   std::vector<std::size_t> prefix_lengths_;
   // Those that answer alike for every layer, and those that need its number.
-  std::vector<std::pair<std::string_view, Order>> globs_[2];
-  std::vector<std::pair<std::unique_ptr<Regex>, Order>> expressions_[2];
+  std::vector<std::pair<std::string, Order>> globs_[2];  // with ".*" behind: a block's modules are its own
+  std::vector<std::pair<Expression, Order>> expressions_[2];
   std::vector<const SchemeRule*> in_order_;
   std::size_t unread_ = 0;
+  mutable std::uint64_t steps_ = 0;  // of matching so far
 };
 
-// * and ? as the shell has them.
-bool glob_matches(std::string_view pattern, std::string_view text);
 // Without the wrappers that checkpoints put before the same module ("model.", "language_model.", "backbone.").
 std::string_view bare_module(std::string_view module);
 

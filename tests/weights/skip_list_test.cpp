@@ -1,0 +1,118 @@
+// Lists whose expressions and globs are held against modules: what they name, and how much they may ask for.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvplan/error.h"
+#include "weights/rules.h"
+
+namespace kvplan {
+namespace {
+
+using Rules = std::vector<SchemeRule>;
+
+Rules numbered(std::string_view before, std::size_t count, std::string_view behind) {
+  Rules out;
+  for (std::size_t i = 0; i < count; ++i)
+    out.push_back({std::string(before) + std::to_string(i) + std::string(behind), {}});
+  return out;
+}
+
+// Every module of every layer, as a plan asks; the line of the Error that ends it.
+std::string refusal(const Rules& rules, std::uint64_t layers) {
+  try {
+    const RuleBook book(rules);
+    for (const std::string_view module : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+                                          "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}) {
+      const RuleBook::Named named = book.named("model.layers.*." + std::string(module));
+      for (std::uint64_t layer = 0; layer < layers; ++layer) named.find(layer);
+    }
+  } catch (const Error& error) {
+    CHECK(error.code() == Exit::kBadInput);
+    return error.line();
+  }
+  return "";
+}
+
+// One digit is layers 0 to 9, however many layers there are.
+TEST_CASE("expressions tell layers apart by what stands for a digit") {
+  const auto layers = [](const std::string& expression) {
+    const Rules rules{{"re:" + expression, {}}};
+    const RuleBook book(rules);
+    REQUIRE(book.unread() == 0);
+    const RuleBook::Named named = book.named("model.layers.*.mlp.gate");
+    std::string out;
+    for (const std::uint64_t layer : {0U, 7U, 12U, 103U})
+      if (named.find(layer) != nullptr) out += std::to_string(layer) + " ";
+    return out;
+  };
+  CHECK(layers(".*layers\\.\\d\\.") == "0 7 ");
+  CHECK(layers(".*layers\\.\\d\\d\\.") == "12 ");
+  CHECK(layers(".*layers\\.\\d+\\.mlp") == "0 7 12 103 ");
+  CHECK(layers(".*layers\\.[^1]") == "0 7 ");
+  CHECK(layers(".*layers\\...\\.") == "12 ");
+  CHECK(layers(".*layers...mlp") == "0 7 ");
+  CHECK(layers(".*layers\\.\\w\\w\\w\\.") == "103 ");
+  CHECK(layers(".*layers\\.(0|12)\\.") == "0 12 ");
+  CHECK(layers(".*\\.1") == "12 103 ");
+  CHECK(layers(".*s.?.?.?m") == "0 7 ");
+  CHECK(layers(".*s.g?.?m") == "");
+  CHECK(layers(".*s.g*.*.m") == "0 7 12 103 ");
+  CHECK(layers("model.layers.*mlp.gate") == "0 7 12 103 ");
+  CHECK(layers(".*mlp.gate$") == "0 7 12 103 ");
+  CHECK(layers("layers\\..*gate") == "0 7 12 103 ");  // without the wrapper
+  CHECK(layers("mlp.gate") == "");                    // from the beginning, not anywhere
+}
+
+TEST_CASE("an expression that cannot be read names nothing and is counted") {
+  const Rules rules{{"re:.*(gate", {}}, {"re:.*gate{1}", {}}, {"re:.*gate", {}}};
+  const RuleBook book(rules);
+  CHECK(book.unread() == 2);
+  CHECK(book.find("model.layers.0.mlp.gate") == &rules[2]);
+}
+
+TEST_CASE("a list may bring so many expressions and globs, and not one more") {
+  CHECK(refusal(numbered("re:x", 5000, ""), 1) == "");
+  CHECK(refusal(numbered("re:x", 5001, ""), 1) ==
+        "kvplan: the quantization config names modules by more than 5000 expressions (\"re:x5000\" is one too many); "
+        "name "
+        "the modules, join expressions by \"|\", or say the type with --weights");
+  CHECK(refusal(numbered("x*", 50000, "y"), 1) == "");
+  CHECK(refusal(numbered("x*", 50001, "y"), 1).find("more than 50000 globs (\"x*50000y\" is") != std::string::npos);
+  // Unread ones are held against none, but reading them takes its time.
+  CHECK(refusal(numbered("re:(x", 5001, ""), 1).find("more than 5000 expressions") != std::string::npos);
+}
+
+// A model may list 10,000 layers.
+TEST_CASE("what a list takes has an end") {
+  constexpr std::string_view kTooLong = "which take too long to hold against every module of every layer";
+  const auto takes_too_long = [&](const Rules& rules, std::uint64_t layers) {
+    return refusal(rules, layers).find(kTooLong) != std::string::npos;
+  };
+  CHECK(refusal(numbered("re:.*layers\\.", 2000, "\\..*"), 10000).find(" 2000 expressions and globs, which") !=
+        std::string::npos);
+  CHECK(takes_too_long(numbered("*layers.", 2000, ".*x"), 10000));
+  std::string stars;
+  for (int i = 0; i < 100; ++i) stars += ".*";
+  CHECK(takes_too_long(numbered("re:" + stars + "x", 5000, ""), 32));
+  // Those that end at their first character cost something too.
+  CHECK(takes_too_long(numbered("re:x", 5000, ""), 10000));
+  CHECK(takes_too_long(numbered("x*", 50000, "y"), 10000));
+}
+
+// What checkpoints bring, and some times as much.
+TEST_CASE("lists of a size that is met are held against every layer") {
+  Rules by_layer;
+  for (const char* module : {"q_proj", "gate_proj", "down_proj"})
+    for (const SchemeRule& rule : numbered("re:.*layers\\.", 126, "\\..*" + std::string(module) + ".*"))
+      by_layer.push_back(rule);
+  CHECK(refusal(by_layer, 126) == "");
+  CHECK(refusal(numbered("re:.*layers\\.", 100, "\\..*"), 1000) == "");
+  CHECK(refusal(numbered("*layers.", 1000, ".*_proj"), 126) == "");
+  CHECK(refusal(numbered("model.layers.", 300'000, ".mlp.up_proj"), 10000) == "");
+}
+
+}  // namespace
+}  // namespace kvplan
