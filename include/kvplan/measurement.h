@@ -14,15 +14,15 @@ namespace kvplan {
 
 // The device as it was found.
 struct DeviceFacts {
-  std::string id;                // "cuda:0"
-  std::string name;              // as the driver has it
-  std::string driver;            // its version
-  Bytes nominal;                 // that the driver's own tools report of the card; 0: nobody says
-  Bytes usable;                  // that a program sees in all
-  Bytes granularity;             // of an allocation
-  std::optional<Bytes> context;  // what opening the device took; absent: nobody counts it
-  std::uint64_t least_stream = std::uint64_t{256} << 20;  // bytes below which caches would answer for the memory
-  double margin = 0.02;                                   // share of the free memory that is left to others
+  std::string id;                           // "cuda:0"
+  std::string name;                         // as the driver has it
+  std::string driver;                       // its version
+  Bytes nominal;                            // that the driver's own tools report of the card; 0: nobody says
+  Bytes usable;                             // that a program sees in all
+  Bytes granularity;                        // of an allocation
+  std::optional<Bytes> context;             // what opening the device took; absent: nobody counts it
+  std::uint64_t least_stream = 256 * kMiB;  // bytes below which caches would answer for the memory
+  double margin = 0.02;                     // share of the free memory that is left to others
 };
 
 // Buffers of one part of the plan.

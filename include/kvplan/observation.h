@@ -11,13 +11,13 @@
 
 namespace kvplan {
 
-enum class LogUnit { kGiB, kMiB, kTokens, kBlocks, kLayers, kSequences, kTimes, kShare };
+enum class LogUnit { kGibibytes, kMebibytes, kTokens, kBlocks, kLayers, kSequences, kTimes, kShare };
 
 struct Observation {
   std::size_t line_number = 0;  // from 1
   std::string_view what;        // "weights", "kv_budget" ...: a name of the table of patterns
   double value = 0;
-  LogUnit unit = LogUnit::kGiB;
+  LogUnit unit = LogUnit::kGibibytes;
   std::string device;                 // llama.cpp: "CUDA0", "CPU"
   std::optional<std::uint64_t> rank;  // where the line names one
 

@@ -24,6 +24,11 @@ constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
 }
 std::uint64_t round_up(std::uint64_t a, std::uint64_t b, std::string_view what);
 
+inline constexpr std::uint64_t kKiB = 1024;
+inline constexpr std::uint64_t kMiB = 1024 * kKiB;
+inline constexpr std::uint64_t kGiB = 1024 * kMiB;
+inline constexpr std::uint64_t kTiB = 1024 * kGiB;
+
 template <class Tag>
 class Quantity {
  public:

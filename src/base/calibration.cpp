@@ -1,8 +1,7 @@
 #include "kvplan/calibration.h"
 
 #include <algorithm>
-
-#include "kvplan/rounding.h"
+#include <cmath>
 
 namespace kvplan {
 
@@ -10,7 +9,7 @@ namespace {
 
 Bytes whole(double value) {
   constexpr double kMost = 9e18;
-  return Bytes(rounded(std::clamp(value, 0.0, kMost)));
+  return Bytes(static_cast<std::uint64_t>(std::round(std::clamp(value, 0.0, kMost))));
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -35,18 +34,15 @@ std::string_view name(DraftMethod method) {
 }
 
 std::optional<DraftMethod> find_draft_method(std::string_view text) {
-  std::string folded(text);
-  std::transform(folded.begin(), folded.end(), folded.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
+  std::string wanted = lower(text);
+  std::replace(wanted.begin(), wanted.end(), '-', '_');
   for (const Row& row : kRows)
-    if (row.name == folded || has_word(row.aliases, folded)) return row.method;
+    if (row.name == wanted || has_word(row.aliases, wanted)) return row.method;
   return std::nullopt;
 }
 
 std::string known_draft_methods() {
-  std::string out;
-  for (const Row& row : kRows) out += (out.empty() ? "" : ", ") + std::string(row.name);
-  return out;
+  return join(kRows, ", ", &Row::name);
 }
 
 }  // namespace kvplan

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -101,11 +101,9 @@ std::optional<GgmlType> find_ggml_type(std::uint32_t id) {
 }
 
 std::optional<GgmlType> find_ggml_type(std::string_view name) {
-  const auto same = [&](const GgmlType& type) {
-    return std::equal(name.begin(), name.end(), type.name.begin(), type.name.end(),
-                      [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
-  };
-  const auto* row = std::find_if(kTypes.begin(), kTypes.end(), same);
+  const std::string wanted = lower(name);
+  const auto* row =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const GgmlType& type) { return type.name == wanted; });
   return row == kTypes.end() ? std::nullopt : std::optional(*row);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kvplan/strings.h"
 #include "kvplan/suggest.h"
 
 namespace kvplan {
@@ -25,19 +26,11 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string_vie
 
 std::string nearest_remedy(std::string_view wrong, std::span<const std::string_view> known) {
   if (std::string near = did_you_mean(wrong, known); !near.empty()) return near;
-  std::string all;
-  for (const std::string_view name : known) all += (all.empty() ? "use one of " : ", ") + std::string(name);
-  return all;
+  return "use one of " + join(known);
 }
 
 std::string nearest_remedy(std::string_view wrong, std::string_view known) {
-  std::vector<std::string_view> words;
-  for (std::string_view rest = known; !rest.empty();) {
-    const auto space = rest.find(' ');
-    if (space != 0) words.push_back(rest.substr(0, space));
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-  return nearest_remedy(wrong, words);
+  return nearest_remedy(wrong, split(known));
 }
 
 }  // namespace kvplan

@@ -1,17 +1,19 @@
 #include "kvplan/observation.h"
 
+#include "kvplan/quantity.h"
+
 namespace kvplan {
 
 double Observation::bytes() const {
-  if (unit == LogUnit::kGiB) return value * 1073741824.0;
-  if (unit == LogUnit::kMiB) return value * 1048576.0;
+  if (unit == LogUnit::kGibibytes) return value * kGiB;
+  if (unit == LogUnit::kMebibytes) return value * kMiB;
   return 0;
 }
 
 std::string_view unit_name(LogUnit unit) {
   switch (unit) {
-    case LogUnit::kGiB: return "GiB";
-    case LogUnit::kMiB: return "MiB";
+    case LogUnit::kGibibytes: return "GiB";
+    case LogUnit::kMebibytes: return "MiB";
     case LogUnit::kTokens: return "tokens";
     case LogUnit::kBlocks: return "blocks";
     case LogUnit::kLayers: return "layers";

@@ -7,10 +7,6 @@ namespace kvplan {
 
 namespace {
 
-constexpr double kKiB = 1024;
-constexpr double kMiB = kKiB * 1024;
-constexpr double kGiB = kMiB * 1024;
-
 std::string with_unit(double value, int digits, const char* unit) {
   char text[48];
   std::snprintf(text, sizeof text, "%.*f %s", digits, value, unit);

@@ -6,11 +6,10 @@
 #include "kvplan/storage.h"
 
 #include <array>
-#include <cctype>
 
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -63,8 +62,7 @@ constexpr std::array kTypes{
 };
 
 std::string fold(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string out = lower(text);
   if (out.starts_with("torch.")) out.erase(0, 6);
   return out;
 }

@@ -1,8 +1,9 @@
 #include "kvplan/suggest.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
+
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -10,18 +11,10 @@ namespace {
 
 constexpr std::size_t kLongest = 64;
 
-std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (out.size() == kLongest) break;
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0) out += static_cast<char>(std::tolower(byte));
-  }
-  return out;
-}
-
 // Optimal string alignment over three rows of the table.
-std::size_t distance(const std::string& a, const std::string& b) {
+std::size_t distance(std::string_view a, std::string_view b) {
+  a = a.substr(0, kLongest);
+  b = b.substr(0, kLongest);
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);

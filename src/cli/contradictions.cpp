@@ -12,10 +12,6 @@ namespace kvplan {
 
 namespace {
 
-std::string text(std::uint64_t n) {
-  return std::to_string(n);
-}
-
 // Lists make tables, which only these commands print.
 void check_lists(const Invocation& call) {
   const bool plans = call.command == "plan";
@@ -35,23 +31,24 @@ void check_inputs(const Invocation& call) {
 void check_load(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   const Request& request = call.request;
   if (request.min_seqs && request.max_num_seqs && *request.min_seqs > *request.max_num_seqs)
-    fail("--min-seqs " + text(*request.min_seqs) + " is more than the scheduler's --max-num-seqs " +
-             text(*request.max_num_seqs),
+    fail("--min-seqs " + std::to_string(*request.min_seqs) + " is more than the scheduler's --max-num-seqs " +
+             std::to_string(*request.max_num_seqs),
          "raise --max-num-seqs, or lower --min-seqs");
   // With a card, or a budget, the limits are about what would fit; without one, about the request alone.
   const bool has_room = request.gpu || request.gpu_memory || request.kv_cache_memory_bytes || !call.gpus.empty();
   const auto length = request.max_model_len ? request.max_model_len : request.ctx_size;
   if (!has_room && request.min_context && length && *request.min_context > *length)
-    fail("--min-context " + text(request.min_context->count()) + " is more than the " + text(length->count()) +
-             " tokens of the request",
+    fail("--min-context " + std::to_string(request.min_context->count()) + " is more than the " +
+             std::to_string(length->count()) + " tokens of the request",
          "raise --max-model-len, or name a card to ask what would fit");
   if (!has_room && request.min_seqs && given("--num-seqs") && *request.min_seqs > request.num_seqs)
-    fail("--min-seqs " + text(*request.min_seqs) + " is more than --num-seqs " + text(request.num_seqs),
+    fail("--min-seqs " + std::to_string(*request.min_seqs) + " is more than --num-seqs " +
+             std::to_string(request.num_seqs),
          "raise --num-seqs, or name a card to ask what would fit");
   const bool counts_slots = !call.engines.empty() || engine_of(request).slot_tokens != nullptr;
   if (!counts_slots && request.max_model_len && request.ctx_size && *request.max_model_len != *request.ctx_size)
-    fail("--max-model-len " + text(request.max_model_len->count()) + " and --ctx-size " +
-             text(request.ctx_size->count()) + " are the same option in " + request.engine,
+    fail("--max-model-len " + std::to_string(request.max_model_len->count()) + " and --ctx-size " +
+             std::to_string(request.ctx_size->count()) + " are the same option in " + request.engine,
          "name one of them");
 }
 
@@ -77,8 +74,8 @@ void check_budget(const Invocation& call) {
   if (request.gpu_memory)
     check_card(*request.gpu_memory, "--gpu-memory");
   else if (request.gpu)
-    check_card(Bytes(parse_gpu(*request.gpu).memory_mib << 20), *request.gpu);
-  for (const std::string& gpu : call.gpus) check_card(Bytes(parse_gpu(gpu).memory_mib << 20), gpu);
+    check_card(Bytes(parse_gpu(*request.gpu).memory_mib * kMiB), *request.gpu);
+  for (const std::string& gpu : call.gpus) check_card(Bytes(parse_gpu(gpu).memory_mib * kMiB), gpu);
 }
 
 void check_layout(const Invocation& call, const std::function<bool(std::string_view)>& given) {
@@ -86,7 +83,7 @@ void check_layout(const Invocation& call, const std::function<bool(std::string_v
   if (!given("--gpu-count")) return;
   const std::uint64_t needed = request.gpus();
   if (needed > request.gpu_count)
-    fail("the layout needs " + text(needed) + " GPUs and --gpu-count is " + text(request.gpu_count),
+    fail("the layout needs " + std::to_string(needed) + " GPUs and --gpu-count is " + std::to_string(request.gpu_count),
          "raise --gpu-count, or lower -tp, -pp or -dp");
 }
 

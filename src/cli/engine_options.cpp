@@ -4,7 +4,7 @@
 #include <array>
 
 #include "kvplan/error.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -40,7 +40,6 @@ class Progress {
 
   void show(std::string_view step, Bytes done, Bytes all) {
     if (!shown_) return;
-    constexpr double kGiB = 1073741824.0;
     std::fprintf(stderr, "\r\033[K%.*s: %.2f of %.2f GiB", static_cast<int>(step.size()), step.data(),
                  static_cast<double>(done.count()) / kGiB, static_cast<double>(all.count()) / kGiB);
     std::fflush(stderr);

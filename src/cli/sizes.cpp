@@ -1,12 +1,12 @@
 #include "cli/sizes.h"
 
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <string>
 
 #include "kvplan/error.h"
-#include "kvplan/real.h"
+#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -16,33 +16,15 @@ struct Unit {
   std::string_view name;
   double bytes;
 };
-constexpr double kKi = 1024;
 constexpr std::array kUnits{
-    Unit{"", 1},
-    Unit{"b", 1},
-    Unit{"k", kKi},
-    Unit{"kib", kKi},
-    Unit{"kb", 1e3},
-    Unit{"m", kKi* kKi},
-    Unit{"mib", kKi* kKi},
-    Unit{"mb", 1e6},
-    Unit{"g", kKi* kKi* kKi},
-    Unit{"gib", kKi* kKi* kKi},
-    Unit{"gb", 1e9},
-    Unit{"t", kKi* kKi* kKi* kKi},
-    Unit{"tib", kKi* kKi* kKi* kKi},
-    Unit{"tb", 1e12},
+    Unit{"", 1},     Unit{"b", 1},      Unit{"k", kKiB},   Unit{"kib", kKiB}, Unit{"kb", 1e3},
+    Unit{"m", kMiB}, Unit{"mib", kMiB}, Unit{"mb", 1e6},   Unit{"g", kGiB},   Unit{"gib", kGiB},
+    Unit{"gb", 1e9}, Unit{"t", kTiB},   Unit{"tib", kTiB}, Unit{"tb", 1e12},
 };
 
 // No budget is so small: a bare number below is a forgotten unit, GiB as cards are sold or MiB as drivers tell them.
-constexpr double kLeastBare = kKi * kKi;
+constexpr double kLeastBare = kMiB;
 constexpr double kMostGib = 2048;
-
-std::string lower(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 [[noreturn]] void wrong(std::string_view option, std::string_view text, std::string_view wanted) {
   fail(std::string(option) + ": \"" + one_line(text, 40) + "\" is not " + std::string(wanted), "see kvplan --help");
@@ -72,7 +54,7 @@ Bytes parse_size(std::string_view text, std::string_view option) {
   constexpr std::string_view kWanted = "a size (24GiB, 80GB, 512MiB, or bytes)";
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = read_real(text.data(), end, value, std::chars_format::fixed);
+  const auto [after, error] = parse_real(text, value, std::chars_format::fixed);
   if (error != std::errc() || !(value > 0)) wrong(option, text, kWanted);
   const std::string unit = lower(std::string_view(after, static_cast<std::size_t>(end - after)));
   for (const Unit& row : kUnits) {
@@ -97,7 +79,7 @@ Bytes parse_size(std::string_view text, std::string_view option) {
 double parse_percent(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = read_real(text.data(), end, value);
+  const auto [after, error] = parse_real(text, value);
   if (error != std::errc() || after + 1 != end || *after != '%' || !(value >= 0 && value <= 1e6))
     wrong(option, text, "a percentage such as 5%");
   return value;
@@ -109,7 +91,7 @@ double parse_rate(std::string_view text, std::string_view option) {
   constexpr double kMost = 1e6;
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = read_real(text.data(), end, value);
+  const auto [after, error] = parse_real(text, value);
   if (error != std::errc() || after != end || !(value >= kLeast && value <= kMost))
     wrong(option, text, "a number from 0.01 to 1000000");
   return value;
@@ -118,16 +100,16 @@ double parse_rate(std::string_view text, std::string_view option) {
 Bytes parse_gib(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = read_real(text.data(), end, value);
+  const auto [after, error] = parse_real(text, value);
   if (error != std::errc() || after != end) return parse_size(text, option);
   if (!(value >= 0 && value <= 1e6)) wrong(option, text, "a number of GiB");
-  return Bytes(static_cast<std::uint64_t>(value * 1073741824.0));
+  return Bytes(static_cast<std::uint64_t>(value * kGiB));
 }
 
 double parse_share(std::string_view text, std::string_view option) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto [after, error] = read_real(text.data(), end, value);
+  const auto [after, error] = parse_real(text, value);
   if (error != std::errc() || after != end || !(value > 0 && value <= 1)) wrong(option, text, "a share in (0, 1]");
   return value;
 }

@@ -5,8 +5,9 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
+#include "kvplan/numbers.h"
 #include "kvplan/spoken.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -134,9 +135,7 @@ std::uint64_t engine_patch(const Request& request) {
   const std::string_view text = request.engine_version;
   const auto minor = text.find('.');
   const auto patch = minor == std::string_view::npos ? minor : text.find('.', minor + 1);
-  std::uint64_t out = kAnyCount;
-  if (patch != std::string_view::npos) std::from_chars(text.data() + patch + 1, text.data() + text.size(), out);
-  return out;
+  return patch == std::string_view::npos ? kAnyCount : whole_number(text.substr(patch + 1)).value_or(kAnyCount);
 }
 
 }  // namespace kvplan

@@ -4,6 +4,7 @@
 
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -109,10 +110,8 @@ LedgerLine unverified_line(const OverheadInput& in) {
 void refuse_types(const CacheTypes& types, std::string_view engine, std::initializer_list<Dtype> known) {
   for (const Dtype type : {types.key, types.value}) {
     if (std::find(known.begin(), known.end(), type) != known.end()) continue;
-    std::string names;
-    for (const Dtype have : known) names += (names.empty() ? "" : ", ") + std::string(name(have));
     fail("--kv-cache-dtype: " + std::string(engine) + " has no KV type " + std::string(name(type)),
-         "use one of " + names);
+         "use one of " + join(known, ", ", [](Dtype have) { return name(have); }));
   }
 }
 

@@ -8,9 +8,6 @@
 
 namespace kvplan {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
 // A line with a range of shares of `bytes`: {0.5, 2} for half to twice.
 struct Spread {
   double low = 1;

@@ -48,10 +48,6 @@ struct Part {
   }
 };
 
-std::string number(std::uint64_t value) {
-  return std::to_string(value);
-}
-
 class HoldingsLayout : public CacheLayout {
  public:
   HoldingsLayout(const EngineInput& input, const HoldingRules& rules)
@@ -205,7 +201,7 @@ class HoldingsLayout : public CacheLayout {
   }
 
  private:
-  static std::string line_name(const Part& part) { return part.kind + ", " + number(part.layers) + " layers"; }
+  static std::string line_name(const Part& part) { return part.kind + ", " + std::to_string(part.layers) + " layers"; }
 
   static void add(Part& part, const Holding& holding) {
     for (Holding& known : part.holdings)
@@ -225,9 +221,9 @@ class HoldingsLayout : public CacheLayout {
   static std::string formula(const Part& part, const Load& load) {
     std::string out;
     for (const Holding& holding : part.holdings)
-      out += (out.empty() ? "(" : " + ") + number(holding.entries(load.max_model_len, load.source_tokens)) + " x " +
-             number(holding.entry.count()) + " B";
-    return out + ") x " + number(load.num_seqs) + (load.num_seqs == 1 ? " sequence" : " sequences");
+      out += (out.empty() ? "(" : " + ") + std::to_string(holding.entries(load.max_model_len, load.source_tokens)) +
+             " x " + std::to_string(holding.entry.count()) + " B";
+    return out + ") x " + std::to_string(load.num_seqs) + (load.num_seqs == 1 ? " sequence" : " sequences");
   }
 
   static std::string reason(const Part& part) {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 
 #include "engines/capacity.h"
 #include "engines/llama_cpp_compute.h"
 #include "engines/llama_cpp_models.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 
 namespace kvplan {
 
@@ -109,9 +109,7 @@ bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
 std::optional<std::uint64_t> llama_build(const Request& request) {
   const std::string& text = request.engine_version;
   if (text.size() < 2 || text.front() != 'b') return std::nullopt;
-  std::uint64_t build = 0;
-  std::from_chars(text.data() + 1, text.data() + text.size(), build);
-  return build;
+  return whole_number(std::string_view(text).substr(1)).value_or(0);
 }
 
 bool llama_flash_attention(const EngineInput& input) {

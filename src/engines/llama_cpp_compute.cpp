@@ -33,7 +33,6 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kWhat = "the elements of a compute buffer";
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kFloat = 4;
 constexpr std::uint64_t kPipelineCopies = 4;
 constexpr std::uint64_t kDefaultDraft = 3;
@@ -174,10 +173,6 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   return out;
 }
 
-std::string text(std::uint64_t number) {
-  return std::to_string(number);
-}
-
 // The MTP layers have a context of their own (common/speculative.cpp), with the model's context, batch and head: a
 // compute buffer for one attention and one MLP. Qwen3.8-27B, 32,768 tokens, -ub 2048: 520 MiB with Vulkan (planned
 // 656).
@@ -188,13 +183,14 @@ std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load
   own.request.mtp = false;
   const Graph graph = graph_of(own, load);
   const Moment& most = graph.logits.bytes > graph.work.bytes ? graph.logits : graph.work;
-  return LedgerLine{Section::kActivation,
-                    "compute buffer of the MTP context",
-                    Bytes(most.bytes),
-                    Bytes(most.bytes / 20 * 14),
-                    Bytes(add(most.bytes, most.bytes / 10, 32 * kMiB)),
-                    std::string(most.what) + " of a micro-batch of " + text(graph.context.n_ubatch) + " tokens",
-                    "llama.cpp common/speculative.cpp, sched_reserve"};
+  return LedgerLine{
+      Section::kActivation,
+      "compute buffer of the MTP context",
+      Bytes(most.bytes),
+      Bytes(most.bytes / 20 * 14),
+      Bytes(add(most.bytes, most.bytes / 10, 32 * kMiB)),
+      std::string(most.what) + " of a micro-batch of " + std::to_string(graph.context.n_ubatch) + " tokens",
+      "llama.cpp common/speculative.cpp, sched_reserve"};
 }
 
 }  // namespace
@@ -208,7 +204,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   const bool pipelined = placement.gpus > 1 && placement.first_on_gpu == 0;
 
   Moment most = graph.work;
-  std::string formula = " of a micro-batch of " + text(graph.context.n_ubatch) + " tokens";
+  std::string formula = " of a micro-batch of " + std::to_string(graph.context.n_ubatch) + " tokens";
   if (pipelined) {
     // The masks are among the copies.
     most.bytes -= std::min(most.bytes, graph.mask);
@@ -218,7 +214,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     formula += ", 4 copies of its inputs";
   } else if (last && graph.logits.bytes > most.bytes) {
     most = graph.logits;
-    formula = " of " + text(graph.context.num_seqs) + " slots";
+    formula = " of " + std::to_string(graph.context.num_seqs) + " slots";
   }
   // Scores are one tensor, and by far the largest; else fewer tensors may be alive at once.
   Bytes low(most.bytes / 20 * (most.what == "attention scores" ? 19 : 14));
@@ -275,7 +271,8 @@ std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const L
   return {{Section::kActivation, "compute buffer of the host", compute, compute, compute * 2,
            "inputs of a micro-batch and its masks", "llama.cpp sched_reserve"},
           exact_line(Section::kActivation, "logits", logits,
-                     "vocab_size * " + text(graph.context.num_seqs) + " sequences * 4 B", "llama.cpp output buffer")};
+                     "vocab_size * " + std::to_string(graph.context.num_seqs) + " sequences * 4 B",
+                     "llama.cpp output buffer")};
 }
 
 }  // namespace kvplan

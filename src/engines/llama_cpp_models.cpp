@@ -2,6 +2,8 @@
 // (who sets swa_type), llm_arch_supports_rs_rollback.
 #include "engines/llama_cpp_models.h"
 
+#include "kvplan/strings.h"
+
 namespace kvplan {
 
 namespace {
@@ -98,67 +100,53 @@ constexpr std::string_view kRollback =
 constexpr std::string_view kFourStreams = "gemma3n gemma3n_text deepseek4 deepseek_v4";
 constexpr std::string_view kNoFlashAttention = "grok grok_1 grok1 grok_2";
 
-// Equal but for case and the characters in which spellings differ.
-bool same_name(std::string_view a, std::string_view b) {
-  const auto skip = [](std::string_view text, std::size_t at) {
-    while (at < text.size() && (text[at] == '-' || text[at] == '.' || text[at] == '_')) ++at;
-    return at;
-  };
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::size_t i = skip(a, 0);
-  std::size_t j = skip(b, 0);
-  while (i < a.size() && j < b.size() && lower(a[i]) == lower(b[j])) {
-    i = skip(a, i + 1);
-    j = skip(b, j + 1);
-  }
-  return i == a.size() && j == b.size();
+// Without what spellings differ in.
+std::string plain(std::string_view names) {
+  std::string out = lower(names);
+  std::erase_if(out, [](char c) { return c == '-' || c == '.' || c == '_'; });
+  return out;
 }
 
-bool has_word(std::string_view words, std::string_view text) {
-  for (;;) {
-    const auto space = words.find(' ');
-    if (same_name(words.substr(0, space), text)) return true;
-    if (space == std::string_view::npos) return false;
-    words.remove_prefix(space + 1);
-  }
+bool has_name(std::string_view names, std::string_view name) {
+  return has_word(plain(names), plain(name));
 }
 
 }  // namespace
 
 bool llama_cpp_runs(const ModelShape& model) {
-  if (model.format == "gguf") return has_word(kGgufNames, model.model_type) || has_word(kGgufNames, model.architecture);
+  if (model.format == "gguf") return has_name(kGgufNames, model.model_type) || has_name(kGgufNames, model.architecture);
   // A class may have several names; its model_type then tells.
-  return model.architecture.empty() || has_word(kClasses, model.architecture) || has_word(kGgufNames, model.model_type);
+  return model.architecture.empty() || has_name(kClasses, model.architecture) || has_name(kGgufNames, model.model_type);
 }
 
 bool llama_cpp_keeps_windows(const ModelShape& model) {
   // EXAONE 4: only the 32B has windows, and llama.cpp knows it by its 64 layers.
-  if (has_word("exaone4 exaone4_5 exaone4_5_text", model.model_type)) return model.num_layers == 64;
-  return has_word(kWindowed, model.model_type);
+  if (has_name("exaone4 exaone4_5 exaone4_5_text", model.model_type)) return model.num_layers == 64;
+  return has_name(kWindowed, model.model_type);
 }
 
 bool llama_cpp_expands_latents(const ModelShape& model) {
-  return has_word(kExpanded, model.model_type);
+  return has_name(kExpanded, model.model_type);
 }
 
 bool llama_cpp_keeps_empty_layers(const ModelShape& model) {
-  return has_word(kEmptyLayers, model.model_type);
+  return has_name(kEmptyLayers, model.model_type);
 }
 
 bool llama_cpp_index_has_values(const ModelShape& model) {
-  return has_word(kIndexValues, model.model_type);
+  return has_name(kIndexValues, model.model_type);
 }
 
 bool llama_cpp_rolls_back(const ModelShape& model) {
-  return has_word(kRollback, model.model_type);
+  return has_name(kRollback, model.model_type);
 }
 
 std::uint64_t llama_cpp_residual_streams(const ModelShape& model) {
-  return has_word(kFourStreams, model.model_type) ? 4 : 1;
+  return has_name(kFourStreams, model.model_type) ? 4 : 1;
 }
 
 bool llama_cpp_forbids_flash_attention(const ModelShape& model) {
-  return has_word(kNoFlashAttention, model.model_type);
+  return has_name(kNoFlashAttention, model.model_type);
 }
 
 }  // namespace kvplan

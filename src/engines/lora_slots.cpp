@@ -6,7 +6,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -23,10 +23,6 @@ constexpr std::uint64_t kVllmExtraVocab = 256;
 constexpr std::uint64_t kVllmMostVocab = 258048;
 constexpr std::uint64_t kDefaultRank = 16;
 
-std::string number(std::uint64_t n) {
-  return std::to_string(n);
-}
-
 }  // namespace
 
 LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) {
@@ -40,15 +36,15 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
         std::find_if(std::begin(kVllmRanks), std::end(kVllmRanks), [&](std::uint64_t r) { return r >= needed; });
     const bool none = wide == std::end(kVllmRanks);
     if (extras.max_lora_rank || none)
-      fail("the adapter's rank " + number(needed) + " is more than --max-lora-rank " + number(out.rank),
-           none ? "vLLM's largest is 512" : "use --max-lora-rank " + number(*wide));
+      fail("the adapter's rank " + std::to_string(needed) + " is more than --max-lora-rank " + std::to_string(out.rank),
+           none ? "vLLM's largest is 512" : "use --max-lora-rank " + std::to_string(*wide));
     out.rank = *wide;
     notes.push_back({NoteLevel::kInfo, "max_lora_rank",
-                     "planned with --max-lora-rank " + number(out.rank) + ", for the adapter's rank of " +
-                         number(needed) + "; vLLM's default is 16"});
+                     "planned with --max-lora-rank " + std::to_string(out.rank) + ", for the adapter's rank of " +
+                         std::to_string(needed) + "; vLLM's default is 16"});
   }
   if (std::find(std::begin(kVllmRanks), std::end(kVllmRanks), out.rank) == std::end(kVllmRanks))
-    fail("--max-lora-rank " + number(out.rank) + ": vLLM knows 1, 8, 16, 32, 64, 128, 256, 320 and 512",
+    fail("--max-lora-rank " + std::to_string(out.rank) + ": vLLM knows 1, 8, 16, 32, 64, 128, 256, 320 and 512",
          "use the next of them");
   const bool newer = engine_version(engine_of(request), request) >= kVllmNoExtraVocab;
   out.fuses = true;
@@ -57,8 +53,8 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
   out.extra_vocab = newer ? 0 : kVllmExtraVocab;
   out.vocab_padding = newer ? 1 : kVllmExtraVocab;
   if (out.with_head && extras.lora_targets.empty() && asked.vocab_size > kVllmMostVocab)
-    fail("vLLM takes LoRA adapters for vocabularies of up to " + number(kVllmMostVocab) + " words, and this one has " +
-             number(asked.vocab_size),
+    fail("vLLM takes LoRA adapters for vocabularies of up to " + std::to_string(kVllmMostVocab) +
+             " words, and this one has " + std::to_string(asked.vocab_size),
          "choose another engine");
   return out;
 }
@@ -74,8 +70,9 @@ LoraSlots sglang_lora_slots(const LoraQuestion& asked, const Request& request, s
     fail("SGLang takes the rank of its LoRA slots from the adapters, and none is named",
          "use --max-lora-rank N, or --lora FILE");
   if (asked.largest_rank > out.rank)
-    fail("the adapter's rank " + number(asked.largest_rank) + " is more than --max-lora-rank " + number(out.rank),
-         "use --max-lora-rank " + number(asked.largest_rank));
+    fail("the adapter's rank " + std::to_string(asked.largest_rank) + " is more than --max-lora-rank " +
+             std::to_string(out.rank),
+         "use --max-lora-rank " + std::to_string(asked.largest_rank));
   out.fuses = true;
   out.targets = asked.targets;
   out.head_is_cut = true;

@@ -14,7 +14,7 @@
 #include "engines/estimates.h"
 #include "engines/llama_cpp_cache.h"
 #include "kvplan/error.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

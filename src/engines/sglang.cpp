@@ -20,6 +20,7 @@
 //   tokens), those of ratio 128 are a ring for each request that may run, since 0.5.15. Pages are padded, which the
 //   budget does not count. Guesses double the rings.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -32,7 +33,6 @@
 #include "engines/sglang_pools.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
-#include "kvplan/rounding.h"
 #include "kvplan/spoken.h"
 
 namespace kvplan {
@@ -254,30 +254,31 @@ class SglangLayout : public CacheLayout, private SglangPools {
     const SglangCounts have = pools_of(budget, load);
     if (holds(have, need)) return {};
     if (all_slots_ && need.slots > *all_slots_)
-      return number(need.slots) + " state slots are needed and " + number(*all_slots_) +
+      return std::to_string(need.slots) + " state slots are needed and " + std::to_string(*all_slots_) +
              " were asked for; raise --max-mamba-cache-size, or --max-num-seqs without a radix cache";
     if (const std::uint64_t tokens = all_windows_ ? need.windows : need.full; tokens > most_tokens_ / page_ * page_)
-      return number(tokens) + " tokens of the pool are needed and --max-total-tokens allows " + number(most_tokens_) +
-             "; raise it, or ask for less";
+      return std::to_string(tokens) + " tokens of the pool are needed and --max-total-tokens allows " +
+             std::to_string(most_tokens_) + "; raise it, or ask for less";
     const std::string remedy = "; give the cache " + spoken_up(least_budget(load)) + " a GPU";
     if (need.slots > 0 && have.slots == 0)
       return "no state slot fits: the state pool gets " + spoken(state_share(budget)) + " of " + spoken(budget) +
              ", a slot and its padding take " + spoken(fullest_slot() * 2) + remedy;
     if (has_windows() && have.windows < least_windows())
-      return "a window pool of " + number(have.windows) + " tokens does not hold one window and a page (" +
-             number(least_windows()) + ")" + remedy;
+      return "a window pool of " + std::to_string(have.windows) + " tokens does not hold one window and a page (" +
+             std::to_string(least_windows()) + ")" + remedy;
     if (need.slots > have.slots)
-      return number(need.slots) + " state slots are needed and " + number(have.slots) + " fit" + remedy +
-             " or ask for fewer sequences";
-    return number(all_windows_ ? need.windows : need.full) + " tokens of the pool are needed and " +
-           number(all_windows_ ? have.windows : have.full) + " fit" + remedy + " or ask for less";
+      return std::to_string(need.slots) + " state slots are needed and " + std::to_string(have.slots) + " fit" +
+             remedy + " or ask for fewer sequences";
+    return std::to_string(all_windows_ ? need.windows : need.full) + " tokens of the pool are needed and " +
+           std::to_string(all_windows_ ? have.windows : have.full) + " fit" + remedy + " or ask for less";
   }
 
  private:
   static SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed) {
     constexpr std::uint64_t kParts = 10000;
     if (!extras.swa_ratio) return compressed ? kCompressedRatio : kSwaRatio;
-    const std::uint64_t part = std::max<std::uint64_t>(rounded(*extras.swa_ratio * kParts), 1);
+    const std::uint64_t part =
+        std::max<std::uint64_t>(static_cast<std::uint64_t>(std::round(*extras.swa_ratio * kParts)), 1);
     const std::uint64_t common = std::gcd(part, kParts);
     return {part / common, kParts / common};
   }
@@ -305,7 +306,6 @@ class SglangLayout : public CacheLayout, private SglangPools {
     state_ratio_ = extras.state_ratio.value_or(state_ratio_);
   }
 
-  static std::string number(std::uint64_t value) { return std::to_string(value); }
   static std::string words(const std::map<std::string, std::uint64_t>& kinds) {
     std::string out;
     for (const auto& [kind, count] : kinds)

@@ -1,11 +1,11 @@
 #include "engines/sglang_card.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engines/estimates.h"
 #include "engines/sglang_models.h"
 #include "kvplan/error.h"
-#include "kvplan/rounding.h"
 
 namespace kvplan {
 
@@ -58,7 +58,7 @@ double static_share(const Request& request, Bytes memory) {
   if (request.memory_utilization) return *request.memory_utilization;
   const double mib = static_cast<double>(memory.count()) / kMiB;
   const double share = (mib - static_cast<double>(slack_mib(request, memory))) / mib;
-  return std::max(0.1, static_cast<double>(rounded(std::max(0.0, share * 1000))) / 1000);
+  return std::max(0.1, std::round(share * 1000) / 1000);
 }
 
 // What the driver keeps before SGLang looks at the free memory.

@@ -39,14 +39,11 @@
 #include "engines/vllm_rules.h"
 #include "engines/vllm_specs.h"
 #include "kvplan/error.h"
+#include "kvplan/spoken.h"
 
 namespace kvplan {
 
 namespace {
-
-std::string text(std::uint64_t count, std::string_view word) {
-  return std::to_string(count) + " " + std::string(word) + (count == 1 ? "" : "s");
-}
 
 constexpr std::string_view kBlocksOverflow = "the blocks of a request";
 constexpr double kMostTokens = 9e18;  // states do not grow: their "size in tokens" has no end
@@ -311,8 +308,8 @@ class VllmLayout : public CacheLayout {
         what += (what.empty() ? "" : " and ") + std::string(spec.label) + ", " + std::to_string(count) + " layers";
       }
       drafts = std::min(drafts, bytes);
-      std::string blocks = text(load.num_seqs, "sequence") + " x " + text(each, "block");
-      if (tokens > 0) blocks += " of " + text(tokens, "token");
+      std::string blocks = counted(load.num_seqs, "sequence") + " x " + counted(each, "block");
+      if (tokens > 0) blocks += " of " + counted(tokens, "token");
       const auto line = [&](std::string name, Bytes share) {
         const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, each * load.num_seqs);
         out.push_back(exact_line(Section::kKvCache, std::move(name), share,

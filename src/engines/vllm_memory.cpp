@@ -29,17 +29,15 @@
 #include "engines/vllm_memory.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 #include "engines/vllm_rules.h"
-#include "kvplan/rounding.h"
 
 namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kKiB = std::uint64_t{1} << 10;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::string_view kWhat = "the activations";
 
 // Releases: V1's worker; a sampler that does not sort all logits; the smaller graphs that come out of the budget.
@@ -69,10 +67,6 @@ LedgerLine estimate(Section part, std::string what, Bytes bytes, Bytes low, Byte
       part, std::move(what), bytes, std::min(low, bytes), std::max(high, bytes), std::move(formula), std::move(source)};
 }
 
-std::string text(std::uint64_t n) {
-  return std::to_string(n);
-}
-
 std::uint64_t layer_row(const EngineInput& input) {
   const std::uint64_t hidden = input.model.hidden_size;
   const std::uint64_t wide =
@@ -94,16 +88,17 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
                    estimate(Section::kActivation, "activation peak (sampler)", sampler,
                             Bytes(sampler.count() / 20 * (each == kSparingBytes ? 14 : 18)),
                             Bytes(sampler.count() / 20 * (each == kSparingBytes ? 46 : 23)),
-                            text(rows) + " rows * " + text(input.model.vocab_size) + " logits * " + text(each) +
-                                " B + " + text(tokens) + " tokens * " + text(hidden) + " * 2 B",
+                            std::to_string(rows) + " rows * " + std::to_string(input.model.vocab_size) + " logits * " +
+                                std::to_string(each) + " B + " + std::to_string(tokens) + " tokens * " +
+                                std::to_string(hidden) + " * 2 B",
                             "estimate: the profile run of v1/worker/gpu_model_runner.py, held against start-up logs"));
   const bool has_experts = input.model.experts.used > 0;
-  return estimate(Section::kActivation, "activation peak (batch)", layer,
-                  Bytes(layer.count() / 20 * (has_experts ? 14 : 18)),
-                  Bytes(layer.count() / 20 * (has_experts ? 32 : 25)),
-                  text(tokens) + " tokens * 3 * (" + text(hidden) + " + MLP width of a rank) * 2 B = " + text(tokens) +
-                      " * " + text(layer_row(input)) + " B",
-                  "estimate: the profile run of v1/worker/gpu_model_runner.py, held against start-up logs");
+  return estimate(
+      Section::kActivation, "activation peak (batch)", layer, Bytes(layer.count() / 20 * (has_experts ? 14 : 18)),
+      Bytes(layer.count() / 20 * (has_experts ? 32 : 25)),
+      std::to_string(tokens) + " tokens * 3 * (" + std::to_string(hidden) +
+          " + MLP width of a rank) * 2 B = " + std::to_string(tokens) + " * " + std::to_string(layer_row(input)) + " B",
+      "estimate: the profile run of v1/worker/gpu_model_runner.py, held against start-up logs");
 }
 
 // The CUDA context stands before the budget is taken; what grows after it: libraries' workspaces, NCCL's buffers.
@@ -145,8 +140,8 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
     return of_kind(LineKind::kGraphs,
                    estimate(Section::kRuntime, "CUDA graphs", Bytes(kept.count() / 10 * 13),
                             Bytes(kept.count() / 10 * 8), Bytes(kept.count() / 10 * 19),
-                            text(sizes.sizes) + " sizes of " + text(sizes.tokens) + " tokens in all * " +
-                                text(layer_row(input)) + " B of a layer * 1.3",
+                            std::to_string(sizes.sizes) + " sizes of " + std::to_string(sizes.tokens) +
+                                " tokens in all * " + std::to_string(layer_row(input)) + " B of a layer * 1.3",
                             "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
   const std::uint64_t most = std::min(checked_mul(seqs, 2, kWhat), vllm_largest_graph(input.request, rules));
@@ -164,10 +159,11 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
   const Bytes bytes = Bytes(sizes) * checked_mul(layers, each * kKiB, kWhat);
   return of_kind(
       LineKind::kGraphs,
-      estimate(Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 10 * 4), Bytes(bytes.count() / 10 * 16),
-               text(sizes) + " graphs * " + text(layers) + " layers * " + text(each) + " KiB",
-               rules.graphs_in_budget ? "estimate: 0.24 to 0.56 GiB in start-up logs of dense models, 1.4 of experts"
-                                      : "estimate from start-up logs; taken from what the budget leaves"));
+      estimate(
+          Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 10 * 4), Bytes(bytes.count() / 10 * 16),
+          std::to_string(sizes) + " graphs * " + std::to_string(layers) + " layers * " + std::to_string(each) + " KiB",
+          rules.graphs_in_budget ? "estimate: 0.24 to 0.56 GiB in start-up logs of dense models, 1.4 of experts"
+                                 : "estimate from start-up logs; taken from what the budget leaves"));
 }
 
 // The encoder runs over as many items as its budget holds, and its outputs stay while the batch is profiled
@@ -200,10 +196,11 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
           Bytes(encoder.held) * width,
           Bytes(0),
           Bytes(encoder.budget) * width,
-          text(encoder.held) + " embeddings (budget " + text(encoder.budget) + " = max of a batch of " +
-              text(encoder.batch) +
-              (encoder.item > 0 ? " and an item of " + text(encoder.item) : std::string("; the config sizes no item")) +
-              ") * " + text(width) + " B",
+          std::to_string(encoder.held) + " embeddings (budget " + std::to_string(encoder.budget) +
+              " = max of a batch of " + std::to_string(encoder.batch) +
+              (encoder.item > 0 ? " and an item of " + std::to_string(encoder.item)
+                                : std::string("; the config sizes no item")) +
+              ") * " + std::to_string(width) + " B",
           "estimate: vLLM v1/core/encoder_cache_manager.py compute_mm_encoder_budget",
           LineKind::kEncoderCache};
 }
@@ -217,8 +214,8 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
   if (vision.width == 0 || peak <= beside) return std::nullopt;
   const Bytes more = peak - beside;
   return estimate(Section::kActivation, "vision encoder's pass beyond the batch", more, Bytes(0), more * 2,
-                  text(patches) + " patches * 3 * (" + text(vision.width) + " + " + text(vision.intermediate) +
-                      ") * 2 B, less the batch's peak and the encoder cache",
+                  std::to_string(patches) + " patches * 3 * (" + std::to_string(vision.width) + " + " +
+                      std::to_string(vision.intermediate) + ") * 2 B, less the batch's peak and the encoder cache",
                   "estimate: the profile run of v1/worker/gpu_model_runner.py");
 }
 
@@ -244,7 +241,8 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   if (vision.width == 0 || peak <= beside) return std::nullopt;
   const Bytes more = peak - beside;
   return estimate(Section::kActivation, "vision encoder over every prompt's image", more, Bytes(more.count() / 20 * 16),
-                  Bytes(more.count() / 20 * 24), text(tokens) + " patches * " + text(row) + " B, less the batch's peak",
+                  Bytes(more.count() / 20 * 24),
+                  std::to_string(tokens) + " patches * " + std::to_string(row) + " B, less the batch's peak",
                   "estimate: the profile run of V0, worker/enc_dec_model_runner.py");
 }
 
@@ -269,7 +267,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
 }
 
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules) {
-  constexpr std::uint64_t kSwap = std::uint64_t{4} << 30;  // EngineArgs.swap_space, until V0 went
+  constexpr std::uint64_t kSwap = 4 * kGiB;  // EngineArgs.swap_space, until V0 went
   std::vector<LedgerLine> out;
   if (request.host_kv_cache)
     out.push_back(exact_line(Section::kKvCache, "offloaded KV cache", *request.host_kv_cache,
@@ -278,7 +276,7 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
   const Bytes swap = request.swap_space.value_or(Bytes(rules.version < kV1 ? kSwap : 0)) * ranks;
   if (swap > Bytes(0))
     out.push_back(exact_line(Section::kKvCache, "swap space (CPU blocks)", swap,
-                             "--swap-space on each of " + text(ranks) + (ranks == 1 ? " rank" : " ranks"),
+                             "--swap-space on each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"),
                              "vLLM engine/arg_utils.py of V0"));
   return out;
 }
@@ -286,7 +284,7 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
 Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside, Bytes captured) {
   const VllmRules rules = vllm_rules(input.request);
   const double share = input.request.memory_utilization.value_or(rules.utilization);
-  const Bytes requested(rounded_up(static_cast<double>(gpu_memory.count()) * share));
+  const Bytes requested(static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_memory.count()) * share)));
   if (!rules.graphs_in_budget) beside = beside > captured ? beside - captured : Bytes(0);
   return requested > beside ? requested - beside : Bytes(0);
 }

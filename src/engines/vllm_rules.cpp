@@ -48,8 +48,8 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
 
 constexpr std::uint64_t kGuessed = 3;  // vLLM wants the number named; what its examples have
 
-constexpr std::uint64_t kLargeCard = std::uint64_t{70} << 30;
-constexpr std::uint64_t kLargestCard = std::uint64_t{160} << 30;
+constexpr std::uint64_t kLargeCard = 70 * kGiB;
+constexpr std::uint64_t kLargestCard = 160 * kGiB;
 // Gemma 4's largest item, a video: 32 frames of at most 70 tokens, their two ends and a time (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 

@@ -61,10 +61,6 @@ bool is_packed(const Term& term) {
   return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
 }
 
-std::string number(std::uint64_t n) {
-  return std::to_string(n);
-}
-
 class SpecMaker {
  public:
   SpecMaker(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
@@ -150,13 +146,13 @@ class SpecMaker {
     kernel_ = packed_ ? kPackedBlock : sparse_ ? kSparseBlock : latent_ ? latent_block() : kAttentionBlock;
     block_ = input_.request.block_size.value_or(kernel_);
     if (block_ == 0 || block_ % kernel_ != 0 || (packed_ && block_ != kernel_))
-      fail("--block-size " + number(block_) + ": vLLM's attention kernel for this model has blocks of " +
-               number(kernel_) + " tokens",
-           packed_ ? "use " + number(kernel_) : "use a multiple of " + number(kernel_));
+      fail("--block-size " + std::to_string(block_) + ": vLLM's attention kernel for this model has blocks of " +
+               std::to_string(kernel_) + " tokens",
+           packed_ ? "use " + std::to_string(kernel_) : "use a multiple of " + std::to_string(kernel_));
     if (sparse_ && !input_.request.block_size)
-      notes_.push_back(
-          {NoteLevel::kInfo, "block_size",
-           "vLLM's automatic block size of 16 fails for this model: planned with --block-size " + number(kernel_)});
+      notes_.push_back({NoteLevel::kInfo, "block_size",
+                        "vLLM's automatic block size of 16 fails for this model: planned with --block-size " +
+                            std::to_string(kernel_)});
   }
 
   // FlashMLA wants Hopper or a data centre's Blackwell, where its indexed form runs too; elsewhere Triton's kernel
@@ -170,8 +166,8 @@ class SpecMaker {
   // A rank's units. States must be shared out evenly; keys and values repeat where there are fewer heads than ranks.
   std::uint64_t units(const Term& term) const {
     if (is_fixed(term) && term.shape.columns == 0 && term.shape.units % ranks_ != 0)
-      fail("--tensor-parallel-size " + number(ranks_) + ": vLLM divides the " + number(term.shape.units) +
-               " heads of \"" + std::string(term.name) + "\" evenly",
+      fail("--tensor-parallel-size " + std::to_string(ranks_) + ": vLLM divides the " +
+               std::to_string(term.shape.units) + " heads of \"" + std::string(term.name) + "\" evenly",
            "use a size that divides them");
     return local_units(term, ranks_);
   }
@@ -195,8 +191,8 @@ class SpecMaker {
   void push(VllmSpec spec) {
     if (!spec.is_state()) {
       if (spec.block_size % spec.stride != 0)
-        fail("vLLM keeps an entry for every " + number(spec.stride) + " tokens in blocks of " +
-                 number(spec.block_size) + " tokens, which they do not divide",
+        fail("vLLM keeps an entry for every " + std::to_string(spec.stride) + " tokens in blocks of " +
+                 std::to_string(spec.block_size) + " tokens, which they do not divide",
              "choose another engine");
       spec.page = spec.entry * (spec.block_size / spec.stride);
     }
@@ -382,9 +378,9 @@ class SpecMaker {
     const std::uint64_t ranks = input_.request.decode_context_parallel;
     if (ranks <= 1) return;
     if (ranks_ % ranks != 0)
-      fail("--decode-context-parallel-size " + number(ranks) +
+      fail("--decode-context-parallel-size " + std::to_string(ranks) +
                ": vLLM shares tokens among ranks of tensor parallelism" + " and wants a size that divides " +
-               number(ranks_),
+               std::to_string(ranks_),
            "choose -tp and -dcp so that they divide");
     if (std::any_of(out_.specs.begin(), out_.specs.end(),
                     [](const VllmSpec& s) { return s.is_sliding() || s.type == SpecType::kChunked; }))
@@ -393,9 +389,9 @@ class SpecMaker {
       for (const Term& term : cache.compact) {
         if (term.growth != Growth::kToken || !is_value(term)) continue;
         if (checked_mul(ranks, term.shape.units, "ranks") > ranks_)
-          fail("--decode-context-parallel-size " + number(ranks) +
-                   ": vLLM shares tokens among the ranks that repeat a" + " KV head, and " + number(ranks_) +
-                   " ranks hold " + number(term.shape.units) + " heads",
+          fail("--decode-context-parallel-size " + std::to_string(ranks) +
+                   ": vLLM shares tokens among the ranks that repeat a" + " KV head, and " + std::to_string(ranks_) +
+                   " ranks hold " + std::to_string(term.shape.units) + " heads",
                "use at most -tp over the number of KV heads");
       }
     }

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "kvplan/strings.h"
+
 namespace kvplan {
 
 namespace {
@@ -71,14 +73,8 @@ std::string_view aliases_of(std::string_view key) {
 }
 
 std::string_view alias_group(std::string_view key) {
-  for (const AliasRow& row : kAliases) {
-    if (row.key == key) return row.key;
-    for (std::string_view rest = row.others; !rest.empty();) {
-      const auto space = rest.find(' ');
-      if (rest.substr(0, space) == key) return row.key;
-      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-    }
-  }
+  for (const AliasRow& row : kAliases)
+    if (row.key == key || has_word(row.others, key)) return row.key;
   return "";
 }
 

@@ -10,6 +10,7 @@
 #include "input/file.h"
 #include "input/json_depth.h"
 #include "kvplan/error.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
@@ -17,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxFileBytes = 4 * kMiB;
 constexpr std::size_t kMaxRecords = 10000;
 constexpr std::size_t kMaxFigures = 64;
 constexpr std::size_t kMaxText = 300;

@@ -1,7 +1,6 @@
 #include "input/checkpoint.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -10,6 +9,8 @@
 #include "input/file.h"
 #include "input/safetensors.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
@@ -24,9 +25,7 @@ std::optional<std::uint64_t> layer_of(std::string_view name) {
   for (const std::string_view mark : {"layers.", ".h.", "blocks.", "block."}) {
     const auto at = name.find(mark);
     if (at == std::string_view::npos) continue;
-    std::uint64_t index = 0;
-    const char* const begin = name.data() + at + mark.size();
-    if (std::from_chars(begin, name.data() + name.size(), index).ec == std::errc()) return index;
+    if (const auto index = whole_number(name.substr(at + mark.size()))) return index;
   }
   return std::nullopt;
 }
@@ -111,7 +110,7 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
 
 void read_stored_index(const std::string& directory, ModelSpec& model) {
   try {
-    const std::string text = read_file(directory + "/model.safetensors.index.json", std::size_t{64} << 20);
+    const std::string text = read_file(directory + "/model.safetensors.index.json", 64 * kMiB);
     if (const std::uint64_t bytes = parse_safetensors_index(text).total_size; bytes > 0)
       model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(bytes)});
   } catch (const Error&) {

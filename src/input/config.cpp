@@ -1,5 +1,6 @@
 #include "input/config.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
@@ -8,7 +9,7 @@
 #include "input/aliases.h"
 #include "input/json_depth.h"
 #include "kvplan/error.h"
-#include "kvplan/rounding.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -202,20 +203,13 @@ std::optional<Config::Hit> Config::look_up(std::string_view key) const {
     return Hit{&*found, name, {}, origin};
   };
   if (auto hit = find(key, Origin::kFile)) return hit;
-  const std::string_view aliases = aliases_of(key);
-  for (std::string_view rest = aliases; !rest.empty();) {
-    const auto space = rest.find(' ');
-    if (auto hit = find(rest.substr(0, space), Origin::kAlias); hit && !as_json(hit->node).is_object()) return hit;
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
+  const std::vector<std::string_view> aliases = split(aliases_of(key));
+  for (const std::string_view alias : aliases)
+    if (auto hit = find(alias, Origin::kAlias); hit && !as_json(hit->node).is_object()) return hit;
   if (defaults_.empty()) return std::nullopt;
   if (const auto text = default_of(defaults_, key)) return Hit{nullptr, key, *text, Origin::kClassDefault};
-  for (std::string_view rest = aliases; !rest.empty();) {
-    const auto space = rest.find(' ');
-    const std::string_view alias = rest.substr(0, space);
+  for (const std::string_view alias : aliases)
     if (const auto text = default_of(defaults_, alias)) return Hit{nullptr, alias, *text, Origin::kClassDefault};
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
   return std::nullopt;
 }
 
@@ -263,8 +257,7 @@ std::optional<std::uint64_t> Config::find_count(std::string_view key) const {
   // Some tools write 4096.0; that is a whole number all the same.
   if (value.is_number_float()) {
     const double real = value.get<double>();
-    if (real >= 0 && real < 9.0e15 && real == static_cast<double>(rounded_down(real)))
-      return static_cast<std::uint64_t>(real);
+    if (real >= 0 && real < 9.0e15 && real == std::floor(real)) return static_cast<std::uint64_t>(real);
   }
   wrong(hit->key, text_of(value), "a whole number below 2^62");
 }

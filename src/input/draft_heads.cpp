@@ -9,10 +9,10 @@
 // Source: vLLM, model_executor/models/llama_eagle.py, llama_eagle3.py and medusa.py; the EAGLE paper's trainable
 // parameters (0.24 B for a 7B, 0.37 B for a 13B, 0.99 B for a 70B model) are what the layer here has.
 #include <algorithm>
-#include <cctype>
 
 #include "input/companions.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::uint64_t kHiddenStates = 3;  // that EAGLE-3 looks at
 constexpr std::uint64_t kMostHeads = 64;
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 bool says(const std::string& text, std::string_view word) {
   return text.find(word) != std::string::npos;

@@ -1,8 +1,7 @@
 #include "input/families.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 #include <array>
-#include <cctype>
 #include <string>
 
 namespace kvplan {
@@ -109,15 +108,6 @@ constexpr std::array kFamilies{
            read_encoder},
 };
 
-// Letters and digits alone, in lower case: "DeepseekV4" and "deepseek_v4" are the same word.
-std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 }  // namespace
 
 std::span<const Family> families() {
@@ -125,10 +115,9 @@ std::span<const Family> families() {
 }
 
 const Family* find_family(std::string_view model_type) {
-  std::string lower;
-  for (const char c : model_type) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string wanted = lower(model_type);
   for (const Family& family : kFamilies)
-    if (has_word(family.model_types, lower)) return &family;
+    if (has_word(family.model_types, wanted)) return &family;
   return nullptr;
 }
 
@@ -142,16 +131,12 @@ std::string_view model_type_of(std::string_view architecture) {
     architecture.remove_suffix(suffix.size());
     break;
   }
+  // "DeepseekV4" and "deepseek_v4" are the same word.
   const std::string wanted = folded(architecture);
   if (wanted.empty()) return {};
-  for (const Family& family : kFamilies) {
-    for (std::string_view rest = family.model_types; !rest.empty();) {
-      const auto space = rest.find(' ');
-      const std::string_view type = rest.substr(0, space);
+  for (const Family& family : kFamilies)
+    for (const std::string_view type : split(family.model_types))
       if (folded(type) == wanted || folded(type) == wanted + "text") return type;
-      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-    }
-  }
   return {};
 }
 

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <string>
 
+#include "kvplan/quantity.h"
+
 namespace kvplan {
 
 // The largest config that a model has is 3 MB; the bound keeps an endless stream from eating the machine.
-inline constexpr std::size_t kMaxConfigBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxConfigBytes = 16 * kMiB;
 
 // The whole file, or Error(kBadInput) where it cannot be read or is larger than `limit`.
 std::string read_file(const std::string& path, std::size_t limit = kMaxConfigBytes);

@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxStrings = 1 << 24;  // of one array: each is walked 
 constexpr std::uint64_t kMaxShards = 10000;
 constexpr std::uint64_t kDefaultAlignment = 32;
 // Walked bytes are given back in steps of this size.
-constexpr std::size_t kReleaseStep = std::size_t{1} << 20;
+constexpr std::size_t kReleaseStep = kMiB;
 
 constexpr const char* kRepair = "correct the metadata, or download the file again";
 

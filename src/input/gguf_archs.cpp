@@ -1,6 +1,6 @@
 // Names as llama.cpp's llama-arch.cpp spells them (v0.5.0), and a few that only Ollama writes.
 #include "input/gguf_archs.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -7,6 +7,7 @@
 
 #include "input/file.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -14,13 +15,6 @@ namespace {
 
 constexpr std::string_view kFirstPart = "-00001-of-";
 constexpr unsigned kMaxParts = 1000;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 std::string_view file_name(std::string_view path) {
   const auto slash = path.rfind('/');
@@ -68,8 +62,7 @@ std::string choose_gguf(const std::vector<std::string>& files, std::string_view 
   if (quantization.empty())
     for (const std::string& file : out)
       if (names(lower(file_name(file)), "q4_k_m")) return file;
-  std::string list;
-  for (const std::string& file : out) list += (list.empty() ? "" : ", ") + one_line(file_name(file), 80);
+  const std::string list = join(out, ", ", [](const std::string& file) { return one_line(file_name(file), 80); });
   fail("the name stands for several files: " + one_line(list, 240), "give the quantization with it");
 }
 

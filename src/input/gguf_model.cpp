@@ -7,6 +7,7 @@
 #include "input/gguf_reader.h"
 #include "input/gguf_tensors.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -35,9 +36,7 @@ std::vector<std::string> unread_cache_keys(const GgufReader& reader) {
 }
 
 std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + one_line(word, 60);
-  return out;
+  return join(words, ", ", [](const std::string& word) { return one_line(word, 60); });
 }
 
 // MTP layers stand behind the model's own and are counted in block_count.

@@ -9,6 +9,9 @@
 #include "input/file.h"
 #include "input/json_depth.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
+#include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -16,11 +19,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxFileBytes = kMiB;
 constexpr std::size_t kMaxCards = 1000;
 constexpr std::size_t kMaxName = 80;
-constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 20;
-constexpr std::uint64_t kMostMemory = std::uint64_t{64} << 40;
+constexpr std::uint64_t kLeastMemory = 64 * kMiB;
+constexpr std::uint64_t kMostMemory = 64 * kTiB;
 constexpr double kMostBandwidth = 1e6;
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -49,21 +52,18 @@ std::string line(const Json& card, const char* key) {
 
 // "24GiB", "24G", "24576MiB", "80GB" (10^9), or a whole number of bytes.
 std::optional<double> bytes_of(const std::string& text) {
-  std::size_t at = 0;
-  while (at < text.size() && (std::isdigit(static_cast<unsigned char>(text[at])) != 0 || text[at] == '.')) ++at;
-  if (at == 0 || at > 15) return std::nullopt;
-  const std::string digits = text.substr(0, at);
-  if (std::count(digits.begin(), digits.end(), '.') > 1 || digits == ".") return std::nullopt;
-  std::string unit;
-  for (const char c : text.substr(at))
-    if (c != ' ') unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  double value = 0;
+  const auto [after, error] = parse_real(text, value, std::chars_format::fixed);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  std::string unit = lower(std::string_view(after, static_cast<std::size_t>(text.data() + text.size() - after)));
+  std::erase(unit, ' ');
   struct Unit {
     const char* name;
     double bytes;
   };
-  for (const Unit& known : {Unit{"", 1}, Unit{"mib", 0x1p20}, Unit{"m", 0x1p20}, Unit{"gib", 0x1p30}, Unit{"g", 0x1p30},
-                            Unit{"tib", 0x1p40}, Unit{"mb", 1e6}, Unit{"gb", 1e9}, Unit{"tb", 1e12}})
-    if (unit == known.name) return std::stod(digits) * known.bytes;
+  for (const Unit& known : {Unit{"", 1}, Unit{"mib", kMiB}, Unit{"m", kMiB}, Unit{"gib", kGiB}, Unit{"g", kGiB},
+                            Unit{"tib", kTiB}, Unit{"mb", 1e6}, Unit{"gb", 1e9}, Unit{"tb", 1e12}})
+    if (unit == known.name) return value * known.bytes;
   return std::nullopt;
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "input/hub_settings.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
@@ -44,7 +45,7 @@ struct KeptFile {
 };
 
 // Of a GGUF: a vocabulary of 260,000 tokens and its merges take 16 MiB.
-inline constexpr std::size_t kMaxGgufHeader = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxGgufHeader = 64 * kMiB;
 
 class HubCache {
  public:

@@ -13,6 +13,7 @@
 #include "input/hub_safetensors.h"
 #include "input/hub_settings.h"
 #include "input/safetensors.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -31,19 +32,13 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::string in_small(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 // Of a repository's files: the projector of that type, else one of 16 bits, else the first; "" for none.
 std::string choose_projector(const std::vector<std::string>& paths, const std::string& type) {
   std::string found;
   for (const std::string& path : paths) {
-    const std::string name = in_small(base_name(path));
+    const std::string name = lower(base_name(path));
     if (name.find("mmproj") == std::string::npos) continue;
-    if (!type.empty() ? name.find(in_small(type)) != std::string::npos : name.find("f16") != std::string::npos)
+    if (!type.empty() ? name.find(lower(type)) != std::string::npos : name.find("f16") != std::string::npos)
       return path;
     if (type.empty() && found.empty()) found = path;
   }

@@ -10,6 +10,8 @@
 #include "input/file.h"
 #include "input/hub_settings.h"
 #include "kvplan/error.h"
+#include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 #include "kvplan/version.h"
 
 namespace kvplan {
@@ -54,8 +56,8 @@ constexpr long kHeadersToServerAlone = 1;
 constexpr long kHttpAndHttps = 1 + 2;
 constexpr long kGlobalAll = 3;
 constexpr std::size_t kErrorBufferSize = 256;
-constexpr std::size_t kMaxHeaderBytes = std::size_t{256} << 10;
-constexpr std::size_t kMaxErrorBody = std::size_t{64} << 10;
+constexpr std::size_t kMaxHeaderBytes = 256 * kKiB;
+constexpr std::size_t kMaxErrorBody = 64 * kKiB;
 
 struct CurlList;
 struct Curl {
@@ -109,13 +111,6 @@ struct Transfer {
   std::size_t header_bytes = 0;
   bool header_too_long = false;
 };
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";

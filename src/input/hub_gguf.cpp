@@ -7,14 +7,15 @@
 #include "input/gguf.h"
 #include "input/gguf_choice.h"
 #include "input/json_depth.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
 namespace {
 
 // Most headers with their vocabulary are shorter; those of a set's further parts have none.
-constexpr std::size_t kFirstBytes = std::size_t{8} << 20;
-constexpr std::size_t kFurtherBytes = std::size_t{1} << 20;
+constexpr std::size_t kFirstBytes = 8 * kMiB;
+constexpr std::size_t kFurtherBytes = kMiB;
 
 [[noreturn]] void broken(const std::string& path, std::string_view why) {
   throw HubUnreachable("the server's " + one_line(path, 80) + " is broken (" + one_line(why, 160) + ")",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "input/hub_id.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
@@ -24,7 +25,7 @@ constexpr int kMaxAttempts = 4;
 constexpr int kTotalTimeouts = 12;
 constexpr int kPlanTimeouts = 18;
 // Of a list of files, all pages together; the Hub puts a thousand files on one.
-constexpr std::size_t kMaxListing = std::size_t{8} << 20;
+constexpr std::size_t kMaxListing = 8 * kMiB;
 constexpr std::size_t kMaxPages = 40;
 constexpr std::size_t kMaxCursor = 4096;
 constexpr milliseconds kBeforeProgress{500};

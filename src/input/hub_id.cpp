@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -34,13 +35,6 @@ void check_repo(std::string_view repo) {
         part.find("--") != std::string_view::npos || part.ends_with(".git"))
       no_id(repo, "no part begins or ends with . or -, or holds .. or --");
   }
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 std::string_view after_scheme(std::string_view url) {

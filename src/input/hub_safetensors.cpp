@@ -4,13 +4,14 @@
 
 #include "input/config.h"
 #include "input/safetensors.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
 namespace {
 
 // Longer than the headers of most models of one file, so that one request is enough.
-constexpr std::size_t kFirstPart = std::size_t{128} << 10;
+constexpr std::size_t kFirstPart = 128 * kKiB;
 
 }  // namespace
 

@@ -7,6 +7,8 @@
 
 #include "input/file.h"
 #include "kvplan/error.h"
+#include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -63,7 +65,7 @@ std::string find_token(const HubOptions& options) {
   if (!is_file(path)) return "";
   std::string text;
   try {
-    text = read_file(path, 64 * 1024);
+    text = read_file(path, 64 * kKiB);
   } catch (const Error&) {
     return "";  // another user's, say: the Hub's open models need none
   }
@@ -98,10 +100,7 @@ std::string home_folder(std::string_view beneath) {
 std::string origin_of(std::string_view url) {
   std::string out;
   for (const std::string_view scheme : {"https://", "http://"})
-    if (url.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), url.begin(), [](char a, char b) {
-          return a == b || (b >= 'A' && b <= 'Z' && a == b - 'A' + 'a');
-        }))
-      out = scheme;
+    if (url.size() > scheme.size() && lower(url.substr(0, scheme.size())) == scheme) out = scheme;
   if (out.empty()) return "";
   const std::string_view rest = url.substr(out.size());
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
@@ -120,8 +119,7 @@ std::string origin_of(std::string_view url) {
     if (!letter && c != '.' && c != '-' && c != '_' && !(bracketed && c == ':')) return "";
   }
   if (port.empty()) port = out == "https://" ? "443" : "80";
-  for (const char c : host) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out + ":" + std::string(port);
+  return out + lower(host) + ":" + std::string(port);
 }
 
 std::string hf_cache_folder() {

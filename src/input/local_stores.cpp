@@ -12,6 +12,7 @@
 #include "input/hub_id.h"
 #include "input/hub_settings.h"
 #include "kvplan/error.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kOllama = "ollama:";
 constexpr std::string_view kLmStudio = "lmstudio:";
 constexpr std::string_view kLlamaCpp = "llama.cpp:";
-constexpr std::size_t kMaxManifest = std::size_t{1} << 20;
+constexpr std::size_t kMaxManifest = kMiB;
 
 // One part of a path: a name, and no way out of its folder.
 void check_part(std::string_view part, std::string_view whole) {

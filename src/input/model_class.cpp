@@ -4,7 +4,6 @@
 
 #include "input/aliases.h"
 #include "input/families.h"
-#include "kvplan/text.h"
 
 namespace kvplan {
 
@@ -12,7 +11,7 @@ namespace {
 
 // The class of the decoder in composites whose nested config does not name it.
 struct TextClass {
-  Text<32> root, text;
+  std::string_view root, text;
 };
 constexpr TextClass kTextClasses[] = {
     TextClass{"llava", "llama"},

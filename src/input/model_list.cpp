@@ -4,12 +4,13 @@
 
 #include "input/file.h"
 #include "kvplan/error.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
 namespace {
 
-constexpr std::size_t kMaxListBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxListBytes = kMiB;
 
 std::string trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMaxPlanBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxPlanBytes = 64 * kMiB;
 constexpr std::uint64_t kSchemaVersion = 1;
 
 [[noreturn]] void no_plan(std::string_view why) {

@@ -1,20 +1,14 @@
 #include "input/quantization.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 std::string word(const Config& config, std::string_view key) {
   return lower(one_line(config.find_string(key).value_or(""), 80));

@@ -1,7 +1,6 @@
 // config.json to ModelSpec: find the decoder's part, dispatch to its family, record what was read.
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "input/aliases.h"
 #include "input/companions.h"
@@ -14,6 +13,7 @@
 #include "input/quantization.h"
 #include "input/rotary.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -97,12 +97,6 @@ std::optional<Dtype> read_dtype(const Config& config) {
   if (!type) fail("\"" + config.path() + "dtype\" is \"" + one_line(*word, 40) + "\"", "use a type such as bfloat16");
   // Quantized storage types are no type to compute in.
   return plain_bytes(*type) >= 2 ? type : std::nullopt;
-}
-
-std::string lower(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 std::optional<Dtype> kv_type_of_word(std::string_view word) {
@@ -214,12 +208,8 @@ bool read_under_another_name(const Config& text, std::string_view key) {
     return std::any_of(text.facts().begin(), text.facts().end(), [&](const ConfigFact& f) { return f.key == full; });
   };
   if (was_read(main)) return true;
-  for (std::string_view rest = aliases_of(main); !rest.empty();) {
-    const auto space = rest.find(' ');
-    if (was_read(rest.substr(0, space))) return true;
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-  return false;
+  const std::vector<std::string_view> others = split(aliases_of(main));
+  return std::any_of(others.begin(), others.end(), was_read);
 }
 
 std::vector<std::string> unread_cache_keys(const Config& text, bool unknown) {
@@ -231,9 +221,7 @@ std::vector<std::string> unread_cache_keys(const Config& text, bool unknown) {
 }
 
 std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + one_line(word, 60);
-  return out;
+  return join(words, ", ", [](const std::string& word) { return one_line(word, 60); });
 }
 
 // attention_type in a config of a known class counts where it names a kind outright, the class attends in the plain

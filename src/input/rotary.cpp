@@ -16,7 +16,7 @@
 #include <string_view>
 #include <variant>
 
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

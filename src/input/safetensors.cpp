@@ -15,6 +15,7 @@
 #include "input/file.h"
 #include "input/json_depth.h"
 #include "kvplan/error.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
@@ -264,7 +265,7 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
   if (!index.empty()) {
     SafetensorsIndex parsed;
     try {
-      parsed = parse_safetensors_index(read_file(directory + "/" + index, std::size_t{64} << 20));
+      parsed = parse_safetensors_index(read_file(directory + "/" + index, 64 * kMiB));
     } catch (Error& problem) {
       problem.set_source(directory + "/" + index);
       throw;

@@ -1,21 +1,18 @@
 #include "measure/check_log.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "measure/log_total.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
 
 namespace {
-
-constexpr double kGiB = 1073741824.0;
-constexpr double kMiB = 1048576.0;
 
 // "0.8.3", "0.6.4.post1", "0.9.1.dev287+g89b1388d8" -> "0.8": what the table of engines knows.
 std::string release_of(std::string_view version) {
@@ -112,7 +109,7 @@ class Predictor {
   }
 
  private:
-  static constexpr std::uint64_t kSmall = std::uint64_t{16} << 20;  // norms beside the split matrices
+  static constexpr std::uint64_t kSmall = 16 * kMiB;  // norms beside the split matrices
 
   // Of llama.cpp's names ("CUDA1", "CUDA1_Split", "Metal"); null for host memory.
   const GpuMemory* gpu_of(std::string_view device) const {
@@ -142,14 +139,15 @@ class Predictor {
 };
 
 double in_unit(double value, LogUnit unit) {
-  if (unit == LogUnit::kGiB) return value / kGiB;
-  if (unit == LogUnit::kMiB) return value / kMiB;
+  if (unit == LogUnit::kGibibytes) return value / kGiB;
+  if (unit == LogUnit::kMebibytes) return value / kMiB;
   return value;
 }
 
 // The last digit that the line prints.
 double last_digit(const Observation& seen) {
-  return seen.unit == LogUnit::kGiB || seen.unit == LogUnit::kMiB || seen.unit == LogUnit::kTimes ? 0.01 : 1;
+  return seen.unit == LogUnit::kGibibytes || seen.unit == LogUnit::kMebibytes || seen.unit == LogUnit::kTimes ? 0.01
+                                                                                                              : 1;
 }
 
 void add_remarks(const LogReading& reading, LogCheck& out) {
@@ -207,9 +205,7 @@ void place_by_log(const LogReading& reading, Request& out) {
 
 // "Q4_K - Medium" -> "q4_k_m", "awq_marlin" -> "awq"; nothing where the table of types has no such name.
 std::optional<std::string> weight_type_of(const LogOptions& options) {
-  std::string name;
-  for (const char c : options.file_type.empty() ? options.quantization : options.file_type)
-    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string name = lower(options.file_type.empty() ? options.quantization : options.file_type);
   if (const auto at = name.find(" - "); at != std::string::npos) {
     const std::string size = name.substr(at + 3);
     name.erase(at);
@@ -338,7 +334,7 @@ std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const 
   of_layout.model = calibration_layout(request);
   for (const LogLine& line : check.lines) {
     const std::string_view what = line.seen.what;
-    if (line.seen.unit != LogUnit::kGiB && line.seen.unit != LogUnit::kMiB) continue;
+    if (line.seen.unit != LogUnit::kGibibytes && line.seen.unit != LogUnit::kMebibytes) continue;
     const double bytes = line.seen.bytes();
     if (!(bytes >= 0 && bytes < 1e15)) continue;
     // A figure for each rank or card; llama.cpp's buffers in host memory are none of a card's.

@@ -5,8 +5,9 @@
 #include <optional>
 
 #include "kvplan/error.h"
-#include "measure/kernel_file.h"
+#include "kvplan/spoken.h"
 #include "measure/library.h"
+#include "measure/value_file.h"
 #include "plan/gpus.h"
 
 namespace kvplan {
@@ -23,17 +24,11 @@ using NvmlDevice = void*;
 constexpr int kNvmlSuccess = 0;
 constexpr unsigned int kMaxCards = 64;
 
-std::string gib(Bytes bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes.count()) / 1073741824.0);
-  return text;
-}
-
 // The catalogue's card of that name, where it has the memory that was found: makers sell two sizes under one name.
 const Gpu* in_catalogue(const DetectedCard& card) {
   const Gpu* gpu = find_gpu(card.name);
   if (gpu == nullptr || card.memory == Bytes(0)) return gpu;
-  const double ratio = static_cast<double>(card.memory.count()) / static_cast<double>(gpu->memory_mib << 20);
+  const double ratio = static_cast<double>(card.memory.count()) / static_cast<double>(gpu->memory_mib * kMiB);
   return ratio > 0.97 && ratio < 1.03 ? gpu : nullptr;
 }
 
@@ -67,7 +62,7 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
 
 std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
   // Beside a card, a processor's own graphics with its small carve-out are no place for a model.
-  constexpr std::uint64_t kLeast = std::uint64_t{2} << 30;
+  constexpr std::uint64_t kLeast = 2 * kGiB;
   std::vector<fs::path> folders;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(drm_folder, ignored))
@@ -81,7 +76,7 @@ std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
     if (folder.parent_path().filename().string().rfind("card", 0) != 0) continue;
     const auto memory = number_in(folder / "mem_info_vram_total");
     if (!memory || *memory == 0) continue;
-    std::string name = one_line(first_line_in(folder / "product_name"), 80);
+    std::string name = one_line(first_line(folder / "product_name"), 80);
     if (name.empty()) name = "AMD GPU";
     if (*memory >= kLeast)
       cards.push_back({name, Bytes(*memory)});
@@ -109,7 +104,7 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
       fail("--gpu auto: the driver does not say how much memory \"" + card.name + "\" has",
            "give it with --gpu-memory SIZE");
     const Bytes memory = gpu != nullptr ? gpu->budget() : card.memory;
-    found += (found.empty() ? "" : ", ") + card.name + " (" + gib(memory) + ")";
+    found += (found.empty() ? "" : ", ") + card.name + " (" + spoken_gib(memory) + ")";
     uneven = uneven || (least && memory != *least);
     if (!least || memory < *least) {
       least = memory;

@@ -1,9 +1,9 @@
 // A GPU: its own context, its own buffers, and nothing of anybody else's.
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "measure/gpu_api.h"
 #include "measure/gpu_view.h"
 
@@ -11,7 +11,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kUsualGranularity = std::uint64_t{2} << 20;
+constexpr std::uint64_t kUsualGranularity = 2 * kMiB;
 
 class GpuDevice : public Device {
  public:
@@ -136,12 +136,11 @@ class GpuDevice : public Device {
   void find_view() {
     char text[64] = {};
     if (api_.device_bus == nullptr || api_.device_bus(text, sizeof text - 1, device_) != 0) return;
-    std::string pci = text;
+    const std::string pci = text;
     if (api_.is_cuda()) {
       view_ = nvidia_view(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"), pci);
     } else {
-      for (char& c : pci) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      view_ = amd_view("/sys/bus/pci/devices", pci);
+      view_ = amd_view("/sys/bus/pci/devices", lower(pci));
     }
   }
 
@@ -197,8 +196,7 @@ class GpuDevice : public Device {
     GpuAllocationProperties wish;
     wish.location_id = device_;
     std::size_t out = 0;
-    if (api_.granularity == nullptr || api_.granularity(&out, &wish, kMinimum) != 0 || out == 0 ||
-        out > (std::size_t{1} << 30))
+    if (api_.granularity == nullptr || api_.granularity(&out, &wish, kMinimum) != 0 || out == 0 || out > kGiB)
       return kUsualGranularity;
     return out;
   }

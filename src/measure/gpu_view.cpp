@@ -1,7 +1,7 @@
 #include "measure/gpu_view.h"
 
 #include "kvplan/error.h"
-#include "measure/kernel_file.h"
+#include "measure/value_file.h"
 
 namespace kvplan {
 
@@ -81,7 +81,7 @@ class NvidiaView : public GpuView {
 
 class AmdView : public GpuView {
  public:
-  AmdView(std::string folder, const std::string& module) : folder_(std::move(folder)), driver_(first_line_in(module)) {}
+  AmdView(std::string folder, const std::string& module) : folder_(std::move(folder)), driver_(first_line(module)) {}
   std::string driver() const override { return one_line(driver_, 40); }
   std::optional<GpuMemoryView> memory() const override {
     const auto total = number_in(folder_ + "/mem_info_vram_total");

@@ -9,7 +9,7 @@ namespace kvplan {
 namespace {
 
 // Between two looks at `stop`.
-constexpr std::uint64_t kChunk = std::uint64_t{256} << 20;
+constexpr std::uint64_t kChunk = 256 * kMiB;
 constexpr unsigned char kFilling = 0xA5;
 
 // What stands in a granule: which buffer it is of, and where.

@@ -28,7 +28,7 @@ class HostDevice : public Device {
     facts_.nominal = memory.total;
     facts_.usable = memory.limit;
     facts_.granularity = Bytes(page_);
-    facts_.least_stream = std::uint64_t{64} << 20;
+    facts_.least_stream = 64 * kMiB;
     facts_.margin = 0.1;  // a machine that swaps is worse than a card that is full
   }
   ~HostDevice() override {

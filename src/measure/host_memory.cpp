@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "measure/kernel_file.h"
+#include "measure/value_file.h"
 
 namespace kvplan {
 
@@ -17,17 +17,16 @@ std::optional<std::uint64_t> kilobytes(std::string_view line, std::string_view n
   if (!line.starts_with(name)) return std::nullopt;
   line.remove_prefix(name.size());
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  const auto found = number_at(line);
+  const auto found = whole_number(line);
   return found && *found < (std::uint64_t{1} << 53) ? std::optional(*found * 1024) : std::nullopt;
 }
 
 // "inactive_file 123" of a memory.stat: what the kernel gives back when asked.
 std::uint64_t reclaimable(const std::string& path, std::string_view key) {
-  const std::string text = kernel_file(path);
-  std::string_view rest = text;
-  while (const auto line = next_line(rest))
-    if (line->starts_with(key) && line->substr(key.size()).starts_with(' '))
-      return number_at(line->substr(key.size() + 1)).value_or(0);
+  std::ifstream file(path);
+  const std::string start = std::string(key) + " ";
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(start)) return whole_number(std::string_view(line).substr(start.size())).value_or(0);
   return 0;
 }
 
@@ -57,25 +56,23 @@ void apply_groups(const std::string& mount, std::string group, const GroupFiles&
 
 HostMemory host_memory(const std::string& root) {
   HostMemory out;
-  const std::string info = kernel_file(root + "/proc/meminfo");
+  std::ifstream info(root + "/proc/meminfo");
   std::uint64_t free = 0;
-  std::string_view rest = info;
-  while (const auto line = next_line(rest)) {
-    if (const auto total = kilobytes(*line, "MemTotal:")) out.total = Bytes(*total);
-    if (const auto bytes = kilobytes(*line, "MemFree:")) free = *bytes;
-    if (const auto available = kilobytes(*line, "MemAvailable:")) out.available = Bytes(*available);
+  for (std::string line; std::getline(info, line);) {
+    if (const auto total = kilobytes(line, "MemTotal:")) out.total = Bytes(*total);
+    if (const auto bytes = kilobytes(line, "MemFree:")) free = *bytes;
+    if (const auto available = kilobytes(line, "MemAvailable:")) out.available = Bytes(*available);
   }
   if (out.available == Bytes(0)) out.available = Bytes(free);
   out.limit = out.total;
-  const std::string groups = kernel_file(root + "/proc/self/cgroup");
-  rest = groups;
-  while (const auto line = next_line(rest)) {
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
     // "0::/path" of the second version, "7:memory:/path" of the first.
-    const auto first = line->find(':');
-    const auto second = first == std::string_view::npos ? first : line->find(':', first + 1);
-    if (second == std::string_view::npos) continue;
-    const std::string controllers(line->substr(first + 1, second - first - 1));
-    const std::string group(line->substr(second + 1));
+    const auto first = line.find(':');
+    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string group = line.substr(second + 1);
     if (controllers.empty()) apply_groups(root + "/sys/fs/cgroup", group, kSecond, out);
     if (("," + controllers + ",").find(",memory,") != std::string::npos)
       apply_groups(root + "/sys/fs/cgroup/memory", group, kFirst, out);
@@ -90,16 +87,14 @@ HostMemory host_memory(const std::string& root) {
 
 std::uint64_t resident_bytes(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges, const std::string& smaps) {
   std::sort(ranges.begin(), ranges.end());
-  const std::string text = kernel_file(smaps);
-  std::string_view rest = text;
+  std::ifstream mappings(smaps);
   std::uint64_t out = 0;
   bool ours = false;
-  while (const auto next = next_line(rest)) {
-    const std::string_view line = *next;
+  for (std::string line; std::getline(mappings, line);) {
     // "7f00-7f10 rw-p ..." opens a mapping; "Rss: ..." and the like follow.
     const auto dash = line.find('-');
-    if (dash != std::string_view::npos && dash < line.find(' ')) {
-      const auto first = number_at(line.substr(0, dash), 16);
+    if (dash != std::string::npos && dash < line.find(' ')) {
+      const auto first = whole_number(line.substr(0, dash), 16);
       ours = false;
       if (!first) continue;
       auto after = std::upper_bound(ranges.begin(), ranges.end(), std::pair(*first, ~std::uint64_t{0}));

@@ -5,12 +5,9 @@
 #include "measure/log_reader.h"
 
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <set>
 
-#include "kvplan/real.h"
-#include "kvplan/text.h"
+#include "kvplan/numbers.h"
 
 namespace kvplan {
 
@@ -20,115 +17,107 @@ enum class DeviceRule { kNone, kWordBefore, kOllama };
 
 // A figure stands behind `anchor`, in a line that also holds `context`.
 struct Pattern {
-  Text<12> engine;
-  Text<48> context;
-  Text<64> anchor;
-  Text<32> what;
+  std::string_view engine, context, anchor, what;
   LogUnit unit;
   DeviceRule device = DeviceRule::kNone;
 };
 
-constexpr auto kGiB = LogUnit::kGiB;
-constexpr auto kMiB = LogUnit::kMiB;
-constexpr auto kTokens = LogUnit::kTokens;
-constexpr auto kBlocks = LogUnit::kBlocks;
-constexpr auto kLayers = LogUnit::kLayers;
-constexpr auto kTimes = LogUnit::kTimes;
-constexpr auto kShare = LogUnit::kShare;
+using enum LogUnit;
 
 constexpr Pattern kPatterns[] = {
     // vLLM, V0 and early V1
-    Pattern{"vllm", "", "Loading model weights took ", "weights", kGiB},
-    Pattern{"vllm", "", "Model loading took ", "weights", kGiB},
-    Pattern{"vllm", "", "total_gpu_memory=", "gpu_memory", kGiB},
-    Pattern{"vllm", "", "initial_memory_usage=", "initial_usage", kGiB},
-    Pattern{"vllm", "", "peak_torch_memory=", "peak_torch", kGiB},
-    Pattern{"vllm", "", "memory_usage_post_profile=", "usage_after_profile", kGiB},
-    Pattern{"vllm", "peak_torch_memory=", "non_torch_memory=", "non_torch", kGiB},
-    Pattern{"vllm", "peak_torch_memory=", "kv_cache_size=", "kv_budget", kGiB},
+    Pattern{"vllm", "", "Loading model weights took ", "weights", kGibibytes},
+    Pattern{"vllm", "", "Model loading took ", "weights", kGibibytes},
+    Pattern{"vllm", "", "total_gpu_memory=", "gpu_memory", kGibibytes},
+    Pattern{"vllm", "", "initial_memory_usage=", "initial_usage", kGibibytes},
+    Pattern{"vllm", "", "peak_torch_memory=", "peak_torch", kGibibytes},
+    Pattern{"vllm", "", "memory_usage_post_profile=", "usage_after_profile", kGibibytes},
+    Pattern{"vllm", "peak_torch_memory=", "non_torch_memory=", "non_torch", kGibibytes},
+    Pattern{"vllm", "peak_torch_memory=", "kv_cache_size=", "kv_budget", kGibibytes},
     Pattern{"vllm", "peak_torch_memory=", "gpu_memory_utilization=", "gpu_memory_utilization", kShare},
-    Pattern{"vllm", "", "total_gpu_memory (", "gpu_memory", kGiB},
+    Pattern{"vllm", "", "total_gpu_memory (", "gpu_memory", kGibibytes},
     Pattern{"vllm", "total_gpu_memory (", "gpu_memory_utilization (", "gpu_memory_utilization", kShare},
-    Pattern{"vllm", "total_gpu_memory (", ") = ", "requested_memory", kGiB},
-    Pattern{"vllm", "", "model weights take ", "weights", kGiB},
-    Pattern{"vllm", "", "non_torch_memory takes ", "non_torch", kGiB},
-    Pattern{"vllm", "", "PyTorch activation peak memory takes ", "activation", kGiB},
-    Pattern{"vllm", "", "reserved for KV Cache is ", "kv_budget", kGiB},
+    Pattern{"vllm", "total_gpu_memory (", ") = ", "requested_memory", kGibibytes},
+    Pattern{"vllm", "", "model weights take ", "weights", kGibibytes},
+    Pattern{"vllm", "", "non_torch_memory takes ", "non_torch", kGibibytes},
+    Pattern{"vllm", "", "PyTorch activation peak memory takes ", "activation", kGibibytes},
+    Pattern{"vllm", "", "reserved for KV Cache is ", "kv_budget", kGibibytes},
     Pattern{"vllm", "", "# GPU blocks: ", "num_blocks", kBlocks},
     Pattern{"vllm", "", "# cuda blocks: ", "num_blocks", kBlocks},
     Pattern{"vllm", "", "# rocm blocks: ", "num_blocks", kBlocks},
     Pattern{"vllm", "", "# CPU blocks: ", "cpu_blocks", kBlocks},
     Pattern{"vllm", "", "Maximum concurrency for ", "max_model_len", kTokens},
     Pattern{"vllm", "Maximum concurrency for ", " per request: ", "max_concurrency", kTimes},
-    Pattern{"vllm", "", "Graph capturing finished in ", "", kGiB},  // the seconds
-    Pattern{"vllm", "Graph capturing finished in ", " took ", "cuda_graphs", kGiB},
-    Pattern{"vllm", "", "Estimated CUDA graph memory: ", "cuda_graphs_estimated", kGiB},
+    Pattern{"vllm", "", "Graph capturing finished in ", "", kGibibytes},  // the seconds
+    Pattern{"vllm", "Graph capturing finished in ", " took ", "cuda_graphs", kGibibytes},
+    Pattern{"vllm", "", "Estimated CUDA graph memory: ", "cuda_graphs_estimated", kGibibytes},
     // vLLM, V1
     Pattern{"vllm", "", "GPU KV cache size: ", "kv_tokens", kTokens},
-    Pattern{"vllm", "", "Available KV cache memory: ", "kv_budget", kGiB},
-    Pattern{"vllm", "", "Free memory on device (", "free_memory", kGiB},
-    Pattern{"vllm", "on startup. Desired", "/", "gpu_memory", kGiB},
+    Pattern{"vllm", "", "Available KV cache memory: ", "kv_budget", kGibibytes},
+    Pattern{"vllm", "", "Free memory on device (", "free_memory", kGibibytes},
+    Pattern{"vllm", "on startup. Desired", "/", "gpu_memory", kGibibytes},
     Pattern{"vllm", "Free memory on device (", "GPU memory utilization is (", "gpu_memory_utilization", kShare},
-    Pattern{"vllm", " for weight, ", "Actual usage is ", "weights", kGiB},
+    Pattern{"vllm", " for weight, ", "Actual usage is ", "weights", kGibibytes},
     // since 0.26: weights and what is outside PyTorch are one figure
-    Pattern{"vllm", " for consumed memory (weights + non-torch), ", "Actual usage is ", "consumed", kGiB},
-    Pattern{"vllm", "Free memory on device (", " for consumed memory (weights + non-torch), ", "activation", kGiB},
-    Pattern{"vllm", "Free memory on device (", " for peak activation, and ", "cuda_graphs", kGiB},
-    Pattern{"vllm", "Free memory on device (", " for weight, ", "activation", kGiB},
-    Pattern{"vllm", "Free memory on device (", " for peak activation, ", "non_torch", kGiB},
-    Pattern{"vllm", "Free memory on device (", " for non-torch memory, and ", "cuda_graphs", kGiB},
+    Pattern{"vllm", " for consumed memory (weights + non-torch), ", "Actual usage is ", "consumed", kGibibytes},
+    Pattern{"vllm", "Free memory on device (", " for consumed memory (weights + non-torch), ", "activation",
+            kGibibytes},
+    Pattern{"vllm", "Free memory on device (", " for peak activation, and ", "cuda_graphs", kGibibytes},
+    Pattern{"vllm", "Free memory on device (", " for weight, ", "activation", kGibibytes},
+    Pattern{"vllm", "Free memory on device (", " for peak activation, ", "non_torch", kGibibytes},
+    Pattern{"vllm", "Free memory on device (", " for non-torch memory, and ", "cuda_graphs", kGibibytes},
     Pattern{"vllm", "", "Setting attention block size to ", "block_size", kTokens},
     Pattern{"vllm", "", "estimated maximum model length is ", "max_model_len_estimated", kTokens},
     Pattern{"vllm", "KV cache is needed", "max seq len (", "max_model_len", kTokens},
 
     // SGLang
-    Pattern{"sglang", "Load weight begin", "avail mem=", "available_before_weights", kGiB},
-    Pattern{"sglang", "Load weight end", "avail mem=", "available_after_weights", kGiB},
-    Pattern{"sglang", "Load weight end", "mem usage=", "weights", kGiB},
-    Pattern{"sglang", "Memory pool end", "avail mem=", "available_after_pool", kGiB},
-    Pattern{"sglang", "Capture cuda graph begin", "avail mem=", "available_before_graphs", kGiB},
-    Pattern{"sglang", "Capture cuda graph end", "avail mem=", "available_after_graphs", kGiB},
-    Pattern{"sglang", "Capture cuda graph end", "mem usage=", "cuda_graphs", kGiB},
-    Pattern{"sglang", "Init torch distributed end", "mem usage=", "distributed_init", kGiB},
+    Pattern{"sglang", "Load weight begin", "avail mem=", "available_before_weights", kGibibytes},
+    Pattern{"sglang", "Load weight end", "avail mem=", "available_after_weights", kGibibytes},
+    Pattern{"sglang", "Load weight end", "mem usage=", "weights", kGibibytes},
+    Pattern{"sglang", "Memory pool end", "avail mem=", "available_after_pool", kGibibytes},
+    Pattern{"sglang", "Capture cuda graph begin", "avail mem=", "available_before_graphs", kGibibytes},
+    Pattern{"sglang", "Capture cuda graph end", "avail mem=", "available_after_graphs", kGibibytes},
+    Pattern{"sglang", "Capture cuda graph end", "mem usage=", "cuda_graphs", kGibibytes},
+    Pattern{"sglang", "Init torch distributed end", "mem usage=", "distributed_init", kGibibytes},
     Pattern{"sglang", "KV Cache is allocated", "#tokens: ", "kv_tokens", kTokens},
-    Pattern{"sglang", "KV Cache is allocated", "K size: ", "k_bytes", kGiB},
-    Pattern{"sglang", "KV Cache is allocated", ", V size: ", "v_bytes", kGiB},
-    Pattern{"sglang", "KV Cache is allocated", "KV size: ", "kv_bytes", kGiB},
-    Pattern{"sglang", "Mamba Cache is allocated", "conv_state size: ", "conv_bytes", kGiB},
-    Pattern{"sglang", "Mamba Cache is allocated", "ssm_state size: ", "state_bytes", kGiB},
+    Pattern{"sglang", "KV Cache is allocated", "K size: ", "k_bytes", kGibibytes},
+    Pattern{"sglang", "KV Cache is allocated", ", V size: ", "v_bytes", kGibibytes},
+    Pattern{"sglang", "KV Cache is allocated", "KV size: ", "kv_bytes", kGibibytes},
+    Pattern{"sglang", "Mamba Cache is allocated", "conv_state size: ", "conv_bytes", kGibibytes},
+    Pattern{"sglang", "Mamba Cache is allocated", "ssm_state size: ", "state_bytes", kGibibytes},
     Pattern{"sglang", "", "max_total_num_tokens=", "kv_tokens", kTokens},
 
     // TensorRT-LLM
     Pattern{"tensorrt-llm", "", "Number of tokens per block: ", "block_size", kTokens},
-    Pattern{"tensorrt-llm", "for max tokens in paged KV cache", "Allocated ", "kv_bytes", kGiB},
+    Pattern{"tensorrt-llm", "for max tokens in paged KV cache", "Allocated ", "kv_bytes", kGibibytes},
     Pattern{"tensorrt-llm", "", "max tokens in paged KV cache (", "kv_tokens", kTokens},
-    Pattern{"tensorrt-llm", "for execution context memory", "Allocated ", "activation", kMiB},
-    Pattern{"tensorrt-llm", "", "Loaded engine size: ", "weights", kMiB},
+    Pattern{"tensorrt-llm", "for execution context memory", "Allocated ", "activation", kMebibytes},
+    Pattern{"tensorrt-llm", "", "Loaded engine size: ", "weights", kMebibytes},
     Pattern{"tensorrt-llm", "", "Number of blocks in KV cache primary pool: ", "num_blocks", kBlocks},
 
     // ollama's own lines
-    Pattern{"ollama", "msg=\"model weights\"", "size=\"", "weights", kGiB, DeviceRule::kOllama},
-    Pattern{"ollama", "msg=\"kv cache\"", "size=\"", "kv_buffer", kGiB, DeviceRule::kOllama},
-    Pattern{"ollama", "msg=\"compute graph\"", "size=\"", "compute_buffer", kGiB, DeviceRule::kOllama},
-    Pattern{"ollama", "msg=\"total memory\"", "size=\"", "total", kGiB},
+    Pattern{"ollama", "msg=\"model weights\"", "size=\"", "weights", kGibibytes, DeviceRule::kOllama},
+    Pattern{"ollama", "msg=\"kv cache\"", "size=\"", "kv_buffer", kGibibytes, DeviceRule::kOllama},
+    Pattern{"ollama", "msg=\"compute graph\"", "size=\"", "compute_buffer", kGibibytes, DeviceRule::kOllama},
+    Pattern{"ollama", "msg=\"total memory\"", "size=\"", "total", kGibibytes},
 
     // llama.cpp, oldest to newest spellings
-    Pattern{"llama.cpp", "model size", "model size       = ", "file_size", kGiB},
-    Pattern{"llama.cpp", "", "file size   = ", "file_size", kGiB},
+    Pattern{"llama.cpp", "model size", "model size       = ", "file_size", kGibibytes},
+    Pattern{"llama.cpp", "", "file size   = ", "file_size", kGibibytes},
     Pattern{"llama.cpp", "layers to GPU", "offloaded ", "layers_on_gpu", kLayers},
     Pattern{"llama.cpp", "layers to GPU", "/", "layers_total", kLayers},
-    Pattern{"llama.cpp", "", " KV buffer size =", "kv_buffer", kMiB, DeviceRule::kWordBefore},
-    Pattern{"llama.cpp", "", " RS buffer size =", "state_buffer", kMiB, DeviceRule::kWordBefore},
-    Pattern{"llama.cpp", "", " compute buffer size =", "compute_buffer", kMiB, DeviceRule::kWordBefore},
-    Pattern{"llama.cpp", "", " compute buffer size is ", "compute_buffer", kMiB, DeviceRule::kWordBefore},
-    Pattern{"llama.cpp", "", " output buffer size =", "output_buffer", kMiB, DeviceRule::kWordBefore},
-    Pattern{"llama.cpp", "load_tensors:", " model buffer size =", "weights", kMiB, DeviceRule::kWordBefore},
-    Pattern{"llama.cpp", "load_tensors:", " buffer size =", "weights", kMiB, DeviceRule::kWordBefore},
-    Pattern{"llama.cpp", "KV self size", "KV self size  = ", "kv_total", kMiB},
-    Pattern{"llama.cpp", "llama_kv_cache", ": size = ", "kv_total", kMiB},
-    Pattern{"llama.cpp", "projected to use ", "projected to use ", "total", kMiB},
-    Pattern{"llama.cpp", "projected to use ", "device memory vs. ", "free_memory", kMiB},
-    Pattern{"llama.cpp", "", " n_seq_max     = ", "n_seq_max", LogUnit::kSequences},
+    Pattern{"llama.cpp", "", " KV buffer size =", "kv_buffer", kMebibytes, DeviceRule::kWordBefore},
+    Pattern{"llama.cpp", "", " RS buffer size =", "state_buffer", kMebibytes, DeviceRule::kWordBefore},
+    Pattern{"llama.cpp", "", " compute buffer size =", "compute_buffer", kMebibytes, DeviceRule::kWordBefore},
+    Pattern{"llama.cpp", "", " compute buffer size is ", "compute_buffer", kMebibytes, DeviceRule::kWordBefore},
+    Pattern{"llama.cpp", "", " output buffer size =", "output_buffer", kMebibytes, DeviceRule::kWordBefore},
+    Pattern{"llama.cpp", "load_tensors:", " model buffer size =", "weights", kMebibytes, DeviceRule::kWordBefore},
+    Pattern{"llama.cpp", "load_tensors:", " buffer size =", "weights", kMebibytes, DeviceRule::kWordBefore},
+    Pattern{"llama.cpp", "KV self size", "KV self size  = ", "kv_total", kMebibytes},
+    Pattern{"llama.cpp", "llama_kv_cache", ": size = ", "kv_total", kMebibytes},
+    Pattern{"llama.cpp", "projected to use ", "projected to use ", "total", kMebibytes},
+    Pattern{"llama.cpp", "projected to use ", "device memory vs. ", "free_memory", kMebibytes},
+    Pattern{"llama.cpp", "", " n_seq_max     = ", "n_seq_max", kSequences},
 };
 
 // llama.cpp aligns "n_ctx         = 2048" differently from release to release: the name, blanks, '='.
@@ -200,7 +189,7 @@ std::optional<Number> leading_number(std::string_view text) {
   }
   if (digits.empty() || digits.size() >= kMostDigits) return std::nullopt;
   Number out;
-  const auto [after, error] = read_real(digits.data(), digits.data() + digits.size(), out.value);
+  const auto [after, error] = parse_real(digits, out.value);
   if (error != std::errc()) return std::nullopt;
   out.rest = text.substr(used);
   return out;
@@ -210,14 +199,14 @@ std::optional<Number> leading_number(std::string_view text) {
 void take_figure(const Number& figure, LogUnit expected, Observation& out) {
   out.value = figure.value;
   out.unit = expected;
-  if (expected != kGiB && expected != kMiB) return;
+  if (expected != kGibibytes && expected != kMebibytes) return;
   std::string_view rest = figure.rest;
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   const auto is = [&](std::string_view binary, std::string_view plain) {
     return rest.starts_with(binary) || rest.starts_with(plain);
   };
-  if (is("GiB", "GB") || is("TiB", "TB")) out.unit = kGiB;
-  if (is("MiB", "MB") || is("KiB", "KB")) out.unit = kMiB;
+  if (is("GiB", "GB") || is("TiB", "TB")) out.unit = kGibibytes;
+  if (is("MiB", "MB") || is("KiB", "KB")) out.unit = kMebibytes;
   if (is("TiB", "TB")) out.value *= 1024;
   if (is("KiB", "KB")) out.value /= 1024;
 }
@@ -240,10 +229,7 @@ std::optional<std::uint64_t> rank_of(std::string_view line) {
   for (const std::string_view mark : {std::string_view("Worker_TP"), std::string_view(" TP")}) {
     const auto at = line.find(mark);
     if (at == std::string_view::npos) continue;
-    std::uint64_t rank = 0;
-    const char* begin = line.data() + at + mark.size();
-    const auto [after, error] = std::from_chars(begin, line.data() + line.size(), rank);
-    if (error == std::errc() && rank < 4096) return rank;
+    if (const auto rank = whole_number(line.substr(at + mark.size())); rank && *rank < 4096) return rank;
   }
   return std::nullopt;
 }
@@ -369,11 +355,11 @@ void read_line(std::string_view line, std::size_t number, LogReading& out) {
       out.observations.push_back(seen);
       if (figure->rest.starts_with(","))
         if (const auto second = leading_number(figure->rest.substr(1)))
-          out.observations.push_back({number, "requested_memory", second->value, kGiB, "", rank});
-      if (out.options.engine.empty()) out.options.engine = std::string_view(pattern.engine);
+          out.observations.push_back({number, "requested_memory", second->value, kGibibytes, "", rank});
+      if (out.options.engine.empty()) out.options.engine = pattern.engine;
       continue;
     }
-    if (out.options.engine.empty()) out.options.engine = std::string_view(pattern.engine);
+    if (out.options.engine.empty()) out.options.engine = pattern.engine;
     out.observations.push_back(std::move(seen));
   }
   read_settings(line, number, out);

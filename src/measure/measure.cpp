@@ -5,29 +5,23 @@
 #include <cmath>
 
 #include "kvplan/error.h"
+#include "kvplan/spoken.h"
 #include "measure/holder.h"
 
 namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr int kPasses = 5;
 constexpr std::uint64_t kMostTries = 24;
 
-std::string gib(Bytes bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes.count()) / 1073741824.0);
-  return text;
-}
-
 // "2 MiB", "0.5 MiB", "4096 B".
 std::string bytes_text(Bytes bytes) {
-  if (bytes.count() >= 1024 * kMiB) return gib(bytes);
+  if (bytes.count() >= kGiB) return spoken_gib(bytes);
   if (bytes.count() < kMiB) return std::to_string(bytes.count()) + " B";
   if (bytes.count() % kMiB == 0) return std::to_string(bytes.count() / kMiB) + " MiB";
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes.count()) / static_cast<double>(kMiB));
+  std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes.count()) / kMiB);
   return text;
 }
 
@@ -259,8 +253,8 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
     out.max_model_len = load->max_model_len.count();
     out.num_seqs = load->num_seqs;
     if (out.max_model_len != plan.load.max_model_len.count() || out.num_seqs != plan.load.num_seqs)
-      out.scaled = "the plan's " + gib(cache.footprint(plan.load)) + " are more than the " + gib(room) +
-                   " that may be taken of " + gib(before.free) + " free";
+      out.scaled = "the plan's " + spoken_gib(cache.footprint(plan.load)) + " are more than the " + spoken_gib(room) +
+                   " that may be taken of " + spoken_gib(before.free) + " free";
     const std::vector<CacheBuffer> buffers = cache.buffers(*load);
     if (buffers.empty()) {
       out.status = MeasureStatus::kRefused;

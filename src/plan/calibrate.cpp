@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kvplan/strings.h"
 #include "plan/gpus.h"
 
 namespace kvplan {
@@ -17,7 +18,7 @@ bool of_card(std::string_view name) {
 bool same_card(const CalibrationRecord& record, const Request& request) {
   const std::optional<std::string>& card = request.gpu ? request.gpu : request.measured_card;
   if (!card) return false;
-  if (folded_name(record.device) == folded_name(*card)) return true;
+  if (folded(record.device) == folded(*card)) return true;
   const Gpu* theirs = find_gpu(record.device);
   const Gpu* ours = find_gpu(*card);
   if (theirs == nullptr || ours == nullptr || theirs->name != ours->name) return false;
@@ -57,13 +58,12 @@ std::string calibration_layout(const Request& request) {
 std::string calibration_subject(const EngineInput& input) {
   const ModelShape& model = input.model;
   const Request& request = input.request;
-  const auto number = [](std::uint64_t n) { return std::to_string(n); };
   const auto option = [&](std::string_view name, std::optional<std::uint64_t> value) {
-    return value ? ", " + std::string(name) + " " + number(*value) : std::string();
+    return value ? ", " + std::string(name) + " " + std::to_string(*value) : std::string();
   };
-  std::string out = std::string(model.model_type) + " of " + number(model.num_layers) + " layers, hidden " +
-                    number(model.hidden_size) + ", vocabulary " + number(model.vocab_size) + ", TP " +
-                    number(request.tensor_parallel) + ", PP " + number(request.pipeline_parallel);
+  std::string out = std::string(model.model_type) + " of " + std::to_string(model.num_layers) + " layers, hidden " +
+                    std::to_string(model.hidden_size) + ", vocabulary " + std::to_string(model.vocab_size) + ", TP " +
+                    std::to_string(request.tensor_parallel) + ", PP " + std::to_string(request.pipeline_parallel);
   out += option("chunk",
                 request.max_num_batched_tokens ? std::optional(request.max_num_batched_tokens->count()) : std::nullopt);
   out += option("max-num-seqs", request.max_num_seqs);
@@ -75,7 +75,7 @@ std::string calibration_subject(const EngineInput& input) {
   if (engine.slot_tokens != nullptr || engine.default_context != nullptr) {
     const std::optional<Tokens>& tokens = request.ctx_size ? request.ctx_size : request.max_model_len;
     out += option("context", tokens ? std::optional(tokens->count()) : std::nullopt);
-    if (request.num_seqs > 1) out += ", " + number(request.num_seqs) + " sequences";
+    if (request.num_seqs > 1) out += ", " + std::to_string(request.num_seqs) + " sequences";
     if (request.flash_attention != FlashAttention::kAuto)
       out += request.flash_attention == FlashAttention::kOn ? ", flash attention" : ", no flash attention";
   }

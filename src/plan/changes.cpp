@@ -1,23 +1,10 @@
 #include "plan/changes.h"
 
-#include <functional>
-
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
-
-namespace {
-
-void each_word(std::string_view list, const std::function<void(std::string)>& use) {
-  for (std::string_view rest = list; !rest.empty();) {
-    const auto space = rest.find(' ');
-    use(std::string(rest.substr(0, space)));
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-}
-
-}  // namespace
 
 Request with_context(Request request, std::uint64_t tokens) {
   request.max_model_len = Tokens(tokens);
@@ -52,22 +39,24 @@ std::pair<std::string, std::string> seqs_option(std::uint64_t seqs) {
 std::vector<Change> type_changes(const Request& request, const Plan& asked) {
   std::vector<Change> out;
   const Engine& engine = engine_of(request);
-  each_word(engine.kv_choices, [&](const std::string& word) {
+  for (const std::string_view name : split(engine.kv_choices)) {
+    const std::string word(name);
     const auto type = find_dtype(word);
-    if (!type || *type == asked.types.key) return;
+    if (!type || *type == asked.types.key) continue;
     Request changed = request;
     changed.cache_type_k = changed.cache_type_v = *type;
     // The types of K and V go over --kv-cache-dtype.
     OptionValues options{{"--kv-cache-dtype", word}};
     if (request.cache_type_k != request.cache_type_v) options = {{"--cache-type-k", word}, {"--cache-type-v", word}};
     out.push_back({std::move(options), changed});
-  });
-  each_word(engine.weight_choices, [&](const std::string& word) {
-    if (word == asked.weights_dtype) return;
+  }
+  for (const std::string_view name : split(engine.weight_choices)) {
+    const std::string word(name);
+    if (word == asked.weights_dtype) continue;
     Request changed = request;
     changed.weights = word;
     out.push_back({{{"--weights", word}}, changed});
-  });
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "plan/answers.h"
 #include "plan/changes.h"
 #include "weights/types.h"
@@ -9,22 +10,12 @@ namespace kvplan {
 
 namespace {
 
-std::vector<std::string> words(std::string_view list) {
-  std::vector<std::string> out;
-  for (std::string_view rest = list; !rest.empty();) {
-    const auto space = rest.find(' ');
-    out.emplace_back(rest.substr(0, space));
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-  return out;
-}
-
-void add_unique(std::vector<std::string>& list, const std::string& word) {
-  if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
+void add_unique(std::vector<std::string>& list, std::string_view word) {
+  if (std::find(list.begin(), list.end(), word) == list.end()) list.emplace_back(word);
 }
 
 // "f16" is another name of float16.
-bool same_type(const std::string& a, const std::string& b) {
+bool same_type(std::string_view a, std::string_view b) {
   const WeightType* type = find_weight_type(a);
   return type != nullptr && type == find_weight_type(b);
 }
@@ -39,9 +30,9 @@ Answers compare_types(const ModelSpec& model, const Request& request) {
   const std::string own_kv(name(out.asked.types.key));
   std::vector<std::string> weights{own_weights};
   std::vector<std::string> kvs{own_kv};
-  for (const std::string& word : words(engine.weight_choices))
+  for (const std::string_view word : split(engine.weight_choices))
     if (!same_type(word, own_weights)) add_unique(weights, word);
-  for (const std::string& word : words(engine.kv_choices)) add_unique(kvs, word);
+  for (const std::string_view word : split(engine.kv_choices)) add_unique(kvs, word);
 
   const Answer* cheapest = nullptr;
   for (const std::string& weight : weights) {

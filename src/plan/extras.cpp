@@ -5,7 +5,7 @@
 
 #include "engines/parallel.h"
 #include "kvplan/error.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 #include "plan/lora_slots.h"
 #include "plan/rank_weights.h"
 
@@ -22,10 +22,6 @@ std::string engines_with(const Has& has) {
   return out;
 }
 
-std::string number(std::uint64_t n) {
-  return std::to_string(n);
-}
-
 // One line of all weights of a draft on a rank.
 LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const std::string& what) {
   LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), "", draft.source};
@@ -33,7 +29,7 @@ LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& dr
     out.bytes += line.bytes;
     out.low += line.low;
     out.high += line.high;
-    out.formula += (out.formula.empty() ? "" : " + ") + line.what + " " + number(line.bytes.count()) + " B";
+    out.formula += (out.formula.empty() ? "" : " + ") + line.what + " " + std::to_string(line.bytes.count()) + " B";
   }
   return out;
 }
@@ -55,21 +51,21 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
   if (*input.draft_method == DraftMethod::kModel && model.vocab_size > 0 && draft.vocab_size > 0 &&
       apart(model.vocab_size, draft.vocab_size) > kVocabSlack)
     notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
-                     "the draft's vocabulary of " + number(draft.vocab_size) + " words is not the model's of " +
-                         number(model.vocab_size) + ": engines refuse such a pair"});
+                     "the draft's vocabulary of " + std::to_string(draft.vocab_size) + " words is not the model's of " +
+                         std::to_string(model.vocab_size) + ": engines refuse such a pair"});
   const DraftMethod method = *input.draft_method;
   if (method != DraftMethod::kEagle && method != DraftMethod::kEagle3 && method != DraftMethod::kMedusa) return;
   const std::uint64_t width = draft.target_hidden_size > 0 ? draft.target_hidden_size : draft.hidden_size;
   if (model.hidden_size > 0 && width > 0 && width != model.hidden_size)
     notes.push_back({NoteLevel::kWarning, "draft_width",
-                     "the head reads hidden states of " + number(width) + " and the model has " +
-                         number(model.hidden_size) + ": it belongs to another model"});
+                     "the head reads hidden states of " + std::to_string(width) + " and the model has " +
+                         std::to_string(model.hidden_size) + ": it belongs to another model"});
   // A head may guess among fewer words than the model has, but numbers them as the model does.
   const std::uint64_t words = draft.target_vocab_size > 0 ? draft.target_vocab_size : draft.vocab_size;
   if (model.vocab_size > 0 && words > 0 && words != model.vocab_size)
     notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
-                     "the head is for a vocabulary of " + number(words) + " words and the model has " +
-                         number(model.vocab_size) + ": it belongs to another model"});
+                     "the head is for a vocabulary of " + std::to_string(words) + " words and the model has " +
+                         std::to_string(model.vocab_size) + ": it belongs to another model"});
 }
 
 void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
@@ -97,7 +93,7 @@ void add_projector(const ModelSpec& model, ExtraLines& out) {
   if (!model.projector || out.stages.empty()) return;
   const ProjectorFile& file = *model.projector;
   out.stages.front().push_back(exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
-                                          number(file.tensors) + " tensors as stored", file.source));
+                                          std::to_string(file.tensors) + " tensors as stored", file.source));
   if (file.width == 0 || file.patch_size == 0) return;
   const bool any_size = file.projector.find("qwen") != std::string::npos || file.image_size == 0;
   const std::uint64_t side = (any_size ? kWarmUp : file.image_size) / file.patch_size;
@@ -110,8 +106,8 @@ void add_projector(const ModelSpec& model, ExtraLines& out) {
   const Bytes scores = Bytes(patches) * patches * checked_mul(std::max<std::uint64_t>(file.heads, 1), 4, kWhat);
   out.stages.front().push_back(
       {Section::kActivation, "image encoder's compute buffer", work, Bytes(work.count() / 2), work + scores,
-       number(patches) + " patches of the warm-up image x (3 x " + number(file.width) + " + " + number(wide) +
-           ") x 4 B; the high end keeps the scores of " + number(file.heads) + " heads",
+       std::to_string(patches) + " patches of the warm-up image x (3 x " + std::to_string(file.width) + " + " +
+           std::to_string(wide) + ") x 4 B; the high end keeps the scores of " + std::to_string(file.heads) + " heads",
        "estimate: llama.cpp tools/mtmd/clip.cpp, which reserves for the warm-up image"});
 }
 
@@ -182,8 +178,8 @@ ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::ve
         {NoteLevel::kInfo, "ngram", "guesses from the text itself need no weights and no cache on the GPU"});
   if (extras.copies() > 1)
     notes.push_back({NoteLevel::kInfo, "copies",
-                     number(extras.copies()) + " sequences for each request (" + number(extras.num_beams) +
-                         " beams x " + number(extras.num_samples) +
+                     std::to_string(extras.copies()) + " sequences for each request (" +
+                         std::to_string(extras.num_beams) + " beams x " + std::to_string(extras.num_samples) +
                          " samples), each at full length; an engine with pages stores the prompt's whole pages once"});
   return out;
 }

@@ -9,58 +9,41 @@
 // 16 GB, 21845 of 32), 3/4 from there on (27648 of 36 GB, 73728 of 96). Newer systems allow some more (12124 of 16 GB,
 // 110100 of 128 GB), and `sysctl iogpu.wired_limit_mb` raises it: name the size with --gpu-memory then.
 
-#include <iterator>
-#include <vector>
-
-#include "kvplan/text.h"
 #include "plan/gpus.h"
 
 namespace kvplan {
 
 namespace {
 
+using std::string_view;
 using Mib = std::uint64_t;
-using Name = Text<32>;
-using Aliases = Text<144>;
 
-using Source = Text<64>;
+constexpr string_view kSmi = "data sheet; nvidia-smi";
+constexpr string_view kSmiCuda = "data sheet; nvidia-smi; CUDA total from llama.cpp and vLLM logs";
+constexpr string_view kRocm = "data sheet; rocm-smi";
+constexpr string_view kSheet = "data sheet";
+constexpr string_view kLog = "data sheet; CUDA total from llama.cpp's log";
+constexpr string_view kMetal = "data sheet; Metal's default working set";
 
-constexpr Source kSmi = "data sheet; nvidia-smi";
-constexpr Source kSmiCuda = "data sheet; nvidia-smi; CUDA total from llama.cpp and vLLM logs";
-constexpr Source kRocm = "data sheet; rocm-smi";
-constexpr Source kSheet = "data sheet";
-constexpr Source kLog = "data sheet; CUDA total from llama.cpp's log";
-constexpr Source kMetal = "data sheet; Metal's default working set";
-
-// What Gpu says, without a pointer.
-struct Row {
-  Text<8> vendor;
-  Name name;
-  Aliases aliases;
-  Mib memory, usable;
-  bool reported, unified;
-  double bandwidth;
-  Source source;
-};
-
-constexpr Row nv(Name name, Aliases aliases, Mib memory, Mib usable, double bandwidth) {
+constexpr Gpu nv(string_view name, string_view aliases, Mib memory, Mib usable, double bandwidth) {
   return {"NVIDIA", name, aliases, memory, usable, true, false, bandwidth, usable != 0 ? kSmiCuda : kSmi};
 }
-constexpr Row amd(Name name, Aliases aliases, Mib memory, double bandwidth) {
+constexpr Gpu amd(string_view name, string_view aliases, Mib memory, double bandwidth) {
   return {"AMD", name, aliases, memory, 0, true, false, bandwidth, kRocm};
 }
-constexpr Row nominal(Text<8> vendor, Name name, Aliases aliases, Mib gib, double bandwidth) {
+constexpr Gpu nominal(string_view vendor, string_view name, string_view aliases, Mib gib, double bandwidth) {
   return {vendor, name, aliases, gib * 1024, 0, false, false, bandwidth, kSheet};
 }
 // Memory shared with the processor: `usable` is what a program gets of it.
-constexpr Row shared(Text<8> vendor, Name name, Aliases aliases, Mib gib, Mib usable, double bandwidth, Source source) {
+constexpr Gpu shared(string_view vendor, string_view name, string_view aliases, Mib gib, Mib usable, double bandwidth,
+                     string_view source) {
   return {vendor, name, aliases, gib * 1024, usable, false, true, bandwidth, source};
 }
-constexpr Row apple(Name name, Aliases aliases, Mib gib, double bandwidth) {
+constexpr Gpu apple(string_view name, string_view aliases, Mib gib, double bandwidth) {
   return shared("Apple", name, aliases, gib, gib < 36 ? gib * 2048 / 3 : gib * 768, bandwidth, kMetal);
 }
 
-constexpr Row kGpus[] = {
+constexpr Gpu kGpus[] = {
     // AMD: consumer, workstation, data centre (an MI250's two dies are two devices), unified.
     amd("rx-6700-xt", "6700xt", 12272, 384),
     amd("rx-6800", "6800", 16368, 512),
@@ -287,15 +270,7 @@ constexpr Row kGpus[] = {
 }  // namespace
 
 std::span<const Gpu> built_in_gpus() {
-  static const std::vector<Gpu> all = [] {
-    std::vector<Gpu> out;
-    out.reserve(std::size(kGpus));
-    for (const Row& row : kGpus)
-      out.push_back({row.vendor, row.name, row.aliases, row.memory, row.usable, row.reported, row.unified,
-                     row.bandwidth, row.source});
-    return out;
-  }();
-  return all;
+  return kGpus;
 }
 
 }  // namespace kvplan

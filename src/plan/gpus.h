@@ -26,7 +26,7 @@ struct Gpu {
   std::string_view source;
 
   // What engines share out: their budgets start from the program's total, not from the driver's.
-  Bytes budget() const { return Bytes((usable_mib != 0 ? usable_mib : memory_mib) << 20); }
+  Bytes budget() const { return Bytes((usable_mib != 0 ? usable_mib : memory_mib) * kMiB); }
 };
 
 // The built-in table alone (gpu_table.cpp).
@@ -46,11 +46,6 @@ void set_own_gpus(const std::vector<GpuRecord>& cards);
 // Whether the engine supports the card. Makers that no engine names are the user's own: always.
 struct Engine;
 bool runs_on(const Engine& engine, const Gpu& gpu);
-
-// How names are compared: letters and digits alone, lower case. "NVIDIA H100 80GB HBM3" -> "nvidiah10080gbhbm3".
-std::string folded_name(std::string_view text);
-// The words of an alias list.
-std::vector<std::string_view> alias_words(std::string_view aliases);
 
 }  // namespace kvplan
 

@@ -6,16 +6,12 @@
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "kvplan/error.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 #include "weights/lora.h"
 
 namespace kvplan {
 
 namespace {
-
-std::string number(std::uint64_t n) {
-  return std::to_string(n);
-}
 
 std::uint64_t largest_rank(const ModelSpec& model) {
   std::uint64_t out = 0;
@@ -75,8 +71,8 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
     fail("--max-loras and --max-lora-rank are 65536 at most", "name a smaller number");
   lora.fully_sharded = request.extras.fully_sharded_loras;
   if (lora.fully_sharded && lora.rank % request.tensor_parallel != 0)
-    fail("--fully-sharded-loras: " + number(request.tensor_parallel) + " ranks do not divide the LoRA rank " +
-             number(lora.rank),
+    fail("--fully-sharded-loras: " + std::to_string(request.tensor_parallel) + " ranks do not divide the LoRA rank " +
+             std::to_string(lora.rank),
          "use a --max-lora-rank that they divide");
   lora.share.tensor_parallel = request.tensor_parallel;
   lora.share.attention_parallel = tensor_cuts(request).attention;
@@ -96,9 +92,10 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
     lora.share.last_stage = shares[stage].has_head;
     const LoraReport report = weigh_lora(model, lora);
     matched += report.modules;
-    const std::string formula = number(lora.slots) + (lora.slots == 1 ? " slot" : " slots") + " of rank " +
-                                number(lora.rank) + " for " + number(report.modules) + " modules: rank x (inputs + " +
-                                "outputs) each, " + number(report.elements.count()) + " elements";
+    const std::string formula = std::to_string(lora.slots) + (lora.slots == 1 ? " slot" : " slots") + " of rank " +
+                                std::to_string(lora.rank) + " for " + std::to_string(report.modules) +
+                                " modules: rank x (inputs + " + "outputs) each, " +
+                                std::to_string(report.elements.count()) + " elements";
     LedgerLine line = exact_line(Section::kWeights, "LoRA slots", report.bytes, formula, source);
     if (slots.low != slots.high) {
       line.low = Bytes(checked_scale(report.bytes.count(), slots.low, "LoRA slots"));
@@ -119,12 +116,12 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
   const Bytes each = weigh_lora(model, whole).bytes;
   const std::uint64_t waiting = std::max<std::uint64_t>(request.extras.max_cpu_loras.value_or(lora.slots), 1);
   if (waiting < lora.slots)
-    fail("--max-cpu-loras " + number(waiting) + " is less than --max-loras " + number(lora.slots),
+    fail("--max-cpu-loras " + std::to_string(waiting) + " is less than --max-loras " + std::to_string(lora.slots),
          "raise it; every adapter on the GPU has its copy in host memory");
-  out.host.push_back(
-      {Section::kWeights, "LoRA adapters", each * waiting, Bytes(0), each * waiting,
-       number(waiting) + " adapters of rank " + number(lora.rank) + " at most, " + number(each.count()) + " B each",
-       source});
+  out.host.push_back({Section::kWeights, "LoRA adapters", each * waiting, Bytes(0), each * waiting,
+                      std::to_string(waiting) + " adapters of rank " + std::to_string(lora.rank) + " at most, " +
+                          std::to_string(each.count()) + " B each",
+                      source});
 }
 
 void add_files(const ModelSpec& model, LoraHolding holding, ExtraLines& out) {
@@ -135,9 +132,10 @@ void add_files(const ModelSpec& model, LoraHolding holding, ExtraLines& out) {
     const std::uint64_t stages = out.stages.size();
     for (std::vector<LedgerLine>& stage : out.stages)
       stage.push_back(exact_line(Section::kWeights, "LoRA adapter", Bytes(ceil_div(bytes.count(), stages)),
-                                 number(adapter.tensors) + " tensors, " + number(adapter.elements.count()) +
-                                     " elements" + (wide ? " in float32" : " as stored") +
-                                     (stages > 1 ? ", over " + number(stages) + " stages" : ""),
+                                 std::to_string(adapter.tensors) + " tensors, " +
+                                     std::to_string(adapter.elements.count()) + " elements" +
+                                     (wide ? " in float32" : " as stored") +
+                                     (stages > 1 ? ", over " + std::to_string(stages) + " stages" : ""),
                                  adapter.source));
   }
 }

@@ -1,14 +1,14 @@
 #include "plan/plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 #include "engines/capacity.h"
 #include "engines/estimates.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
+#include "kvplan/spoken.h"
 #include "plan/certainty.h"
 #include "plan/extras.h"
 #include "plan/gpus.h"
@@ -297,16 +297,12 @@ void advise_on_mix(const Engine& engine, Plan& plan) {
   const double of_a_copy =
       static_cast<double>((mix.pages - mix.shared_saving).count()) / (plan.request.seq_lens.empty() ? 1 : copies);
   const Bytes needed(static_cast<std::uint64_t>(std::ceil(share * of_a_copy)));
-  const auto gib = [](Bytes bytes) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes.count()) / 1073741824.0);
-    return std::string(text);
-  };
   const Bytes budget = plan.capacity->kv_cache_memory;
   std::string& advice = plan.verdict.advice;
   if (!advice.empty()) advice += "; ";
-  advice += "that is every sequence at full length: the stated mix takes " + gib(needed) + " of cache on a GPU, and " +
-            (needed <= budget ? "fits" : "does not fit either") + " the " + gib(budget) + " for it";
+  advice += "that is every sequence at full length: the stated mix takes " + spoken_gib(needed) +
+            " of cache on a GPU, and " + (needed <= budget ? "fits" : "does not fit either") + " the " +
+            spoken_gib(budget) + " for it";
 }
 
 // Whether one stage is more than a card holds: any would settle it, and the second-last mostly has the most layers.
@@ -345,9 +341,7 @@ std::string unknown_release(const Engine& engine, const Request& request) {
   const bool older = wanted < number(oldest);
   // Builds of llama.cpp ("b6900") are counted apart from its versions: those behind the known one are as the newest.
   const auto build = [](std::string_view version) {
-    std::uint64_t out = 0;
-    if (version.starts_with('b')) std::from_chars(version.data() + 1, version.data() + version.size(), out);
-    return out;
+    return version.starts_with('b') ? whole_number(version.substr(1)).value_or(0) : 0;
   };
   constexpr std::uint64_t kBuildsOfRow = 100;
   const bool newer = build(request.engine_version) >= build(oldest) + kBuildsOfRow || wanted > number(newest);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
-#include "kvplan/rounding.h"
 #include "plan/calibrate.h"
 #include "plan/gpus.h"
 
@@ -157,7 +157,9 @@ class Step {
     if (shape.count > 0 && shape.used <= shape.count)
       missed_ = 1 - static_cast<double>(shape.used) / static_cast<double>(shape.count);
   }
-  double weights(std::uint64_t sequences) const { return always_ + experts_ * (1 - power(missed_, sequences)); }
+  double weights(std::uint64_t sequences) const {
+    return always_ + experts_ * (1 - std::pow(missed_, static_cast<double>(sequences)));
+  }
   double bytes(std::uint64_t sequences) const { return weights(sequences) + static_cast<double>(sequences) * cache_; }
 
   // The fewest sequences whose caches are as much to read as the weights: the difference is convex and starts below 0.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include "kvplan/error.h"
-#include "kvplan/rounding.h"
 #include "kvplan/spoken.h"
 #include "plan/certainty.h"
 #include "plan/gpus.h"
@@ -23,7 +22,7 @@ void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, By
   if (!card.unified) return;
   Bytes host;
   for (const LedgerLine& line : plan.host) host += line.bytes;
-  const Bytes all(card.memory_mib << 20);
+  const Bytes all(card.memory_mib * kMiB);
   if (gpu.total + host > all)
     require(gpu.total + host, low + host, high + host, all, "the memory that GPU and processor share");
 }
@@ -36,7 +35,7 @@ double usable_share(const Engine& engine, const Request& request) {
 }
 
 Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory) {
-  return Bytes(rounded_down(static_cast<double>(memory.count()) * usable_share(engine, request)));
+  return Bytes(static_cast<std::uint64_t>(static_cast<double>(memory.count()) * usable_share(engine, request)));
 }
 
 void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan) {

@@ -19,10 +19,6 @@ std::string_view rough_quality(std::string_view weights) {
   return type->scope == Scope::kEverything ? "none" : type->quality;
 }
 
-std::string gib_cell(Bytes bytes) {
-  return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / 1073741824.0);
-}
-
 std::string count_cell(std::uint64_t n) {
   return n >= kAnyCount ? "any" : grouped(n);
 }
@@ -89,8 +85,8 @@ Rows compare_rows(const Answers& answers) {
     const Plan& plan = answer.plan;
     const GpuMemory& gpu = fullest_gpu(plan);
     std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype,
-                                 std::string(name(plan.types.key)), gpu.weights ? gib_cell(*gpu.weights) : "-",
-                                 gib_cell(plan.kv_cache.reserved), gib_cell(gpu.total)};
+                                 std::string(name(plan.types.key)), gpu.weights ? gib_number(*gpu.weights) : "-",
+                                 gib_number(plan.kv_cache.reserved), gib_number(gpu.total)};
     if (rooms) {
       row.push_back(verdict_cell(plan));
       row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
@@ -108,10 +104,10 @@ Rows fit_rows(const Answers& answers) {
     const GpuMemory& gpu = fullest_gpu(answer.plan);
     std::string title = answer.name;
     std::replace(title.begin(), title.end(), '_', ' ');
-    rows.push_back({title, changes_text(answer), gpu.weights ? gib_cell(*gpu.weights) : "-",
-                    gib_cell(answer.plan.kv_cache.reserved), gib_cell(gpu.total),
+    rows.push_back({title, changes_text(answer), gpu.weights ? gib_number(*gpu.weights) : "-",
+                    gib_number(answer.plan.kv_cache.reserved), gib_number(gpu.total),
                     answer.plan.verdict.headroom
-                        ? fmt::format("{:.2f}", static_cast<double>(*answer.plan.verdict.headroom) / 1073741824.0)
+                        ? fmt::format("{:.2f}", static_cast<double>(*answer.plan.verdict.headroom) / kGiB)
                         : "-"});
   }
   return rows;

@@ -1,7 +1,8 @@
 // Observed beside predicted, line by line.
 #include <fmt/format.h>
 
-#include "kvplan/rounding.h"
+#include <cmath>
+
 #include "kvplan/version.h"
 #include "report/json_text.h"
 #include "report/report.h"
@@ -13,11 +14,13 @@ namespace {
 
 std::string figure(double value, LogUnit unit) {
   switch (unit) {
-    case LogUnit::kGiB:
-    case LogUnit::kMiB: return fmt::format("{:.2f} {}", value, unit_name(unit));
+    case LogUnit::kGibibytes:
+    case LogUnit::kMebibytes: return fmt::format("{:.2f} {}", value, unit_name(unit));
     case LogUnit::kTimes: return fmt::format("{:.2f}x", value);
     case LogUnit::kShare: return fmt::format("{:.2f}", value);
-    default: return fmt::format("{} {}", grouped(rounded(std::max(0.0, value))), unit_name(unit));
+    default:
+      return fmt::format("{} {}", grouped(static_cast<std::uint64_t>(std::round(std::max(0.0, value)))),
+                         unit_name(unit));
   }
 }
 

@@ -1,6 +1,7 @@
 // What changed between two plans, biggest first.
 #include <fmt/format.h>
 
+#include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "report/json_text.h"
 #include "report/report.h"
@@ -28,7 +29,7 @@ std::string_view capacity_name(std::string_view what) {
 // Models whose cache does not grow take any number.
 std::string count_text(const std::optional<std::uint64_t>& count) {
   if (!count) return "-";
-  return *count >= std::uint64_t{1} << 40 ? "any" : grouped(*count);
+  return *count >= kAnyCount ? "any" : grouped(*count);
 }
 
 std::string capacity_text(const CapacityChange& change) {
@@ -50,8 +51,7 @@ std::string limit_text(const PlanDiff& diff) {
 
 std::string diff_headline(const PlanDiff& diff) {
   std::string out = diff.total.difference() == 0 ? "the same memory" : signed_size(diff.total.difference());
-  std::string causes;
-  for (const ValueChange& change : diff.values) causes += (causes.empty() ? "" : ", ") + change_text(change);
+  const std::string causes = join(diff.values, ", ", change_text);
   if (!causes.empty()) out += ": " + one_line(causes, 300);
   for (const CapacityChange& change : diff.capacity)
     if (change.what == "max_model_len") out += "; " + capacity_text(change);

@@ -12,10 +12,8 @@ namespace kvplan {
 
 namespace {
 
-constexpr double kGiBytes = 1024.0 * 1024.0 * 1024.0;
-
 std::string part_text(const std::optional<Bytes>& part) {
-  return part ? fmt::format("{:.2f}", static_cast<double>(part->count()) / kGiBytes) : "-";
+  return part ? gib_number(*part) : "-";
 }
 
 std::string type_text(const Plan& plan) {
@@ -27,8 +25,8 @@ std::string type_text(const Plan& plan) {
 std::string amount(std::int64_t bytes) {
   const double size = static_cast<double>(std::llabs(bytes));
   const char sign = bytes < 0 ? '-' : '+';
-  if (size >= kGiBytes / 10) return fmt::format("{}{:.2f} GiB", sign, size / kGiBytes);
-  return fmt::format("{}{:.2f} MiB", sign, size / 1048576.0);
+  if (size >= kGiB / 10.0) return fmt::format("{}{:.2f} GiB", sign, size / kGiB);
+  return fmt::format("{}{:.2f} MiB", sign, size / kMiB);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -46,8 +47,7 @@ std::string extra_lines_text(const Plan& plan) {
 std::string companions_text(const ModelSpec& model) {
   std::string out;
   for (const AdapterFile& adapter : model.adapters) {
-    std::string targets;
-    for (const std::string& target : adapter.targets) targets += (targets.empty() ? "" : ", ") + target;
+    const std::string targets = join(adapter.targets);
     out += fmt::format("LoRA adapter {}: rank {}, {} elements, {}\n  modules  {}\n", one_line(adapter.source, 200),
                        adapter.rank, grouped(adapter.elements.count()), human_bytes(adapter.bytes),
                        targets.empty() ? "not named" : targets);

@@ -43,10 +43,8 @@ Rows fits_rows(const std::vector<FitEntry>& entries) {
     const Plan& asked = answers.asked;
     const std::string engine = asked.request.engine + " " + asked.engine_version;
     if (!any_card) {
-      rows.push_back({engine, kv_type_text(asked.types),
-                      fmt::format("{:.2f}", static_cast<double>(asked.kv_cache.reserved.count()) / 1073741824.0),
-                      fmt::format("{:.2f}", static_cast<double>(fullest_gpu(asked).total.count()) / 1073741824.0),
-                      cards_text(answers)});
+      rows.push_back({engine, kv_type_text(asked.types), gib_number(asked.kv_cache.reserved),
+                      gib_number(fullest_gpu(asked).total), cards_text(answers)});
       continue;
     }
     const Answer* longest = find_answer(answers, "longest_context");

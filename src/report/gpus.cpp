@@ -1,9 +1,8 @@
 // The catalogue of cards, as a table and as JSON.
 #include "plan/gpus.h"
+#include "kvplan/strings.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "kvplan/version.h"
 #include "report/json_text.h"
@@ -26,11 +25,9 @@ std::string memory_text(const Gpu& gpu) {
 // "data sheet; nvidia-smi; CUDA total ..." without the sheet, which every row has for its bandwidth, and the details.
 std::string source_text(const Gpu& gpu) {
   std::string out;
-  for (std::string_view rest = gpu.source; !rest.empty();) {
-    const auto end = rest.find("; ");
-    const std::string_view part = rest.substr(0, end);
+  for (std::string_view part : split(gpu.source, ';')) {
+    if (part.starts_with(' ')) part.remove_prefix(1);
     if (part != "data sheet") out += (out.empty() ? "" : ", ") + std::string(part.substr(0, part.find(" from ")));
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 2);
   }
   return out.empty() ? std::string(gpu.source) : out;
 }
@@ -56,13 +53,13 @@ std::string gpus_json(std::span<const Gpu> cards) {
   Json rows = Json::array();
   for (const Gpu& gpu : cards) {
     Json aliases = Json::array();
-    for (const std::string_view alias : alias_words(gpu.aliases)) aliases.push_back(alias);
+    for (const std::string_view alias : split(gpu.aliases)) aliases.push_back(alias);
     rows.push_back({{"vendor", gpu.vendor},
                     {"name", gpu.name},
                     {"aliases", std::move(aliases)},
-                    {"memory_bytes", gpu.memory_mib << 20},
+                    {"memory_bytes", gpu.memory_mib * kMiB},
                     {"memory_reported", gpu.reported},
-                    {"usable_bytes", gpu.usable_mib == 0 ? Json(nullptr) : Json(gpu.usable_mib << 20)},
+                    {"usable_bytes", gpu.usable_mib == 0 ? Json(nullptr) : Json(gpu.usable_mib * kMiB)},
                     {"bandwidth_gb_s", gpu.bandwidth_gb_s > 0 ? Json(gpu.bandwidth_gb_s) : Json(nullptr)},
                     {"kind", gpu.unified ? "unified" : "discrete"},
                     {"source", gpu.source}});

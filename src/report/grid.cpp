@@ -52,7 +52,7 @@ std::string grid_cell_text(const GridRow& row, const GridCell& cell) {
   if (cell.longest >= row.max_model_len) return "no";  // a limit that is not memory
   if (cell.longest > 0) return mark + length_text(cell.longest) + "*";
   if (!verdict.headroom || *verdict.headroom >= 0) return "no";
-  return fmt::format("{}-{:.1f} GiB", mark, -static_cast<double>(*verdict.headroom) / 1073741824.0);
+  return fmt::format("{}-{:.1f} GiB", mark, -static_cast<double>(*verdict.headroom) / kGiB);
 }
 
 std::string grid_legend(const Grid& grid) {

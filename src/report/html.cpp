@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
-#include "kvplan/rounding.h"
+#include "kvplan/strings.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/part_names.h"
@@ -17,13 +18,8 @@ namespace kvplan {
 
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-
 double in_gib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / kGiB;
-}
-std::string gib_number(Bytes bytes) {
-  return fmt::format("{:.2f}", in_gib(bytes));
 }
 
 std::string tile(std::string_view value, std::string_view what) {
@@ -118,16 +114,6 @@ std::string speed_html(const Plan& plan) {
   return out + "</pre>\n";
 }
 
-std::vector<std::string_view> words_of(std::string_view list) {
-  std::vector<std::string_view> out;
-  for (std::string_view rest = list; !rest.empty();) {
-    const auto space = rest.find(' ');
-    out.push_back(rest.substr(0, space));
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-  return out;
-}
-
 // KV of the fullest GPU against context, a curve for the plan's KV type and for each that the engine's users choose.
 std::string kv_curves(const ModelSpec& model, const Plan& plan) {
   constexpr std::size_t kPoints = 96;
@@ -139,8 +125,7 @@ std::string kv_curves(const ModelSpec& model, const Plan& plan) {
   chart.y_title = fmt::format("KV GiB{}, {}", plan.memory.size() > 1 ? " of the fullest GPU" : "",
                               plural(plan.load.num_seqs, "sequence"));
   chart.x_is_tokens = true;
-  for (std::size_t i = 0; i <= kPoints; ++i)
-    chart.x.push_back(static_cast<double>(rounded_down(most * static_cast<double>(i) / kPoints)));
+  for (std::size_t i = 0; i <= kPoints; ++i) chart.x.push_back(std::floor(most * static_cast<double>(i) / kPoints));
 
   std::vector<CacheTypes> seen;
   const auto add = [&](const Request& request) {
@@ -162,7 +147,7 @@ std::string kv_curves(const ModelSpec& model, const Plan& plan) {
     }
   };
   add(plan.request);
-  for (const std::string_view type : words_of(engine_of(plan.request).kv_choices)) {
+  for (const std::string_view type : split(engine_of(plan.request).kv_choices)) {
     Request other = plan.request;
     other.cache_type_k = other.cache_type_v = parse_dtype(type, "--kv-cache-dtype");
     add(other);

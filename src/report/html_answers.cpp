@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "kvplan/numbers.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/report.h"
@@ -13,10 +13,6 @@
 namespace kvplan {
 
 namespace {
-
-std::string gib_number(Bytes bytes) {
-  return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / (1024.0 * 1024.0 * 1024.0));
-}
 
 std::string verdict_word(const Plan& plan) {
   if (plan.verdict.status == Verdict::kUnknown) return "";
@@ -45,12 +41,6 @@ std::string answer_bars(const Answers& answers, std::string (*title)(const Answe
   for (const Answer& answer : answers.answers) rows.push_back({html_escape(title(answer)), &fullest_gpu(answer.plan)});
   const std::string bars = html_bars(rows, card_memory(answers.asked));
   return bars.empty() ? "" : "<h2>Memory of the fullest GPU</h2>\n<div class=\"wide\">\n" + bars + "</div>\n";
-}
-
-std::uint64_t number_of(const std::string& text) {
-  std::uint64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
 }
 
 }  // namespace
@@ -143,8 +133,8 @@ std::string fit_html(const ModelSpec& model, const Answers& answers, const Repor
     std::uint64_t seqs = 0;
     std::uint64_t tokens = 0;
     for (const auto& [option, value] : answer.changes) {
-      if (option == "--num-seqs") seqs = number_of(value);
-      if (option == "--max-model-len") tokens = number_of(value);
+      if (option == "--num-seqs") seqs = whole_number(value).value_or(0);
+      if (option == "--max-model-len") tokens = whole_number(value).value_or(0);
     }
     if (seqs > 0 && tokens > 0) points.emplace_back(seqs, tokens);
   }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kvplan/rounding.h"
 #include "report/html_page.h"
 #include "report/text.h"
 
@@ -19,32 +18,12 @@ constexpr double kRight = 18;
 constexpr double kTop = 30;
 constexpr double kBottom = 50;
 
-// By squaring: as fine as a picture needs, and without libm (kvplan/rounding.h).
-double log2_of(double value) {
-  if (!(value > 0 && value < 1e300)) return -1000;  // not drawn
-  double out = 0;
-  for (; value >= 2; value /= 2) ++out;
-  for (; value < 1; value *= 2) --out;
-  for (double bit = 0.5; bit > 1e-14; bit /= 2) {
-    value *= value;
-    if (value < 2) continue;
-    value /= 2;
-    out += bit;
-  }
-  return out;
-}
-
-double power_of_two(double whole) {
-  const double size = power(2, rounded(std::abs(whole)));
-  return whole < 0 ? 1 / size : size;
-}
-
 // A value's place along an axis of `length` pixels.
 struct Axis {
   double low = 0, high = 1, length = 1;
   bool log = false;
   double at(double value) const {
-    const double share = log ? log2_of(value / low) / log2_of(high / low) : (value - low) / (high - low);
+    const double share = log ? std::log2(value / low) / std::log2(high / low) : (value - low) / (high - low);
     return std::clamp(share, 0.0, 1.0) * length;
   }
 };
@@ -63,21 +42,22 @@ std::vector<double> ticks(const Axis& axis, bool tokens) {
   std::vector<double> out;
   constexpr double kPieces = 5;
   if (axis.log) {
-    const double octaves = log2_of(axis.high / axis.low);
+    const double octaves = std::log2(axis.high / axis.low);
     const double step = std::max(1.0, std::ceil(octaves / kPieces));
-    const double last = log2_of(axis.high) + 1e-9;
-    for (double octave = std::ceil(log2_of(axis.low) - 1e-9); octave <= last; octave += step)
-      out.push_back(power_of_two(octave));
+    const double last = std::log2(axis.high) + 1e-9;
+    for (double octave = std::ceil(std::log2(axis.low) - 1e-9); octave <= last; octave += step)
+      out.push_back(std::exp2(octave));
     return out;
   }
   const double span = axis.high - axis.low;
-  const double step = tokens ? power_of_two(std::ceil(log2_of(span / kPieces))) : nice_step(span, kPieces);
+  const double step =
+      tokens ? std::exp2(std::ceil(std::log2(std::max(span, 1.0) / kPieces))) : nice_step(span, kPieces);
   for (double value = axis.low; value <= axis.high * (1 + 1e-9); value += step) out.push_back(value);
   return out;
 }
 
 std::string tick_text(double value, bool tokens) {
-  if (tokens) return tokens_text(rounded(value));
+  if (tokens) return tokens_text(static_cast<std::uint64_t>(std::round(value)));
   return fmt::format("{:.4g}", value);
 }
 

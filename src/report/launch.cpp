@@ -1,6 +1,7 @@
 // The plan as something to paste: the engine's own command line, and a container's resources and arguments.
 #include <fmt/format.h>
 
+#include "kvplan/strings.h"
 #include "report/launchers.h"
 #include "report/report.h"
 
@@ -29,10 +30,7 @@ std::string yaml_string(std::string_view text) {
 }  // namespace
 
 std::string plan_args(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
-  std::string out;
-  for (const std::string& word : launcher_of(plan).arguments(model, plan))
-    out += (out.empty() ? "" : " ") + quoted(word);
-  return out + "\n";
+  return join(launcher_of(plan).arguments(model, plan), " ", quoted) + "\n";
 }
 
 std::string plan_k8s(const ModelSpec& model, const Plan& plan, const ReportOptions&) {

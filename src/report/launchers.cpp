@@ -6,6 +6,7 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "weights/types.h"
 
 namespace kvplan {
@@ -25,9 +26,7 @@ class Arguments {
     add(value);
   }
   void add_share(std::string_view option, double value) { add(option, fmt::format("{:g}", value)); }
-  void add_gib(std::string_view option, Bytes bytes) {
-    add_share(option, static_cast<double>(bytes.count()) / static_cast<double>(std::uint64_t{1} << 30));
-  }
+  void add_gib(std::string_view option, Bytes bytes) { add_share(option, static_cast<double>(bytes.count()) / kGiB); }
   // Nothing for an option that was not given, or a number that is the engine's default of 1.
   void add_given(std::string_view option, const std::optional<std::uint64_t>& value) {
     if (value) add(option, *value);
@@ -136,10 +135,8 @@ void vllm_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
     out.add(fmt::format("adapter{}={}", i + 1, model.adapters[i].source));
   out.add_flag("--language-model-only", request.extras.language_model_only);
   if (!request.extras.mm_limits.empty()) {
-    std::string limits;
-    for (const auto& [what, count] : request.extras.mm_limits)
-      limits += fmt::format("{}\"{}\": {}", limits.empty() ? "" : ", ", what, count);
-    out.add("--limit-mm-per-prompt", "{" + limits + "}");
+    const auto limit = [](const auto& each) { return fmt::format("\"{}\": {}", each.first, each.second); };
+    out.add("--limit-mm-per-prompt", "{" + join(request.extras.mm_limits, ", ", limit) + "}");
   }
 }
 
@@ -347,11 +344,9 @@ constexpr std::array kLaunchers{
 const Launcher& launcher_of(const Plan& plan) {
   for (const Launcher& row : kLaunchers)
     if (row.engine == plan.request.engine) return row;
-  std::string known;
-  for (const Launcher& row : kLaunchers) known += (known.empty() ? "" : ", ") + std::string(row.engine);
   Error error(Exit::kBadInput,
               "--format args and k8s write an engine's command line, and " + plan.request.engine + " has none here",
-              "name one with --engine: " + known);
+              "name one with --engine: " + join(kLaunchers, ", ", &Launcher::engine));
   error.set_source("command line");
   throw error;
 }

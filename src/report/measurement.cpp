@@ -83,7 +83,7 @@ std::string measurement_lines(const Plan& plan, const ReportOptions& options) {
     facts.push_back({"  planned, with libraries", human_bytes(*seen.planned_context)});
   facts.push_back({"free before the measurement", human_bytes(seen.free)});
   // A driver's own crumbs are nobody's.
-  constexpr std::uint64_t kCrumbs = std::uint64_t{16} << 20;
+  constexpr std::uint64_t kCrumbs = 16 * kMiB;
   const std::uint64_t programs = seen.other_processes.value_or(0);
   if (seen.used_by_others.count() >= kCrumbs || programs > 0)
     facts.push_back({programs > 0 ? "in use by others (" + plural(programs, "program") + ")" : "in use by others",

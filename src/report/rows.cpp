@@ -48,7 +48,7 @@ std::string cards_text(const Plan& plan) {
   const Request& request = plan.request;
   std::string out;
   if (request.gpu_memory)
-    out = fmt::format("{:.4g}-GiB card", static_cast<double>(request.gpu_memory->count()) / 1073741824.0);
+    out = fmt::format("{:.4g}-GiB card", static_cast<double>(request.gpu_memory->count()) / kGiB);
   else if (request.gpu)
     out = *request.gpu;
   if (out.empty()) return "";
@@ -90,14 +90,14 @@ std::optional<Bytes> memory_at_start(const Plan& plan) {
 
 std::string headroom_text(const VerdictReport& verdict) {
   if (!verdict.headroom) return "";
-  const double room = static_cast<double>(*verdict.headroom) / (1024.0 * 1024.0 * 1024.0);
+  const double room = static_cast<double>(*verdict.headroom) / kGiB;
   return room >= 0 ? fmt::format("{:.2f} GiB left", room) : fmt::format("{:.2f} GiB missing", -room);
 }
 
 std::string close_text(const VerdictReport& verdict) {
   if (!verdict.close) return "";
-  return fmt::format("close: {:.2f} GiB either way; {}",
-                     static_cast<double>(verdict.either_way.count()) / (1024.0 * 1024.0 * 1024.0), verdict.advice);
+  return fmt::format("close: {:.2f} GiB either way; {}", static_cast<double>(verdict.either_way.count()) / kGiB,
+                     verdict.advice);
 }
 
 Bytes host_total(const Plan& plan) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engines/term_sum.h"
-#include "kvplan/rounding.h"
 #include "report/extras_text.h"
 #include "report/measurement.h"
 #include "report/report.h"
@@ -17,8 +17,6 @@
 namespace kvplan {
 
 namespace {
-
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 // Very wide terminals do not make sentences easier to read.
 std::size_t width_of(const ReportOptions& options) {
@@ -66,7 +64,7 @@ std::string verdict_line(const Plan& plan, const ReportOptions& options) {
 std::string bar(Bytes part, Bytes whole, std::size_t width) {
   if (whole == Bytes(0)) return "";
   const double share = static_cast<double>(part.count()) / static_cast<double>(whole.count());
-  const auto filled = rounded(share * static_cast<double>(width));
+  const auto filled = static_cast<std::size_t>(std::round(share * static_cast<double>(width)));
   std::string out;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(filled, width); ++i) out += "█";
   return out;
@@ -103,8 +101,8 @@ std::string parts(const Plan& plan, const ReportOptions& options) {
       low += line.low;
       high += line.high;
     }
-    const std::string least = fmt::format("{:.2f}", static_cast<double>(low.count()) / kGiB);
-    const std::string most = fmt::format("{:.2f}", static_cast<double>(high.count()) / kGiB);
+    const std::string least = gib_number(low);
+    const std::string most = gib_number(high);
     const std::string range = least == most ? "" : least + "-" + most;
     out += fmt::format("  {:<12}{:>12}  {:<13} {}\n", row.what, gib(*row.bytes), range,
                        tinted(bar(*row.bytes, fullest->total, bar_width), row.tint, options.color));
@@ -186,7 +184,7 @@ std::string ladder(const ModelSpec& model, const Plan& plan) {
     Load load = plan.load;
     load.max_model_len = Tokens(steps[i]);
     rows[0].push_back(tokens_text(steps[i]));
-    rows[1].push_back(fmt::format("{:.2f}", static_cast<double>(layout->reserved(load).count()) / kGiB));
+    rows[1].push_back(gib_number(layout->reserved(load)));
   }
   return fmt::format("Contexts ({}{}{})\n", plan.load.pooled ? "a pool of " : "",
                      plural(plan.load.num_seqs, "sequence"), plan.memory.size() > 1 ? ", fullest GPU" : "") +
@@ -272,9 +270,7 @@ std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOpti
     rows.push_back({end_of(one_line(entry.source.substr(std::min(shared, entry.source.size())), 200), widest),
                     plan.attention, std::to_string(entry.model->layers.size()), grouped(kv.bytes_per_token.count()),
                     grouped(kv.bytes_per_sequence.count()), tokens_text(plan.load.max_model_len.count()),
-                    fmt::format("{:.2f}", static_cast<double>(kv.reserved_total.count()) / kGiB),
-                    fmt::format("{:.2f}", static_cast<double>(plan.total.bytes.count()) / kGiB),
-                    fmt::format("{:.2f}", static_cast<double>(host_total(plan).count()) / kGiB),
+                    gib_number(kv.reserved_total), gib_number(plan.total.bytes), gib_number(host_total(plan)),
                     plan.verdict.status == Verdict::kUnknown ? "-"
                     : plan.verdict.status == Verdict::kFits  ? "fits"
                                                              : "no"});

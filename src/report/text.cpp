@@ -6,19 +6,19 @@
 
 namespace kvplan {
 
-namespace {
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+std::string gib_number(Bytes bytes) {
+  return fmt::format("{:.2f}", static_cast<double>(bytes.count()) / kGiB);
 }
 
 std::string gib(Bytes bytes) {
-  return fmt::format("{:.2f} GiB", static_cast<double>(bytes.count()) / kGiB);
+  return gib_number(bytes) + " GiB";
 }
 
 std::string human_bytes(Bytes bytes) {
   const auto count = static_cast<double>(bytes.count());
   if (bytes.count() < 100000) return grouped(bytes.count()) + " B";
-  if (count < 1024.0 * 1024.0) return fmt::format("{:.1f} KiB", count / 1024.0);
-  if (count < kGiB) return fmt::format("{:.1f} MiB", count / 1024.0 / 1024.0);
+  if (count < kMiB) return fmt::format("{:.1f} KiB", count / kKiB);
+  if (count < kGiB) return fmt::format("{:.1f} MiB", count / kMiB);
   return gib(bytes);
 }
 

@@ -12,6 +12,7 @@
 namespace kvplan {
 
 std::string gib(Bytes bytes);                   // "2.14 GiB", always GiB
+std::string gib_number(Bytes bytes);            // "2.14"
 std::string human_bytes(Bytes bytes);           // "70,272 B", "68.6 KiB", "1.50 GiB": what reads best
 std::string grouped(std::uint64_t n);           // "163,840"
 std::string tokens_text(std::uint64_t tokens);  // "32k" where it is a whole number of 1024, else grouped

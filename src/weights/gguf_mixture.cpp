@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -33,14 +33,9 @@ constexpr auto kNames = [] {
   return out;
 }();
 
-std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 const Ftype* find_ftype(std::string_view name) {
-  std::string wanted = folded(name);
+  std::string wanted = lower(name);
+  std::replace(wanted.begin(), wanted.end(), '-', '_');
   // Short names of llama-quantize.
   for (const auto& [alias, full] :
        {std::pair<std::string_view, std::string_view>{"q3_k", "q3_k_m"}, {"q4_k", "q4_k_m"}, {"q5_k", "q5_k_m"}})

@@ -1,8 +1,8 @@
 #include "weights/loaded.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "kvplan/rounding.h"
 #include "weights/share.h"
 #include "weights/torch_pieces.h"
 
@@ -60,7 +60,7 @@ class LayerTensors {
 // The packed part of a matrix: whole bits of each element, where it is stored in less than 16 (4.16 bits are 4, and
 // scales).
 Bytes packed_part(Bytes bytes, double elements) {
-  const auto bits = static_cast<double>(rounded_down(8 * static_cast<double>(bytes.count()) / std::max(elements, 1.0)));
+  const double bits = std::floor(8 * static_cast<double>(bytes.count()) / std::max(elements, 1.0));
   if (bits < 1 || bits >= 16) return bytes;
   return std::min(bytes, Bytes(static_cast<std::uint64_t>(elements / 8 * bits)));
 }

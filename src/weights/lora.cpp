@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kvplan/strings.h"
 #include "weights/share.h"
 
 namespace kvplan {
@@ -44,15 +45,6 @@ constexpr Fused kFused[] = {{"qkv_proj", "q_proj k_proj v_proj"},
                             {"ffn_up", "up_proj"},
                             {"ffn_down", "down_proj"}};
 
-bool holds(std::string_view parts, std::string_view word) {
-  for (std::string_view rest = parts; !rest.empty();) {
-    const auto space = rest.find(' ');
-    if (rest.substr(0, space) == word) return true;
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-  }
-  return false;
-}
-
 }  // namespace
 
 bool lora_targets(const std::vector<std::string>& targets, std::string_view module) {
@@ -60,7 +52,8 @@ bool lora_targets(const std::vector<std::string>& targets, std::string_view modu
   return std::any_of(targets.begin(), targets.end(), [&](const std::string& target) {
     if (target == word || target == "all" || target == "all-linear") return true;
     return std::any_of(std::begin(kFused), std::end(kFused), [&](const Fused& fused) {
-      return (fused.name == target && holds(fused.parts, word)) || (fused.name == word && holds(fused.parts, target));
+      return (fused.name == target && has_word(fused.parts, word)) ||
+             (fused.name == word && has_word(fused.parts, target));
     });
   });
 }

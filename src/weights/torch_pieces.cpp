@@ -4,7 +4,6 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGrain = 512;
 constexpr std::uint64_t kMostSmall = kMiB;
 constexpr std::uint64_t kSmallSegment = 2 * kMiB;

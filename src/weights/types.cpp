@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cstdlib>
 
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"
 
 namespace kvplan {
@@ -73,13 +73,11 @@ constexpr std::array kTypes{
 };
 // clang-format on
 
-bool same_folded(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    const auto fold = [](char c) {
-      return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    };
-    return fold(x) == fold(y);
-  });
+// Underscores or dashes, small letters or not: the same name.
+std::string plain(std::string_view name) {
+  std::string out = lower(name);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
 }
 
 constexpr std::string_view kWhat = "the bytes of a matrix";
@@ -96,26 +94,23 @@ std::span<const WeightType> weight_types() {
 }
 
 const WeightType* find_weight_type(std::string_view name) {
-  for (const WeightType& type : kTypes) {
-    if (same_folded(type.name, name)) return &type;
-    for (std::string_view rest = type.aliases; !rest.empty();) {
-      const auto space = rest.find(' ');
-      if (same_folded(rest.substr(0, space), name)) return &type;
-      rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-    }
-  }
+  const std::string wanted = plain(name);
+  for (const WeightType& type : kTypes)
+    if (plain(type.name) == wanted || has_word(plain(type.aliases), wanted)) return &type;
   return nullptr;
 }
 
 std::optional<WeightType> fractional_type(std::string_view name) {
   for (const std::string_view family : {"exl2", "exl3"}) {
-    if (name.size() <= family.size() || !same_folded(name.substr(0, family.size()), family)) continue;
-    std::string number(name.substr(family.size() + (name[family.size()] == '-' || name[family.size()] == '_' ? 1 : 0)));
-    if (number.ends_with("bpw")) number.resize(number.size() - 3);
-    if (number.empty() || number.size() > 6 || number.find_first_not_of("0123456789.") != std::string::npos)
+    if (name.size() <= family.size() || lower(name.substr(0, family.size())) != family) continue;
+    std::string_view number = name.substr(family.size());
+    if (number.front() == '-' || number.front() == '_') number.remove_prefix(1);
+    if (number.ends_with("bpw")) number.remove_suffix(3);
+    if (number.size() > 6) return std::nullopt;
+    double bits = 0;
+    const auto [after, error] = parse_real(number, bits, std::chars_format::fixed);
+    if (error != std::errc() || after != number.data() + number.size() || !(bits >= 1 && bits <= 16))
       return std::nullopt;
-    const double bits = std::strtod(number.c_str(), nullptr);
-    if (!(bits >= 1 && bits <= 16)) return std::nullopt;
     WeightType type;
     type.name = family;
     type.millibits = static_cast<std::uint32_t>(bits * 1000 + 0.5);
@@ -180,11 +175,7 @@ Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t col
 }
 
 std::string known_weight_types() {
-  std::string out;
-  for (const WeightType& type : kTypes) out += std::string(out.empty() ? "" : ", ") + std::string(type.name);
-  out += ", exl2-4.25, exl3-3.0";
-  for (const std::string_view name : gguf_mixture_names()) out += ", " + std::string(name);
-  return out;
+  return join(kTypes, ", ", &WeightType::name) + ", exl2-4.25, exl3-3.0, " + join(gguf_mixture_names());
 }
 
 }  // namespace kvplan

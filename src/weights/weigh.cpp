@@ -8,6 +8,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
+#include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"
 #include "weights/rules.h"
 #include "weights/share.h"
@@ -149,9 +150,7 @@ class Weigher::Storer {
   void what_if(const std::string& asked) {
     if (is_gguf_mixture(asked)) {
       mixture_ = std::make_unique<GgufMixture>(asked, model_);
-      name_ = asked;
-      std::transform(name_.begin(), name_.end(), name_.begin(),
-                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      name_ = lower(asked);
       return;
     }
     if (const WeightType* row = find_weight_type(asked)) {

@@ -1,49 +1,62 @@
-// Rounding, powers and numbers as text, against what the C++ library says.
+// Numbers as text. What is read is the same whether the C++ library reads doubles or not.
+#include "kvplan/numbers.h"
+
 #include <doctest/doctest.h>
 
-#include <charconv>
-#include <cmath>
 #include <string_view>
-
-#include "kvplan/real.h"
-#include "kvplan/rounding.h"
 
 using namespace kvplan;
 
-TEST_CASE("rounding: as libm rounds, below and beyond 2^53") {
-  for (const double value : {0.0, 0.25, 0.49999999999999994, 0.5, 1.5, 2.5, 1e9 + 0.5, 4503599627370495.5, 9e18}) {
-    CAPTURE(value);
-    CHECK(rounded_down(value) == static_cast<std::uint64_t>(std::floor(value)));
-    CHECK(rounded_up(value) == static_cast<std::uint64_t>(std::ceil(value)));
-    CHECK(rounded(value) == static_cast<std::uint64_t>(std::llround(value)));
-  }
+namespace {
+
+struct Row {
+  std::string_view text;
+  double value;
+  std::size_t used;  // characters of the text; 0: it begins with no number
+};
+
+void check(const Row& row, std::chars_format format) {
+  CAPTURE(row.text);
+  double value = -7;
+  const auto [after, error] = parse_real(row.text, value, format);
+  CHECK(error == (row.used > 0 ? std::errc() : std::errc::invalid_argument));
+  CHECK(static_cast<std::size_t>(after - row.text.data()) == row.used);
+  CHECK(value == (row.used > 0 ? row.value : -7));
 }
 
-TEST_CASE("rounding: whole powers") {
-  CHECK(power(0.75, 0) == 1);
-  CHECK(power(2, 40) == 1099511627776.0);
-  for (const std::uint64_t exponent : {1U, 7U, 100U, 4096U})
-    CHECK(power(0.96875, exponent) == doctest::Approx(std::pow(0.96875, static_cast<double>(exponent))).epsilon(1e-12));
-  CHECK(power(0.5, std::uint64_t{1} << 32) == 0);
-  for (const double value : {1.0, 2.0, 768.0, 2560.0, 4096.0, 4.6e18}) {
-    CHECK(root(value, 2) == doctest::Approx(std::sqrt(value)).epsilon(1e-12));
-    CHECK(power(root(value, 5), 4) == doctest::Approx(std::pow(value, 0.8)).epsilon(1e-12));
-  }
+}  // namespace
+
+TEST_CASE("numbers: decimal, with a fraction and an exponent, and what stands behind") {
+  for (const Row& row : {Row{"0", 0, 1}, Row{"12", 12, 2}, Row{"0.9", 0.9, 3}, Row{".5", 0.5, 2}, Row{"5.", 5, 2},
+                         Row{"-3.25x", -3.25, 5}, Row{"1.5GiB", 1.5, 3}, Row{"1..2", 1, 2}, Row{"0x10", 0, 1}})
+    for (const auto format : {std::chars_format::general, std::chars_format::fixed}) check(row, format);
+  for (const Row& row : {Row{"1e3", 1000, 3}, Row{"1e-1", 0.1, 4}, Row{"2E+2", 200, 4}, Row{"1e", 1, 1},
+                         Row{"1e+", 1, 1}, Row{"4.5e18", 4.5e18, 6}, Row{"4.9e-324", 4.9e-324, 8}})
+    check(row, std::chars_format::general);
+  for (const Row& row : {Row{"1e3", 1, 1}, Row{"4.5e18", 4.5, 3}}) check(row, std::chars_format::fixed);
 }
 
-TEST_CASE("numbers as text: what std::from_chars reads, and as far") {
+TEST_CASE("numbers: infinity, NaN and other words are none") {
   for (const std::string_view text :
-       {"0", "12", "0.9", ".5", "5.", "-3.25x", "1e3",  "1e-1", "1e",   "1e+",   "1.5GiB",
-        "",  ".",  "-",   "+1", " 1", "x",      "0x10", "1..2", "-.e1", "1e400", "4.5e18"}) {
-    for (const auto format : {std::chars_format::general, std::chars_format::fixed}) {
-      CAPTURE(text);
-      double wanted = -7;
-      double got = -7;
-      const auto theirs = std::from_chars(text.data(), text.data() + text.size(), wanted, format);
-      const auto ours = read_real(text.data(), text.data() + text.size(), got, format);
-      CHECK(ours.ec == theirs.ec);
-      CHECK(ours.ptr == theirs.ptr);
-      CHECK(got == wanted);
-    }
+       {"", ".", "-", "-.", "+1", " 1", "x", "-.e1", "inf", "-inf", "infinity", "nan", "NaN", "-nan(1)", "e5"})
+    for (const auto format : {std::chars_format::general, std::chars_format::fixed}) check({text, 0, 0}, format);
+}
+
+TEST_CASE("numbers: beyond a double is out of range, and nothing is written") {
+  for (const std::string_view text : {"1e400", "-1e400", "1e-400"}) {
+    CAPTURE(text);
+    double value = -7;
+    CHECK(parse_real(text, value).ec == std::errc::result_out_of_range);
+    CHECK(value == -7);
+  }
+}
+
+TEST_CASE("numbers: whole ones at the start of a text") {
+  CHECK(whole_number("123 kB") == 123);
+  CHECK(whole_number("18446744073709551615") == ~std::uint64_t{0});
+  CHECK(whole_number("7f00-7f10", 16) == 0x7f00);
+  for (const std::string_view text : {"", "max", "-1", "+1", " 1", "18446744073709551616"}) {
+    CAPTURE(text);
+    CHECK_FALSE(whole_number(text));
   }
 }

@@ -10,13 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "docs/accuracy.h"
+#include "kvplan/quantity.h"
 #include "support/observations.h"
 
 namespace kvplan {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::array<const char*, 3> kEngines{"logical", "vllm", "llama.cpp"};
 
 constexpr const char* kTruth = R"(## Beside other tools

@@ -11,13 +11,13 @@
 #include <sstream>
 
 #include "docs/accuracy.h"
+#include "kvplan/quantity.h"
 #include "support/program.h"
 
 namespace kvplan {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 constexpr const char* kEstimates = R"(## What is estimated
 

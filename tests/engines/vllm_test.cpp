@@ -55,8 +55,6 @@ std::string refusal(const std::string& model, const Request& request) {
   return {};
 }
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
 // vllm-project/vllm#35695: GLM-4.7-Flash on an RTX 5080 has 380 blocks for 6,080 tokens.
 TEST_CASE("vllm: blocks of latents are the kernel's of the card") {
   const auto block = [](const char* card) {

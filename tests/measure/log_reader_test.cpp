@@ -20,7 +20,7 @@ struct Row {
 constexpr Row kRows[] = {
     // vllm-project/vllm#10702
     {"(VllmWorkerProcess pid=354) INFO 11-27 02:16:16 model_runner.py:1077] Loading model weights took 16.4605 GB",
-     "weights", 16.4605, LogUnit::kGiB},
+     "weights", 16.4605, LogUnit::kGibibytes},
     {"INFO 11-27 02:16:23 distributed_gpu_executor.py:57] # GPU blocks: 175884, # CPU blocks: 6553", "num_blocks",
      175884, LogUnit::kBlocks},
     {"INFO 11-27 02:16:23 distributed_gpu_executor.py:61] Maximum concurrency for 131072 tokens per request: 21.47x",
@@ -29,36 +29,36 @@ constexpr Row kRows[] = {
     {"\x1b[36m(RayWorkerWrapper pid=693)\x1b[0m INFO 04-08 03:58:02 [gpu_model_runner.py:1608] Graph capturing "
      "finished in 196 "
      "secs, took 4.95 GiB",
-     "cuda_graphs", 4.95, LogUnit::kGiB},
+     "cuda_graphs", 4.95, LogUnit::kGibibytes},
     {"INFO 04-08 03:54:46 [kv_cache_utils.py:578] GPU KV cache size: 132,464 tokens", "kv_tokens", 132464,
      LogUnit::kTokens},
     // vllm-project/vllm#15766
     {"vllm-llm-1  | INFO 03-30 01:59:44 [worker.py:267] model weights take 6.74GiB; non_torch_memory takes 0.11GiB; "
      "PyTorch "
      "activation peak memory takes 1.66GiB; the rest of the memory reserved for KV Cache is 3.88GiB.",
-     "activation", 1.66, LogUnit::kGiB},
+     "activation", 1.66, LogUnit::kGibibytes},
     // noonghunna/club-3090#1087: since 0.26 weights and what is outside PyTorch are one figure
     {"(Worker_TP0 pid=223) INFO 08-22 04:42:13 [gpu_worker.py:789] Free memory on device (30.27/31.4 GiB) on startup. "
      "Desired GPU memory utilization is (0.92, 28.88 GiB). Actual usage is 15.03 GiB for consumed memory (weights + "
      "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory. Replace",
-     "consumed", 15.03, LogUnit::kGiB},
+     "consumed", 15.03, LogUnit::kGibibytes},
     {"Free memory on device (30.27/31.4 GiB) on startup. Actual usage is 15.03 GiB for consumed memory (weights + "
      "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory.",
-     "activation", 1.59, LogUnit::kGiB},
+     "activation", 1.59, LogUnit::kGibibytes},
     {"Free memory on device (30.27/31.4 GiB) on startup. Actual usage is 15.03 GiB for consumed memory (weights + "
      "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory.",
-     "cuda_graphs", 0.09, LogUnit::kGiB},
+     "cuda_graphs", 0.09, LogUnit::kGibibytes},
     // sgl-project/sglang#6001, #4257
     {"[2025-05-04 01:05:36 TP6] KV Cache is allocated. #tokens: 720206, KV size: 47.13 GB", "kv_bytes", 47.13,
-     LogUnit::kGiB},
+     LogUnit::kGibibytes},
     {"[2025-03-10 16:21:31 TP1] Capture cuda graph end. Time elapsed: 9.40 s. avail mem=18.57 GB. mem usage=3.38 GB.",
-     "cuda_graphs", 3.38, LogUnit::kGiB},
+     "cuda_graphs", 3.38, LogUnit::kGibibytes},
     // ggml-org/llama.cpp#10152, #11635
-    {"llama_kv_cache_init:      CUDA0 KV buffer size =  2816.00 MiB", "kv_buffer", 2816, LogUnit::kMiB, "CUDA0"},
-    {"llm_load_tensors: CUDA2_Split model buffer size =  6273.46 MiB", "weights", 6273.46, LogUnit::kMiB,
+    {"llama_kv_cache_init:      CUDA0 KV buffer size =  2816.00 MiB", "kv_buffer", 2816, LogUnit::kMebibytes, "CUDA0"},
+    {"llm_load_tensors: CUDA2_Split model buffer size =  6273.46 MiB", "weights", 6273.46, LogUnit::kMebibytes,
      "CUDA2_Split"},
     {"llama_init_from_model: KV self size  = 22204.00 MiB, K (q4_0): 6588.00 MiB, V (f16): 15616.00 MiB", "kv_total",
-     22204, LogUnit::kMiB},
+     22204, LogUnit::kMebibytes},
     {"llama_new_context_with_model: n_ctx_per_seq = 16384", "n_ctx_seq", 16384, LogUnit::kTokens},
     {"[TensorRT-LLM][INFO] [MemUsageChange] Allocated 0.56 GiB for max tokens in paged KV cache (8224).", "kv_tokens",
      8224, LogUnit::kTokens},
@@ -88,9 +88,9 @@ TEST_CASE("log reader: units and separators of a figure") {
     return read_log("Model loading took " + figure + " and 1.0 seconds").observations;
   };
   CHECK(first("1.50 TiB").front().value == 1536);
-  CHECK(first("1.50 TiB").front().unit == LogUnit::kGiB);
+  CHECK(first("1.50 TiB").front().unit == LogUnit::kGibibytes);
   CHECK(first("512.0 KiB").front().value == 0.5);
-  CHECK(first("512.0 KiB").front().unit == LogUnit::kMiB);
+  CHECK(first("512.0 KiB").front().unit == LogUnit::kMebibytes);
   CHECK(first("1,234.5 GiB").front().value == 1234.5);
   CHECK(first("12,34 GiB").front().value == 12);
   CHECK(first("12345678901234567890123456 GiB").empty());

@@ -12,9 +12,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
 struct Measured {
   ModelSpec model;
   Plan plan;

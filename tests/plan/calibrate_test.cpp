@@ -13,8 +13,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-
 CalibrationRecord record_of(const std::string& device, const std::string& engine, const std::string& source) {
   CalibrationRecord out;
   out.device = device;

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "kvplan/quantity.h"
 #include "support/program.h"
 
 namespace kvplan {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 Json plan(const std::string& config, std::vector<std::string> options) {
   options.insert(options.begin(), "testdata/configs/" + config + ".json");

@@ -1,5 +1,6 @@
 // The catalogue of cards: its rows make sense, names are found as people type them, own cards come first.
 #include "plan/gpus.h"
+#include "kvplan/strings.h"
 
 #include <doctest/doctest.h>
 
@@ -26,11 +27,11 @@ TEST_CASE("gpus: every row makes sense") {
     CAPTURE(gpu.name);
     CHECK(gpu.vendor >= vendor);  // sorted by vendor
     vendor = gpu.vendor;
-    CHECK(names.insert(folded_name(gpu.name)).second);
-    for (const std::string_view alias : alias_words(gpu.aliases)) {
+    CHECK(names.insert(folded(gpu.name)).second);
+    for (const std::string_view alias : split(gpu.aliases)) {
       CAPTURE(alias);
-      CHECK_FALSE(folded_name(alias).empty());
-      CHECK(names.insert(folded_name(alias)).second);
+      CHECK_FALSE(folded(alias).empty());
+      CHECK(names.insert(folded(alias)).second);
     }
     CHECK(gpu.bandwidth_gb_s >= 60);
     CHECK(gpu.bandwidth_gb_s <= 10000);

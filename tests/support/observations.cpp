@@ -1,4 +1,5 @@
 #include "support/observations.h"
+#include "kvplan/quantity.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,6 @@ namespace kvplan {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double kMiB = 1024.0 * 1024.0;
 const std::string kFolder = KVPLAN_SOURCE_DIR "/testdata/observations/";
 
 Json read_json(const std::string& path) {
@@ -130,7 +130,7 @@ Printed read_printed(const std::string& text, int lines) {
   std::size_t end = 0;
   const double number = std::stod(text, &end);
   const std::string unit = text.substr(end);
-  const double scale = unit == " GiB" ? 1024 * kMiB : unit == " MiB" ? kMiB : 1;
+  const auto scale = static_cast<double>(unit == " GiB" ? kGiB : unit == " MiB" ? kMiB : 1);
   const std::size_t dot = text.find('.');
   double half = dot == std::string::npos ? 0 : 0.5 * std::pow(10.0, -static_cast<double>(end - dot - 1));
   half *= lines * (1 + 1e-6);  // what is exactly between two digits may have gone either way

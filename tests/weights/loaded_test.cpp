@@ -13,8 +13,6 @@
 namespace kvplan {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-
 // c10/cuda/CUDACachingAllocator.cpp: 512 B, 2 MiB and 20 MiB segments, whole 2 MiB from 10 MiB on; a rest becomes a
 // free piece beyond 1 MiB.
 TEST_CASE("pieces of PyTorch's allocator") {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "input/inventory/inventory.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "input/inventory/inventory.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

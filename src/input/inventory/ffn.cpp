@@ -5,7 +5,6 @@
 
 #include "input/inventory/inventory.h"
 #include "kvplan/error.h"
-#include "kvplan/rounding.h"
 
 namespace kvplan {
 
@@ -439,7 +438,7 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
 // DogeCDMoE.
 void write_retrieved_experts(Inventory& inventory, const Ffn& ffn) {
   Builder& out = inventory.out;
-  const std::uint64_t keys = whole(root(static_cast<double>(ffn.experts), 2), "num_experts");
+  const std::uint64_t keys = whole(std::sqrt(static_cast<double>(ffn.experts)), "num_experts");
   out.linear(Component::kRouter, "mlp.router_gate", times(2, keys), inventory.hidden);
   for (const char* const name : {"mlp.down_embed", "mlp.up_embed"}) {
     TensorGroup& row = out.linear(Component::kExperts, name, 1, inventory.hidden);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kvplan/error.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

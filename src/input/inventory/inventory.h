@@ -9,7 +9,6 @@
 
 #include "input/inventory/builder.h"
 #include "input/reader.h"
-#include "kvplan/text.h"
 
 namespace kvplan {
 
@@ -29,10 +28,10 @@ enum class Gate : std::uint8_t {
 };
 
 // A key of the config that switches something on; "+" is always, "" never.
-using Switch = Text<32>;
+using Switch = std::string_view;
 
 struct Traits {
-  Text<144> model_types;  // separated by spaces
+  std::string_view model_types;  // separated by spaces
   Switch qkv_bias = "attention_bias";
   Switch o_bias = "attention_bias";
   Switch mlp_bias = "mlp_bias";
@@ -56,8 +55,8 @@ struct Traits {
   Switch router_bias_key = "";     // the same, where the config says so
   bool has_expert_biases = false;  // of router and experts alike (gpt-oss)
   bool has_gated_experts = true;
-  Switch shared_gate = "";  // a sigmoid gate on the shared expert
-  Text<16> moe = "mlp";     // the block's name in checkpoints
+  Switch shared_gate = "";       // a sigmoid gate on the shared expert
+  std::string_view moe = "mlp";  // the block's name in checkpoints
 };
 
 const Traits& traits_of(std::string_view model_type);

@@ -1,8 +1,8 @@
 // Tensors of the recurrent mixers: Mamba, delta nets, KDA, lightning attention, RG-LRU, RWKV.
 #include <algorithm>
+#include <cmath>
 
 #include "input/inventory/inventory.h"
-#include "kvplan/rounding.h"
 
 namespace kvplan {
 
@@ -228,9 +228,9 @@ void write_rwkv7(Inventory& inventory) {
     out.linear(kMix, name, h, h, Split::kRows);
   out.linear(kMix, "attn.o_proj", h, h, Split::kColumns);
   out.norms("attn.g_norm", h, 1, true);
-  low_rank("w_lora", "decay_low_rank_dim", 1.8 * root(width, 2), true);
-  low_rank("a_lora", "a_low_rank_dim", 1.8 * root(width, 2), true);
-  low_rank("g_lora", "gate_low_rank_dim", 0.6 * power(root(width, 5), 4), false);
+  low_rank("w_lora", "decay_low_rank_dim", 1.8 * std::sqrt(width), true);
+  low_rank("a_lora", "a_low_rank_dim", 1.8 * std::sqrt(width), true);
+  low_rank("g_lora", "gate_low_rank_dim", 0.6 * std::pow(width, 0.8), false);
   const std::uint64_t ffn = text.count_or("intermediate_size", times(4, h));
   out.plain(kMix, "ffn.x_k", h);
   out.linear(Component::kMlp, "ffn.key", ffn, h, Split::kRows);
@@ -238,7 +238,7 @@ void write_rwkv7(Inventory& inventory) {
   const std::uint64_t layers = inventory.reader.model.layers.size();
   if (layers < 2) return;
   out.in_layers({{1, layers - 1, 1}});
-  low_rank("v_lora", "v_low_rank_dim", 1.3 * root(width, 2), true);
+  low_rank("v_lora", "v_low_rank_dim", 1.3 * std::sqrt(width), true);
   out.in_layers({{0, layers, 1}});
 }
 

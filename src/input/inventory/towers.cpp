@@ -7,7 +7,7 @@
 #include "input/inventory/inventory.h"
 #include "input/inventory/tower.h"
 #include "kvplan/error.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -2,7 +2,7 @@
 // Source: the modelling code of transformers 5.16, and of the checkpoints' own where they bring one.
 
 #include "input/inventory/inventory.h"
-#include "kvplan/words.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

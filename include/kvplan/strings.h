@@ -1,0 +1,39 @@
+// What is done with text in every room: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences,
+// letters in lower case.
+#ifndef KVPLAN_STRINGS_H_
+#define KVPLAN_STRINGS_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvplan {
+
+// The pieces between separators, without empty ones. They point into `text`.
+std::vector<std::string_view> split(std::string_view text, char separator = ' ');
+
+// Whether `word` is one of a list of words with spaces between them.
+bool has_word(std::string_view words, std::string_view word);
+
+// ASCII letters in lower case; other bytes stay as they are.
+std::string lower(std::string_view text);
+// Letters and digits alone, in lower case: "NVIDIA H100 80GB" -> "nvidiah10080gb".
+std::string folded(std::string_view text);
+
+// "a, b, c". `text_of` makes an item of the list a text.
+template <class List, class TextOf = std::identity>
+std::string join(const List& list, std::string_view between = ", ", TextOf text_of = {}) {
+  std::string out;
+  std::string_view before;
+  for (const auto& item : list) {
+    out += before;
+    out += std::invoke(text_of, item);
+    before = between;
+  }
+  return out;
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_STRINGS_H_

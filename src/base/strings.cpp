@@ -1,0 +1,47 @@
+#include "kvplan/strings.h"
+
+#include <algorithm>
+
+namespace kvplan {
+
+namespace {
+
+// Not std::tolower, which asks the locale.
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  const std::vector<std::string_view> list = split(words);
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lower(c);
+  return out;
+}
+
+std::string folded(std::string_view text) {
+  std::string out = lower(text);
+  std::erase_if(out, [](char c) { return !is_letter_or_digit(c); });
+  return out;
+}
+
+}  // namespace kvplan

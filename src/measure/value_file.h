@@ -1,0 +1,29 @@
+// Files of /proc and /sys that hold one value. One that cannot be read holds none: every caller has an answer for a
+// machine without.
+#ifndef KVPLAN_MEASURE_VALUE_FILE_H_
+#define KVPLAN_MEASURE_VALUE_FILE_H_
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "kvplan/numbers.h"
+
+namespace kvplan {
+
+inline std::string first_line(const std::string& path) {
+  std::string line;
+  std::ifstream file(path);
+  std::getline(file, line);
+  return line;
+}
+
+// "max" of a control group is no number.
+inline std::optional<std::uint64_t> number_in(const std::string& path) {
+  return whole_number(first_line(path));
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MEASURE_VALUE_FILE_H_
