@@ -1,0 +1,43 @@
+// Asks llama-server's own parser whether it takes an option. The parser is a C++ function of a library without headers,
+// so this is loaded beside it (options_taken.py), and compiled for the kind of strings that the library has.
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+// common_params_to_map(argc, argv, program, options). What it puts into the map is of types that are not known here,
+// but an empty map is the same for all types; it is never freed.
+using Parser = bool (*)(int argc, char** argv, int program, void* options);
+
+constexpr int kNotTaken = -1;
+constexpr int kNotTold = -2;
+
+// What the parser says against the words; nothing where it takes them.
+std::string against(Parser parser, int program, std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  try {
+    parser(static_cast<int>(words.size()), arguments.data(), program, new std::map<int, int>);
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+// How many values the option takes (0 to 2); -1: it is not taken; -2: the parser said something else.
+extern "C" int values_of_option(void* function, int program, const char* option) {
+  const auto parser = reinterpret_cast<Parser>(function);
+  const auto has = [](const std::string& said, const char* words) { return said.find(words) != std::string::npos; };
+  const std::string alone = against(parser, program, {"llama-server", option});
+  if (alone.empty()) return 0;
+  if (has(alone, "invalid argument")) return kNotTaken;
+  if (!has(alone, "expected value")) return kNotTold;
+  const std::string with_value = against(parser, program, {"llama-server", option, "1"});
+  if (with_value.empty()) return 1;
+  return has(with_value, "2 values") ? 2 : kNotTold;
+}
