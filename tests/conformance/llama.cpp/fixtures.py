@@ -4,7 +4,7 @@
     tests/conformance/llama.cpp/fixtures.py RELEASE [--engines FOLDER]
 
 The test is built from the source that RELEASE's headers come from (library.py), so it knows the architectures of that source:
-a quarter of an hour on two cores; the files take 1 GB and are removed. Rows of other models stay as they are.
+half an hour on two busy cores; the files take 1 GB and are removed. Rows of other models stay as they are.
 """
 import argparse
 import glob
