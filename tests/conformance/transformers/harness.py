@@ -1,0 +1,75 @@
+"""transformers, executed: every class with its default config and every real config, on torch's meta device.
+
+worker.py, in the engine's environment, runs a model at a time; this side names the models and puts the rows together.
+"""
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import common  # noqa: E402
+from workers import Workers, scripts  # noqa: E402
+
+TORCH = "torch==2.13.0"
+TOWERS = ("torchvision==0.28.0", "timm==1.0.31", "pillow==13.0.0")  # three classes build their vision tower with timm
+RENAMED = {"kimi_k2": "deepseek_v3"}  # a type of remote code whose class is the library's
+NOT_SHAPE = {"quantization_config", "torch_dtype", "dtype", "_name_or_path", "transformers_version", "use_cache", "auto_map"}
+
+
+def prepare(room, release):
+    room.pip(TORCH, f"transformers=={release}")
+    room.pip(TORCH, *TOWERS)
+    return versions(room)
+
+
+def versions(room):
+    return room.versions("transformers", "torch", "torchvision", "timm")
+
+
+def rows(room, release, only):
+    jobs = [job for job in [*default_jobs(room), *real_jobs()] if common.wanted(job["id"], only)]
+    progress = common.Progress(len(jobs))
+    command = [room.python, os.path.join(HERE, "worker.py")]
+    with Workers(command, None if only else room.folder("rows"), [scripts(HERE), versions(room)]) as workers:
+        for job, done in workers.each(jobs, asked):
+            progress.next(job["id"])
+            yield finished(job, release, done)
+
+
+def finished(job, release, done):
+    """The row of a case: what is known of it, then what the worker said."""
+    row = {"id": job["id"], "release": release, "model_type": job["model_type"]}
+    if "name" in job:
+        row["config"] = job["name"]
+    return {**row, **done}
+
+
+def default_jobs(room):
+    """A job for every type with a class, then one for every default that runs with a key or two more (variants.json)."""
+    types = json.loads(room.run([room.python, os.path.join(HERE, "class_defaults.py")]))
+    for model_type in types:
+        yield {"id": "default/" + model_type, "model_type": model_type}
+    with open(os.path.join(HERE, "variants.json")) as f:
+        variants = json.load(f)
+    for model_type in types:
+        if model_type in variants:
+            yield {"id": "variant/" + model_type, "model_type": model_type, "variant": variants[model_type]}
+
+
+def real_jobs():
+    for name, entry in common.configs().items():
+        config = shape(entry["config"], {"quantization_config"})
+        for part in [config, *(v for v in config.values() if isinstance(v, dict))]:
+            if part.get("model_type") in RENAMED:
+                part["model_type"] = RENAMED[part["model_type"]]
+        yield {"id": "real/" + name, "name": name, "model_type": entry["config"].get("model_type"), "config": config}
+
+
+def asked(job):
+    """A real model that differs in the types of its weights alone is the same model here."""
+    return shape(job["config"], NOT_SHAPE) if "config" in job else job
+
+
+def shape(node, dropped):
+    return {k: shape(v, dropped) if isinstance(v, dict) else v for k, v in node.items() if k not in dropped}
