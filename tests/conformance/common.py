@@ -91,8 +91,10 @@ class Room:
         with open(mark, "w") as f:
             json.dump([*done, list(packages)], f)
 
-    def unpacked(self, requirement):
-        """The folder of a wheel's files, unpacked and not installed: for engines that are run from their source alone."""
+    def unpacked(self, requirement, without=()):
+        """The folder of a wheel's files, unpacked and not installed: for engines that are run from their source alone.
+        Files with an ending of `without` stay in the wheel.
+        """
         folder = os.path.join(self.path, "source")
         if not os.path.exists(folder):
             say("fetching " + requirement)
@@ -100,7 +102,7 @@ class Room:
             self.run([self.python, "-m", "pip", "download", "-q", "--no-deps", "--disable-pip-version-check", "-d", wheels, requirement])
             part = folder + ".part"
             with zipfile.ZipFile(glob.glob(os.path.join(wheels, "*.whl"))[0]) as z:
-                z.extractall(part)
+                z.extractall(part, [name for name in z.namelist() if not name.endswith(tuple(without))])
             os.rename(part, folder)
         return folder
 
