@@ -1,0 +1,168 @@
+"""What a CUDA installation of vLLM imports and this machine lacks: packages and kernels that exist by name and are never run."""
+import importlib.machinery
+import importlib.metadata
+import os
+import sys
+import types
+
+PACKAGES = ("torchvision", "torchaudio", "torchcodec", "flashinfer", "tilelang", "cutlass", "quack", "tvm", "tvm_ffi", "cuda",
+            "flash_attn", "fastsafetensors", "nvidia_cutlass_dsl")
+# vLLM's own copy of DeepGEMM: its Python is there, its library is not.
+SHADOWED = "vllm.third_party.deep_gemm"
+LIBRARIES = ("vllm._C_stable_libtorch", "vllm._moe_C_stable_libtorch", "vllm._qutlass_C", "vllm._C", "vllm._moe_C", "vllm._flashmla_C",
+             "vllm._flashmla_extension_C", "vllm._flashkda_C", "vllm._deepselect_C", "vllm.vllm_flash_attn._vllm_fa2_C",
+             "vllm.vllm_flash_attn._vllm_fa3_C")
+ANY_VERSION = "9.9.9"
+
+
+class AnyClass(type):
+    """A class whose every attribute is another such class."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return any_class(name)
+
+    def __iter__(cls):
+        return iter(())
+
+    def __len__(cls):
+        return 0
+
+    def __or__(cls, other):
+        return cls
+
+    __ror__ = __or__
+
+
+def any_class(name):
+    return AnyClass(name, (), {"__init__": lambda self, *a, **k: None, "__call__": lambda self, *a, **k: a[0] if a else None,
+                               "__class_getitem__": classmethod(lambda cls, item: cls), "__module__": "stub",
+                               "__iter__": lambda self: iter(()), "__len__": lambda self: 0})
+
+
+def no_bytes(*a, **k):
+    """The size of a workspace, which is then missing from the sums."""
+    return 0
+
+
+class AnyModule(types.ModuleType):
+    """A module in which every name exists."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        full = self.__name__ + "." + name
+        value = sys.modules[full] if full in sys.modules else no_bytes if name.endswith("_bytes") else any_class(name)
+        setattr(self, name, value)
+        return value
+
+
+def inside(name, package):
+    return name == package or name.startswith(package + ".")
+
+
+class Finder:
+    """Makes the modules of `packages` on import."""
+
+    def __init__(self, packages):
+        self.packages = packages
+
+    def find_spec(self, name, path=None, target=None):
+        if any(inside(name, package) for package in self.packages):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        module = AnyModule(spec.name)
+        module.__version__ = ANY_VERSION
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+def add_library(name):
+    module = AnyModule(name)
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+    module.__file__ = "/dev/null"
+    module.__path__ = []
+    module.__version__ = "0.0.0"
+    sys.modules[name] = module
+
+
+def install(release):
+    sys.meta_path.insert(0, Finder((SHADOWED,)))
+    sys.meta_path.append(Finder(PACKAGES))  # last: what is installed is taken
+    for name in LIBRARIES:
+        add_library(name)
+    installed = importlib.metadata.version
+
+    def version(name):
+        if name == "vllm":
+            return release
+        return ANY_VERSION if name.replace("-", "_") in PACKAGES else installed(name)
+
+    importlib.metadata.version = version
+
+
+def install_flashinfer():
+    """FlashInfer as it is where nvcc or its cubins are: vLLM counts the package as absent without them."""
+    os.environ["VLLM_HAS_FLASHINFER_CUBIN"] = "1"
+    import flashinfer.mla
+
+    class Wrapper:  # vLLM looks at this signature
+        def run(self, *a, ckv_scale=None, ckv_scale_arr=None, **k):
+            pass
+
+    flashinfer.mla.BatchMLAPagedAttentionWrapper = Wrapper
+
+
+class Kernel:
+    """A kernel that is named and never run. What the library's C++ says of a card's abilities is said here."""
+
+    capability = 0  # 90 for compute capability 9.0
+
+    def __init__(self, name):
+        self.__name__ = self._name = name
+        self._schema = None
+
+    def __call__(self, *a, **k):
+        can = {"cutlass_scaled_mm_supports_fp8": self.capability >= 89, "cutlass_scaled_mm_supports_block_fp8": self.capability >= 90,
+               "cutlass_group_gemm_supported": 90 <= self.capability < 110,
+               "cutlass_scaled_mm_supports_fp4": 100 <= self.capability < 130}
+        if self._name in can:
+            return can[self._name]
+        if "workspace_size" in self._name:
+            return 0  # the bytes of such a workspace are missing from the sums
+        if "support" in self._name or self._name.startswith("is_"):
+            return True
+        raise NotImplementedError("kernel " + self._name)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Kernel(self._name + "." + name)
+
+
+def install_kernels(torch, capability):
+    Kernel.capability = capability
+    find = torch._ops._OpNamespace.__getattr__
+
+    def find_or_make(self, name):
+        try:
+            return find(self, name)
+        except AttributeError:
+            if name.startswith("__") or not self.name.startswith("_"):
+                raise
+            return Kernel(name)
+
+    torch._ops._OpNamespace.__getattr__ = find_or_make
+    register = torch.library.register_fake
+
+    def register_known(op, *a, **k):
+        if isinstance(op, str) and op.split("::")[0].startswith("_"):
+            return None if a else (lambda f: f)
+        return register(op, *a, **k)
+
+    torch.library.register_fake = register_known
