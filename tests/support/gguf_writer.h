@@ -75,6 +75,12 @@ class GgufWriter {
   }
 
   std::string file() const {
+    std::string out = header();
+    out.resize(out.size() + data_bytes());
+    return out;
+  }
+  // All but the tensors' data, up to where they begin.
+  std::string header() const {
     std::string out = "GGUF";
     put(out, version_, 4);
     put(out, claimed_tensors_ != kHonest ? claimed_tensors_ : tensors_.size(), 8);
@@ -87,14 +93,20 @@ class GgufWriter {
       for (const std::uint64_t dim : tensor.dims) put(out, dim, 8);
       put(out, tensor.type, 4);
       put(out, offset, 8);
-      offset += (tensor.bytes + 31) / 32 * 32;
+      offset += padded(tensor.bytes);
     }
-    if (!tensors_.empty()) out.resize((out.size() + 31) / 32 * 32 + offset);
+    if (!tensors_.empty()) out.resize(padded(out.size()));
+    return out;
+  }
+  std::uint64_t data_bytes() const {
+    std::uint64_t out = 0;
+    for (const Tensor& tensor : tensors_) out += padded(tensor.bytes);
     return out;
   }
 
  private:
   static constexpr std::uint64_t kHonest = ~std::uint64_t{0};
+  static std::uint64_t padded(std::uint64_t bytes) { return (bytes + 31) / 32 * 32; }
 
   void put(std::string& out, std::uint64_t value, unsigned size) const {
     for (unsigned i = 0; i < size; ++i) out += static_cast<char>(value >> 8 * (big_ ? size - 1 - i : i) & 0xFF);

@@ -1,0 +1,45 @@
+// How the rows of each engine become figures: what kvplan is asked, and where its report has each figure. Every file
+// begins with a table of those places; a report of another shape needs an edit there and nowhere else.
+#ifndef KVPLAN_TESTS_CONFORMANCE_ENGINES_H_
+#define KVPLAN_TESTS_CONFORMANCE_ENGINES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/figure.h"
+#include "conformance/planner.h"
+
+namespace kvplan::conformance {
+
+using Figures = std::vector<Figure>;
+
+struct EngineRows {
+  std::string_view engine;
+  // The config or file of a row, as the planner takes it.
+  Json (*model)(const Json& row);
+  // The rest of what was asked, in one line; causes name it.
+  std::string (*settings)(const Json& row);
+  // `engine`: with the release, "vllm@0.33.0".
+  Figures (*figures)(const Json& row, const std::string& engine, Planner& planner);
+};
+
+Figures transformers_figures(const Json& row, const std::string& engine, Planner& planner);
+Figures vllm_figures(const Json& row, const std::string& engine, Planner& planner);
+Figures sglang_figures(const Json& row, const std::string& engine, Planner& planner);
+Figures mlx_figures(const Json& row, const std::string& engine, Planner& planner);
+Figures llama_cpp_figures(const Json& row, const std::string& engine, Planner& planner);
+std::string vllm_settings(const Json& row);
+std::string sglang_settings(const Json& row);
+std::string llama_cpp_settings(const Json& row);
+
+const EngineRows& engine_rows(std::string_view engine);
+
+// A figure that is the engine's refusal: kvplan should refuse as well.
+Figure refusal(const std::string& name, const Reply& reply);
+
+std::string text(double number);  // "16384", "0.5"
+
+}  // namespace kvplan::conformance
+
+#endif  // KVPLAN_TESTS_CONFORMANCE_ENGINES_H_

@@ -1,0 +1,53 @@
+// A figure that an engine's own code gave, and what kvplan says in its place.
+#ifndef KVPLAN_TESTS_CONFORMANCE_FIGURE_H_
+#define KVPLAN_TESTS_CONFORMANCE_FIGURE_H_
+
+#include <array>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kvplan::conformance {
+
+using Json = nlohmann::ordered_json;
+
+// What an engine was asked, in the words that causes.jsonl matches.
+struct Case {
+  std::string engine, release;
+  std::string model;     // a config's name, "default/TYPE", the name of a GGUF file
+  std::string type;      // model_type of the decoder, or the architecture of a GGUF
+  std::string settings;  // "h100 tp2 {...}", "x1 n_ctx=8192 n_outputs=1"
+};
+
+struct Figure {
+  std::string name;
+  std::optional<double> truth{};    // nothing: the engine refuses the case
+  std::optional<double> planned{};  // nothing: no plan, or none of this figure
+  double tolerance = 0;             // what the truth's own digits, or its pools' bookkeeping, leave open
+  bool refused = false;             // kvplan refused in so many words
+  std::string detail{};             // which of several: "20 GiB", "5000 tokens", "CUDA1"
+  std::optional<std::pair<double, double>> range{};  // that the plan states, where it calls the figure an estimate
+
+  bool is_exact() const;
+  // (planned - truth) / truth; infinite where the truth is 0; nothing where one of them is no number.
+  std::optional<double> off() const;
+  // The first of kBands that it lies in.
+  std::size_t band() const;
+  bool in_range() const { return range && range->first <= *truth && *truth <= range->second; }
+};
+
+// How far a plan is off: equal to the last digit, by at most so much, by more, or no figure at all.
+struct Band {
+  std::string_view name;
+  double most;
+};
+inline constexpr std::array kBands{Band{"equal", 0},  Band{"0.01 %", 1e-4}, Band{"0.5 %", 0.005}, Band{"1 %", 0.01},
+                                   Band{"5 %", 0.05}, Band{"20 %", 0.2},    Band{"more", 1e300},  Band{"no figure", 0}};
+
+}  // namespace kvplan::conformance
+
+#endif  // KVPLAN_TESTS_CONFORMANCE_FIGURE_H_

@@ -1,0 +1,64 @@
+// MLX: parameters, weights in several widths, and the cache by both ways of filling it.
+#include <algorithm>
+#include <set>
+
+#include "conformance/engines.h"
+
+namespace kvplan::conformance {
+
+namespace {
+
+constexpr const char* kParameters = "/model/parameters/total";
+constexpr const char* kWeights = "/memory/0/weights_bytes";
+constexpr const char* kCache = "/kv_cache/reserved_bytes";
+// Tokens that a refused type of the cache is asked with.
+constexpr const char* kAnyTokens = "5000";
+
+}  // namespace
+
+Figures mlx_figures(const Json& row, const std::string& engine, Planner& planner) {
+  const auto ask = [&](const std::string& tokens, Words more) {
+    more.insert(more.begin(), {"--max-model-len", tokens});
+    return planner.ask(row.at("config"), engine, more);
+  };
+  Figures out;
+  if (row.contains("refused")) {
+    out.push_back(refusal("starts", ask("1", {})));
+    return out;
+  }
+  const Reply plain = ask("1", {"--weights", "bf16"});
+  out.push_back({"parameters", row.at("params"), plain.number(kParameters)});
+  if (row.at("dtype") == "bfloat16") out.push_back({"weights, 16 bit", row.at("weight_bytes"), plain.number(kWeights)});
+  for (const char* bits : {"4", "8", "6", "3"}) {
+    const std::string group = std::string(bits) + "g64";
+    if (!row.contains("quantized") || !row["quantized"].contains(group) || !row["quantized"][group].is_number())
+      continue;
+    const Reply reply = ask("1", {"--weights", std::string("mlx-") + bits + "bit"});
+    out.push_back({std::string("weights, ") + bits + " bit", row["quantized"][group], reply.number(kWeights)});
+  }
+  std::map<std::string, std::optional<double>> caches;  // kvplan has one figure for both ways
+  for (const auto& [way, name] : {std::pair{"prompt", "cache after a prompt"}, {"decode", "cache, token by token"}}) {
+    if (!row.contains(way)) continue;
+    for (const auto& [tokens, bytes] : row[way].items()) {
+      if (!caches.contains(tokens)) caches[tokens] = ask(tokens, {}).number(kCache);
+      Figure figure{name, bytes.is_array() ? bytes.at(0) : bytes, caches[tokens]};
+      figure.detail = tokens + " tokens";
+      out.push_back(figure);
+    }
+  }
+  for (const char* bits : {"4", "8"}) {
+    const std::string key = std::string("kv") + bits + "g64", name = std::string("KV in ") + bits + " bit";
+    const Words type{"--kv-cache-dtype", std::string("int") + bits};
+    if (!row.contains(key)) continue;
+    if (row[key].is_string()) out.push_back(refusal(name, ask(kAnyTokens, type)));
+    if (!row[key].is_object()) continue;
+    for (const auto& [tokens, bytes] : row[key].items()) {
+      Figure figure{name, bytes, ask(tokens, type).number(kCache)};
+      figure.detail = tokens + " tokens";
+      out.push_back(figure);
+    }
+  }
+  return out;
+}
+
+}  // namespace kvplan::conformance

@@ -1,0 +1,79 @@
+// Asks kvplan, in this process, what a release of an engine takes, and finds figures in its report by their names.
+#ifndef KVPLAN_TESTS_CONFORMANCE_PLANNER_H_
+#define KVPLAN_TESTS_CONFORMANCE_PLANNER_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/figure.h"
+#include "kvplan/kvplan.h"
+#include "support/program.h"
+
+namespace kvplan::conformance {
+
+// Options as on the command line.
+using Words = std::vector<std::string>;
+
+// Which lines of a report.
+using Wanted = std::function<bool(const Json& line)>;
+inline constexpr std::size_t kHost = ~std::size_t{0};  // in place of a GPU
+
+// A report, or why there is none.
+class Reply {
+ public:
+  explicit Reply(Json report) : report_(std::move(report)) {}
+  Reply(std::string why, bool refused) : why_(std::move(why)), refused_(refused) {}
+
+  bool is_report() const { return report_.has_value(); }
+  // kvplan says that this cannot be: without a plan, or as its verdict.
+  bool is_refused() const;
+  const std::string& why() const { return why_; }
+
+  // The number at a place of the report ("/capacity/tokens"); nothing where there is none.
+  std::optional<double> number(std::string_view place) const;
+  // Lines of a GPU, or of the host; nothing without a report or without that GPU.
+  std::optional<std::vector<Json>> lines(std::size_t gpu, const Wanted& wanted) const;
+  std::optional<double> sum(std::size_t gpu, const Wanted& wanted) const;
+
+ private:
+  std::optional<Json> report_;
+  std::string why_;
+  bool refused_ = false;
+};
+
+// What a line is called: by its id where it has one, else by its words.
+std::string called(const Json& line);
+bool is_called_like(const Json& line, std::string_view text);
+double sum_of(const std::vector<Json>& lines, const char* key = "bytes");
+
+class Planner {
+ public:
+  // `config`: a config, the name of one, or the name of a GGUF file with its ending.
+  Reply ask(const Json& config, const std::string& engine, Words words);
+  // Whether the command line has these words at all.
+  bool knows(const std::string& engine, const Words& words) const;
+  // The model_type of the decoder, or the architecture that a GGUF file names.
+  std::string type_of(const Json& config);
+
+ private:
+  const Json& entry(const std::string& name);
+  const Json& gguf(const std::string& name);
+  Model load(const Json& config);
+
+  TemporaryFolder folder_;
+  std::map<std::string, Json> entries_, ggufs_;  // what is known by name
+  std::map<std::string, Model> models_;          // read once each
+};
+
+// The lines of a file, each a JSON object; none where it is not there.
+std::vector<Json> read_lines(const std::string& path);
+inline const std::string kFolder = KVPLAN_SOURCE_DIR "/testdata/conformance/";
+
+}  // namespace kvplan::conformance
+
+#endif  // KVPLAN_TESTS_CONFORMANCE_PLANNER_H_

@@ -1,0 +1,46 @@
+// transformers: the parameters of a class and its cache after so many tokens of one sequence.
+#include <algorithm>
+
+#include "conformance/engines.h"
+
+namespace kvplan::conformance {
+
+namespace {
+
+constexpr const char* kParameters = "/model/parameters/total";
+constexpr const char* kCache = "/kv_cache/reserved_bytes";
+
+}  // namespace
+
+Figures transformers_figures(const Json& row, const std::string& engine, Planner& planner) {
+  const auto ask = [&](std::uint64_t tokens, std::uint64_t source) {
+    Words words{"--max-model-len", std::to_string(tokens), "--weights", "bf16", "--dtype", "bf16"};
+    if (source > 0) words.insert(words.end(), {"--encoder-len", std::to_string(source)});
+    return planner.ask(row.at("config"), engine, words);
+  };
+  Figures out;
+  if (row.contains("refused")) {
+    out.push_back(refusal("starts", ask(100, 0)));
+    return out;
+  }
+  if (row.contains("parameters") && row["parameters"].is_number()) {
+    // Both are true: what a checkpoint keeps as a tensor may be a buffer of the class.
+    const double parameters = row["parameters"], with_buffers = parameters + row.at("kept_buffers").get<double>();
+    const auto planned = ask(100, 0).number(kParameters);
+    out.push_back({"parameters", planned == with_buffers ? with_buffers : parameters, planned});
+  }
+  if (!row.contains("cache") || row.contains("encoder_only")) return out;
+  const Json& cache = row["cache"];
+  const bool is_settled = std::any_of(cache.begin(), cache.end(), [](const Json& c) { return c.contains("storage"); });
+  for (const Json& entry : cache) {
+    // Views of a window hold the whole prompt until the next token is there, which has an entry of its own.
+    if (is_settled && entry.contains("pinned")) continue;
+    const std::uint64_t tokens = entry.at("tokens"), source = entry.value("source", std::uint64_t{0});
+    Figure figure{"cache", entry.value("storage", entry.at("bytes").get<double>()), ask(tokens, source).number(kCache)};
+    figure.detail = std::to_string(tokens) + " tokens";
+    out.push_back(figure);
+  }
+  return out;
+}
+
+}  // namespace kvplan::conformance
