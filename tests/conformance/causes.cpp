@@ -39,8 +39,15 @@ bool explains(const Json& cause, const Case& subject, const Figure& figure) {
   if (cause.at("engine") != subject.engine) return false;
   const auto off = figure.off();
   for (const auto& [key, value] : cause.at("where").items()) {
-    if (key == "off") {
-      if (!off || *off < value.at(0).get<double>() || *off > value.at(1).get<double>()) return false;
+    const auto is_between = [&](double number) {
+      return value.at(0).get<double>() <= number && number <= value.at(1).get<double>();
+    };
+    if (key == "off") {  // a share of the truth
+      if (!off || !is_between(*off)) return false;
+      continue;
+    }
+    if (key == "by") {  // in the figure's own unit
+      if (!off || !is_between(*figure.planned - *figure.truth)) return false;
       continue;
     }
     if (key == "planned") {
