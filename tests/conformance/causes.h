@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/figure.h"
@@ -14,7 +15,8 @@ namespace kvplan::conformance {
 
 class Causes {
  public:
-  Causes();
+  Causes();  // those of the list
+  explicit Causes(std::vector<Json> causes) : causes_(std::move(causes)) {}
 
   // The first cause that explains a miss; nullptr where none does.
   const Json* find(const Case& subject, const Figure& figure) const;

@@ -74,7 +74,7 @@ Outcome outcome_of(const std::vector<Json>& lines) {
   const Causes causes;
   const Json& head = lines.at(0);
   const EngineRows& rows = engine_rows(head.at("engine").get<std::string>());
-  const std::string release = head.at("release"), engine = std::string(rows.engine) + "@" + release;
+  const std::string release = head.at("release"), engine = std::string(rows.engine) + "@";
   Planner planner;
   Outcome out;
   for (std::size_t i = 1; i < lines.size(); i += kEach) {
@@ -97,7 +97,8 @@ Outcome outcome_of(const std::vector<Json>& lines) {
     Case subject{std::string(rows.engine), release, "", planner.type_of(model), rows.settings(row)};
     for (const char* key : {"id", "name", "model", "config"})
       if (subject.model.empty() && row.contains(key) && row[key].is_string()) subject.model = row[key];
-    for (const Figure& figure : rows.figures(row, engine, planner)) add(subject, figure, causes, out);
+    for (const Figure& figure : rows.figures(row, engine + row.value("release", release), planner))
+      add(subject, figure, causes, out);
   }
   return out;
 }
@@ -120,7 +121,7 @@ std::vector<Json> counts_of(const Json& head, const Outcome& outcome) {
   return out;
 }
 
-const char* const kUpdate = "KVPLAN_UPDATE_GOLDEN=1 build/tests/kvplan_tests -tc='conformance*,docs/accuracy*'";
+const std::string kUpdate = "KVPLAN_UPDATE_GOLDEN=1 build/tests/kvplan_tests -tc='conformance*,docs/accuracy*'";
 
 void check_misses(const std::string& name, const Numbers& listed, const Numbers& now) {
   Numbers all = listed;
@@ -128,12 +129,10 @@ void check_misses(const std::string& name, const Numbers& listed, const Numbers&
   for (const auto& [cause, ignored] : all) {
     const std::uint64_t before = listed.contains(cause) ? listed.at(cause) : 0;
     const std::uint64_t after = now.contains(cause) ? now.at(cause) : 0;
-    CHECK_MESSAGE(after <= before,
-                  name << ": " << cause << " has " << after << " misses, " << before
-                       << " are listed: find what went wrong. Where the new misses are true ones: " << kUpdate);
-    CHECK_MESSAGE(after >= before, name << ": " << cause << " has " << after << " misses, " << before
-                                        << " are listed: better; write that down with " << kUpdate
-                                        << (after == 0 ? ", and take a cause without misses out of causes.json" : ""));
+    const std::string said = fmt::format("{}: \"{}\" has {} misses, {} are listed: ", name, cause, after, before);
+    CHECK_MESSAGE(after <= before, said << "find what went wrong; where the new misses are true ones: " << kUpdate);
+    CHECK_MESSAGE(after >= before, said << "better; write that down with " << kUpdate
+                                        << std::string(after == 0 ? ", and take out a cause that has none left" : ""));
   }
 }
 
@@ -141,9 +140,9 @@ void check_counts(const std::string& name, const std::vector<Json>& listed, cons
   for (const Json& line : now) {
     const auto before =
         std::find_if(listed.begin(), listed.end(), [&](const Json& each) { return each.at("of") == line.at("of"); });
-    CHECK_MESSAGE((before != listed.end() && *before == line),
-                  name << ": counts.jsonl has " << (before == listed.end() ? "nothing" : before->dump()) << ", now "
-                       << line.dump() << "; fewer estimates in their range are a defect, else: " << kUpdate);
+    const std::string had = before == listed.end() ? "nothing" : before->dump();
+    CHECK_MESSAGE(had == line.dump(), name << ": counts.jsonl has " << had << ", now it is " << line.dump()
+                                           << "; fewer estimates in their range are a defect, else: " << kUpdate);
   }
   CHECK_MESSAGE(listed.size() == now.size(), name << ": counts.jsonl has figures that are no more; " << kUpdate);
 }

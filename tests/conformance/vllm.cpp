@@ -112,7 +112,7 @@ Figures vllm_figures(const Json& row, const std::string& engine, Planner& planne
   Figures out;
   const Words words = words_of(row, engine, planner);
   if (row.contains("refused")) {
-    out.push_back(refusal("starts", planner.ask(row.at("config"), engine, words)));
+    out.push_back(refusal("refusal", planner.ask(row.at("config"), engine, words)));
     return out;
   }
   bool first = true;

@@ -13,6 +13,7 @@ struct AccuracyPart {
 
 AccuracyPart peers_part();        // peers_test.cpp
 std::string estimates_section();  // engines/observations_test.cpp
+std::string executed_section();   // conformance/accuracy.cpp
 
 }  // namespace kvplan
 

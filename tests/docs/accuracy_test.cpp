@@ -177,7 +177,8 @@ std::string headline(const std::vector<RecordedFigure>& figures) {
 
 std::string page(const std::vector<RecordedFigure>& figures, const std::string& peers) {
   std::string out = kIntroduction + overview(figures) + "\n" + by_architecture(figures) + unrecorded(figures);
-  out += "\n## Every miss\n\n" + misses(figures) + "\n" + peers + "\n" + estimates_section() + "\n## Every figure\n";
+  out += "\n" + executed_section() + "\n## Every miss\n\n" + misses(figures) + "\n" + peers + "\n" +
+         estimates_section() + "\n## Every figure\n";
   for (const Group& group : kGroups) out += list(figures, group);
   return out;
 }

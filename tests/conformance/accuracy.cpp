@@ -1,0 +1,68 @@
+// The part of docs/accuracy.md on executed engines, from the counts that the tests of each file hold.
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <utility>
+
+#include "conformance/planner.h"
+#include "docs/accuracy.h"
+
+namespace kvplan {
+
+namespace {
+
+using conformance::Json;
+using conformance::kBands;
+
+constexpr const char* kText = R"(## Engines' own code
+
+Each engine's own code was run on a CPU for these releases, and kvplan was asked for the same cases at the same release
+([how](../testdata/conformance/README.md)). **Equal** is equal to the last digit that the engine gives; the columns after it
+count what is off by at most so much, then by more, then cases that kvplan gives no such figure for. Every figure that is
+not equal has a cause in [causes.json](../testdata/conformance/causes.json); the test fails on a miss without one, and
+where a cause's number of misses grows or shrinks. What kvplan itself calls an estimate is held against its own range.
+
+)";
+
+struct Row {
+  std::uint64_t cases = 0, figures = 0, estimates = 0, in_range = 0;
+  std::array<std::uint64_t, kBands.size()> bands{};
+
+  void add(const Json& line) {
+    if (line.at("of") == "cases") {
+      cases += line.at("ran").get<std::uint64_t>() + line.at("refused").get<std::uint64_t>();
+      return;
+    }
+    estimates += line.value("estimates", std::uint64_t{0});
+    in_range += line.value("in range", std::uint64_t{0});
+    for (std::size_t i = 0; i < kBands.size(); ++i) {
+      // Of a kind of estimates what has no figure at all is counted here, the rest by its range.
+      if (line.contains("estimates") && i + 1 < kBands.size()) continue;
+      bands[i] += line.value(std::string(kBands[i].name), std::uint64_t{0});
+      figures += line.value(std::string(kBands[i].name), std::uint64_t{0});
+    }
+  }
+};
+
+}  // namespace
+
+std::string executed_section() {
+  std::map<std::pair<std::string, std::string>, Row> rows;
+  for (const Json& line : conformance::read_lines(conformance::kFolder + "counts.jsonl"))
+    rows[{line.at("engine"), line.at("release")}].add(line);
+  std::string out = std::string(kText) + "| engine | release | cases | figures |", under = "|---|---|---:|---:|";
+  for (const auto& band : kBands) {
+    out += " " + std::string(band.name) + " |";
+    under += "---:|";
+  }
+  out += " estimates | in range |\n" + under + "---:|---:|\n";
+  for (const auto& [name, row] : rows) {
+    out += fmt::format("| {} | {} | {} | {} |", name.first, name.second, row.cases, row.figures);
+    for (const std::uint64_t count : row.bands) out += fmt::format(" {} |", count);
+    out += fmt::format(" {} | {} |\n", row.estimates, row.in_range);
+  }
+  return out;
+}
+
+}  // namespace kvplan
