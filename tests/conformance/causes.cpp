@@ -60,6 +60,7 @@ bool explains(const Json& cause, const Case& subject, const Figure& figure) {
                               : key == "settings" ? &subject.settings
                               : key == "figure"   ? &figure.name
                               : key == "detail"   ? &figure.detail
+                              : key == "words"    ? &figure.words
                                                   : nullptr;
     if (text == nullptr) throw std::runtime_error("causes.json: no condition is called " + key);
     if (!fits(value, *text)) return false;

@@ -21,16 +21,15 @@ constexpr std::size_t kEach = 1;
 #endif
 constexpr std::size_t kMostShown = 20;
 
-std::string spoken(const std::optional<double>& number, const char* nothing) {
-  return number ? fmt::format("{:.15g}", *number) : nothing;
-}
-
 std::string spoken(const Case& subject, const Figure& figure) {
   std::string out = subject.model + (subject.settings.empty() ? "" : ", " + subject.settings) + ": " + figure.name;
   if (!figure.detail.empty()) out += " (" + figure.detail + ")";
-  out += ": " + spoken(figure.truth, "refused") + " executed, " + spoken(figure.planned, "nothing") + " planned";
+  const auto number = [](const std::optional<double>& value, const char* nothing) {
+    return value ? fmt::format("{:.15g}", *value) : nothing;
+  };
+  out += ": " + number(figure.truth, "refused") + " executed, " + number(figure.planned, "nothing") + " planned";
   if (const auto off = figure.off()) out += fmt::format(", {:+.4g} %", 100 * *off);
-  return out + " [" + subject.type + "]";
+  return out + " [" + subject.type + "]" + (figure.words.empty() ? "" : " " + figure.words);
 }
 
 // How many figures of a name there are, and how far off.
@@ -79,6 +78,8 @@ Outcome outcome_of(const std::vector<Json>& lines) {
   Outcome out;
   for (std::size_t i = 1; i < lines.size(); i += kEach) {
     const Json& row = lines[i];
+    CAPTURE(i);
+    if (row.value("kind", "") == "options") continue;  // what the engine's command line takes: no case
     if (row.contains("not_run")) {
       ++out.not_run;
       continue;

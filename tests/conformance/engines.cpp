@@ -39,7 +39,15 @@ Figure refusal(const std::string& name, const Reply& reply) {
   Figure out{.name = name};
   out.refused = reply.is_refused();
   if (reply.is_report() && !out.refused) out.planned = 1;
-  out.detail = reply.why();
+  return out;
+}
+
+Figure start(const Json& row, const Reply& reply) {
+  Figure out = refusal("starts", reply);
+  if (row.contains("refused"))
+    out.words = row["refused"];
+  else
+    out.truth = 1;
   return out;
 }
 

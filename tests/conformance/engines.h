@@ -35,7 +35,8 @@ std::string llama_cpp_settings(const Json& row);
 
 const EngineRows& engine_rows(std::string_view engine);
 
-// A figure that is the engine's refusal: kvplan should refuse as well.
+// Whether the engine starts with a case at all; kvplan should refuse where it does, and nowhere else.
+Figure start(const Json& row, const Reply& reply);
 Figure refusal(const std::string& name, const Reply& reply);
 
 std::string text(double number);  // "16384", "0.5"

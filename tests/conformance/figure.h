@@ -30,6 +30,7 @@ struct Figure {
   double tolerance = 0;             // what the truth's own digits, or its pools' bookkeeping, leave open
   bool refused = false;             // kvplan refused in so many words
   std::string detail{};             // which of several: "20 GiB", "5000 tokens", "CUDA1"
+  std::string words{};              // the engine's own, where it refuses
   std::optional<std::pair<double, double>> range{};  // that the plan states, where it calls the figure an estimate
 
   bool is_exact() const;

@@ -123,7 +123,7 @@ Figures llama_cpp_figures(const Json& row, const std::string& engine, Planner& p
   const Reply reply = words ? planner.ask(file, engine, *words) : Reply("no option for a word of the case", false);
   Figures out;
   if (row.contains("refused")) {
-    out.push_back(refusal("refusal", reply));
+    out.push_back(start(row, reply));
     return out;
   }
   const std::string kind = kind_of(row);

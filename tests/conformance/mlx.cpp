@@ -23,7 +23,7 @@ Figures mlx_figures(const Json& row, const std::string& engine, Planner& planner
   };
   Figures out;
   if (row.contains("refused")) {
-    out.push_back(refusal("refusal", ask("1", {})));
+    out.push_back(start(row, ask("1", {})));
     return out;
   }
   const Reply plain = ask("1", {"--weights", "bf16"});

@@ -88,7 +88,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   const Words by_default = words_of(row, context, std::nullopt);
   const Reply plain = planner.ask(config, engine, by_default);
   if (row.contains("refused")) {
-    out.push_back(refusal("refusal", plain));
+    out.push_back(start(row, plain));
     return out;
   }
   // The engine was told the weights: what kvplan's differ by goes back into the budget, so that the rules alone count.

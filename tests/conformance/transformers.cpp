@@ -20,7 +20,7 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
   };
   Figures out;
   if (row.contains("refused")) {
-    out.push_back(refusal("refusal", ask(100, 0)));
+    out.push_back(start(row, ask(100, 0)));
     return out;
   }
   if (row.contains("parameters") && row["parameters"].is_number()) {

@@ -36,7 +36,8 @@ bool is_graphs(const Json& line) {
 }
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-constexpr double kTwoDecimals = 0.00501;  // of GiB, as they are printed
+constexpr double kTwoDecimals = 0.00501;    // of GiB, as they are printed
+constexpr double kFourDecimals = 0.000051;  // of requests, as they are noted
 
 std::string card(const std::string& name) {
   return name == "h100" ? "h100-80gb" : name == "a100" ? "a100-80gb" : name;
@@ -48,11 +49,23 @@ const Json& args_of(const Json& row) {
 
 Words words_of(const Json& row, const std::string& engine, Planner& planner) {
   const Json& args = args_of(row);
-  Words out{"--gpu", card(row.at("card")), "-tp", text(row.at("tp")), "--max-model-len", text(row.at("max_model_len"))};
-  if (args.contains("kv_cache_dtype")) out.insert(out.end(), {"--kv-cache-dtype", args["kv_cache_dtype"]});
-  if (args.contains("enable_prefix_caching") && !args["enable_prefix_caching"].get<bool>() &&
-      planner.knows(engine, {"--no-enable-prefix-caching"}))
-    out.emplace_back("--no-enable-prefix-caching");
+  Words out{"--gpu", card(row.at("card")), "-tp", text(row.at("tp"))};
+  // What the engine settled on; of a case that did not get so far, what was asked for.
+  for (const Json* from : {&row, &args}) {
+    if (!from->contains("max_model_len")) continue;
+    out.insert(out.end(), {"--max-model-len", text((*from)["max_model_len"])});
+    break;
+  }
+  for (const auto& [key, value] : args.items()) {
+    // Ranks are ranks on how many machines they may be.
+    if (key == "max_model_len" || key == "nnodes" || key == "speculative_config") continue;
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', '-');
+    Words option{"--" + name};
+    if (value == false) option = {"--no-" + name};
+    if (!value.is_boolean()) option.push_back(value.is_string() ? value.get<std::string>() : text(value));
+    if (planner.knows(engine, option)) out.insert(out.end(), option.begin(), option.end());
+  }
   if (args.contains("speculative_config") && !args["speculative_config"].is_null())
     out.insert(out.end(),
                {"--mtp", "--num-speculative-tokens", text(args["speculative_config"].at("num_speculative_tokens"))});
@@ -62,8 +75,11 @@ Words words_of(const Json& row, const std::string& engine, Planner& planner) {
 // Half the number of graphs, where the report has no number of sizes: each is captured twice, whole and in pieces.
 std::optional<double> graph_sizes(const Reply& reply) {
   if (const auto sizes = reply.number(kGraphSizes)) return sizes;
+  if (!reply.is_report()) return std::nullopt;
   static const std::regex kGraphs(R"(([\d,]+) graphs)");
-  for (const Json& line : reply.lines(0, is_graphs).value_or(std::vector<Json>{})) {
+  const std::vector<Json> lines = reply.lines(0, is_graphs).value_or(std::vector<Json>{});
+  if (lines.empty()) return 0;
+  for (const Json& line : lines) {
     std::smatch found;
     const std::string formula = line.at("formula");
     if (!std::regex_search(formula, found, kGraphs)) continue;
@@ -102,6 +118,39 @@ std::optional<double> needed_gib(const Reply& reply) {
   return std::round((*all - *images) / kGiB * 1e4) / 1e4;
 }
 
+// Of a budget that is too small for one request.
+void add_shortage(const Json& plan, const Reply& reply, Figures& out) {
+  if (plan.contains("needed_gib") && !plan["needed_gib"].is_null())
+    out.push_back({"KV needed, GiB", plan["needed_gib"], needed_gib(reply), kTwoDecimals});
+  if (plan.contains("longest") && !plan["longest"].is_null())
+    out.push_back({"longest", plan["longest"], reply.number(kLongest)});
+}
+
+// How many requests the scheduler runs together, each of a length (or of two in turn), and what the log prints of it.
+void add_at_once(const Json& row, const std::string& engine, const Words& words, Planner& planner, Figures& out) {
+  static const std::vector<std::pair<std::string, Words>> kLoads{
+      {"32k", {}},
+      {"8k", {"--avg-len", "8192"}},
+      {"mix", {"--seq-lens", "2048,32768"}},
+      {"shared", {"--avg-len", "32768", "--shared-prefix", "16384"}}};
+  const std::size_t begin = out.size();
+  for (const auto& [load, more] : kLoads) {
+    if (row.at("at_once").is_null() || !row["at_once"].contains(load) || row["at_once"][load].is_null()) continue;
+    Words with = words;
+    with.insert(with.end(), more.begin(), more.end());
+    const Reply reply = planner.ask(row.at("config"), engine, with);
+    Figure figure{"runs at once, " + load, row["at_once"][load], reply.number(kAtOnce)};
+    const auto concurrency = reply.number(kConcurrency);
+    if (!figure.planned && load == "32k" && concurrency) figure.planned = std::floor(*concurrency);
+    out.push_back(figure);
+  }
+  const Reply reply = planner.ask(row.at("config"), engine, words);
+  if (row.contains("printed_concurrency") && !row["printed_concurrency"].is_null())
+    out.push_back({"concurrency", row["printed_concurrency"], reply.number(kConcurrency), kFourDecimals});
+  add_shortage(row, reply, out);
+  for (std::size_t i = begin; i < out.size(); ++i) out[i].detail = text(row.at("mem").get<double>() / kGiB) + " GiB";
+}
+
 }  // namespace
 
 std::string vllm_settings(const Json& row) {
@@ -111,8 +160,14 @@ std::string vllm_settings(const Json& row) {
 Figures vllm_figures(const Json& row, const std::string& engine, Planner& planner) {
   Figures out;
   const Words words = words_of(row, engine, planner);
-  if (row.contains("refused")) {
-    out.push_back(refusal("refusal", planner.ask(row.at("config"), engine, words)));
+  if (row.contains("refused") || row.contains("starts")) {
+    out.push_back(start(row, planner.ask(row.at("config"), engine, words)));
+    return out;
+  }
+  if (row.contains("at_once")) {
+    Words with = words;
+    with.insert(with.end(), {"--kv-cache-memory-bytes", text(row.at("mem"))});
+    add_at_once(row, engine, with, planner, out);
     return out;
   }
   bool first = true;
@@ -129,10 +184,7 @@ Figures vllm_figures(const Json& row, const std::string& engine, Planner& planne
       const double concurrency = plan.at("concurrency");
       out.push_back({"concurrency", concurrency, reply.number(kConcurrency), 1e-9 * concurrency});
     } else {
-      if (plan.contains("needed_gib") && !plan["needed_gib"].is_null())
-        out.push_back({"KV needed, GiB", plan["needed_gib"], needed_gib(reply), kTwoDecimals});
-      if (plan.contains("longest") && !plan["longest"].is_null())
-        out.push_back({"longest", plan["longest"], reply.number(kLongest)});
+      add_shortage(plan, reply, out);
     }
     for (std::size_t i = begin; i < out.size(); ++i) out[i].detail = text(plan.at("mem").get<double>() / kGiB) + " GiB";
   }
