@@ -13,9 +13,10 @@ constexpr const char* kCache = "/kv_cache/reserved_bytes";
 }  // namespace
 
 Figures transformers_figures(const Json& row, const std::string& engine, Planner& planner) {
-  const auto ask = [&](std::uint64_t tokens, std::uint64_t source) {
+  const auto ask = [&](std::uint64_t tokens, std::uint64_t source, const Words& more = {}) {
     Words words{"--max-model-len", std::to_string(tokens), "--weights", "bf16", "--dtype", "bf16"};
     if (source > 0) words.insert(words.end(), {"--encoder-len", std::to_string(source)});
+    words.insert(words.end(), more.begin(), more.end());
     return planner.ask(row.at("config"), engine, words);
   };
   Figures out;
@@ -29,7 +30,15 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
     const auto planned = ask(100, 0).number(kParameters);
     out.push_back({"parameters", planned == with_buffers ? with_buffers : parameters, planned});
   }
-  if (!row.contains("cache") || row.contains("encoder_only")) return out;
+  if (row.contains("encoder_only")) return out;
+  if (row.contains("static")) {
+    const std::string tokens = std::to_string(row["static"].at("tokens").get<std::uint64_t>());
+    Figure figure{"static cache", row["static"].at("bytes")};
+    figure.planned = ask(row["static"].at("tokens"), 0, {"--cache-implementation", "static"}).number(kCache);
+    figure.detail = tokens + " tokens";
+    out.push_back(figure);
+  }
+  if (!row.contains("cache")) return out;
   const Json& cache = row["cache"];
   const bool is_settled = std::any_of(cache.begin(), cache.end(), [](const Json& c) { return c.contains("storage"); });
   for (const Json& entry : cache) {
