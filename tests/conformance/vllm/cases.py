@@ -18,7 +18,7 @@ RANKS = {"Qwen--Qwen3-0.6B": (4, 8), "deepseek-ai--DeepSeek-V3.2": (4, 8), "open
          "Qwen--Qwen3-235B-A22B-FP8": (8,), "deepseek-ai--DeepSeek-V3": (8,), "moonshotai--Kimi-K3": (2,), "zai-org--GLM-5.2": (2,),
          "nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16": (2, 8), "Qwen--Qwen3-VL-4B-Instruct": (8,), "google--gemma-4-26B-A4B": (8,)}
 TIGHT = """deepseek-ai--DeepSeek-V3 nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16 openai--gpt-oss-20b zai-org--GLM-5.2""".split()
-FP8 = """openai--gpt-oss-20b deepseek-ai--DeepSeek-V3 deepseek-ai--DeepSeek-V3.2 nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16
+FP8 = """openai--gpt-oss-20b deepseek-ai--DeepSeek-V4-Flash deepseek-ai--DeepSeek-V3 deepseek-ai--DeepSeek-V3.2 nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16
 Qwen--Qwen3-8B Qwen--Qwen3.5-27B google--gemma-4-26B-A4B nvidia--Gemma-4-31B-IT-NVFP4 XiaomiMiMo--MiMo-V2-Flash moonshotai--Kimi-K3
 meta-llama--Llama-4-Scout-17B-16E-Instruct zai-org--GLM-5.2 falcon-h1-1.5b kimi-linear-48b""".split()
 # One for each kind of attention, on the cards that pick other backends.

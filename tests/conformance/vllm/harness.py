@@ -16,7 +16,7 @@ import cases  # noqa: E402  (beside this file)
 import common  # noqa: E402
 
 TORCH = "torch==2.13.0"
-TRANSFORMERS = {}  # of releases that the one below is too new for
+TRANSFORMERS = {"0.26.0": "5.12.1"}  # of releases that the newest is too new for
 NEWEST_TRANSFORMERS = "5.19.0"
 PYTHON_ONLY = (".so", ".h", ".hpp", ".cuh", ".cu", ".inl", ".cpp", "vllm-rs")
 # Of the wheel's requirements: what needs CUDA, or is installed above.

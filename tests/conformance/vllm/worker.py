@@ -12,8 +12,9 @@ import traceback
 import card
 
 # What vLLM says where it will not serve a model. Of other errors this copy of a config, a stub or the transformers at hand may be the
-# cause; of an assertion too, but for those on what divides what.
+# cause; of an assertion too, but for RULES.
 REFUSALS = (ValueError, NotImplementedError, AssertionError)
+RULES = re.compile(r"divi|support")
 ELSEWHERE = re.compile(r"does not recognize this architecture|trust_remote_code|custom code|[Uu]nrecognized configuration class"
                        r"|kernel \w|meta tensor|No module named|not installed|Can't load|requires the following fields in hf_quant_config")
 
@@ -24,7 +25,7 @@ def failed(error):
     told = isinstance(error, REFUSALS) and not ELSEWHERE.search(str(error))
     if not told:
         return {"not_run": words}
-    doubtful = isinstance(error, AssertionError) and "divi" not in words
+    doubtful = isinstance(error, AssertionError) and not RULES.search(words)
     return {"refused": words, **({"artefact": True} if doubtful else {})}
 
 
