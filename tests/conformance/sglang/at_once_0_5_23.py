@@ -1,0 +1,205 @@
+"""Requests that SGLang 0.5.23's own scheduler runs at once, in pools of so many bytes.
+
+The pools, allocators, prefix tree, SchedulePolicy, PrefillAdder, ScheduleBatch and the handling of results are the
+release's own; K, V and states lie on the meta device, tables of indices in memory. In the scheduler's place for a worker
+stands one whose every next token is a seven. All requests wait together (of those that share a prefix, the first goes
+ahead); the count is the running batch when the first answer is complete, so that every request has its full length.
+"""
+import array
+import types
+
+import torch
+from release_0_5_23 import kv_pool
+
+K = 1024
+
+ANSWER = 64
+ASKED = {"8k": [8 * K], "32k": [32 * K], "mix": [2 * K, 32 * K], "shared": [32 * K]}
+SHARED = {"shared": 16 * K}  # tokens that all begin with
+
+
+class TooLong(Exception):
+    """A request that the model or the pool has no room for."""
+
+
+class Ignores:
+    """Takes any call and does nothing: metrics, streams of output, publishers."""
+
+    def __init__(self, **values):
+        self.__dict__.update(values)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: None
+
+
+def without_kernels():
+    """The release's own torch code where it has Triton kernels too, and states without bytes."""
+    from sglang.srt.mem_cache import allocation, memory_pool
+    from sglang.srt.mem_cache.allocator import paged, swa
+
+    allocation.support_triton = lambda backend: False
+    allocation.get_last_loc_triton = allocation.get_last_loc_torch
+    real = paged.PagedTokenToKVPoolAllocator.__init__
+
+    def init(self, *args, **kwargs):
+        real(self, *args, **kwargs)
+        self.use_triton_kernels = False
+
+    paged.PagedTokenToKVPoolAllocator.__init__ = init
+    torch.Tensor.pin_memory = lambda tensor, *args: tensor
+    states = memory_pool.HybridReqToTokenPool.mamba_pool_cls
+    memory_pool.HybridReqToTokenPool.mamba_pool_cls = staticmethod(lambda **how: states(**{**how, "device": "meta"}))
+
+
+def worker_for(engine, mem):
+    """What the scheduler sees of a worker: its pools and their sizes."""
+    from sglang.srt import runtime_context as context
+    from sglang.srt.mem_cache import kv_cache_configurator as its
+
+    made, sized = engine.sized_for(mem)
+    sizes = made._derive_pool_sizes(config=sized)
+    made.device = "cpu"
+    requests = made._build_req_to_token_pool(max_num_reqs=sizes.max_running_requests)
+    pool = kv_pool(made, sizes, requests)
+    made.device = "cpu"
+    allocator = made._build_token_to_kv_pool_allocator(
+        sizes=sizes, token_to_kv_pool=pool, is_dsv4_model=its.is_deepseek_v4(engine.config.hf_config),
+        req_to_token_pool=requests, token_to_kv_pool_allocator=None)
+    runner = types.SimpleNamespace(
+        token_to_kv_pool=pool, model_config=engine.config, mtp_draft_device_pools=(), mtp_draft_mamba_pools=(),
+        spec_algorithm=made.spec_algorithm, attn_backend=None, prefill_aware_swa=False)
+    return types.SimpleNamespace(
+        model_runner=runner, is_hybrid_swa=made.is_hybrid_swa, sliding_window_size=made.sliding_window_size,
+        get_memory_pool=lambda: (requests, allocator),
+        get_tokens_per_layer_info=lambda: (sizes.full_max_total_num_tokens, sizes.swa_max_total_num_tokens),
+        tokens=made.logical_token_capacity(max_total_num_tokens=sizes.max_total_num_tokens),
+        page_size=context.get_schedule().page_size, spec_algorithm=made.spec_algorithm, sizes=sizes)
+
+
+class Driven:
+    """A Scheduler that was not given a card: the attributes that its own constructor would have set, and its own steps."""
+
+    def __init__(self, engine, mem):
+        from sglang.srt import runtime_context as context
+        from sglang.srt.disaggregation.utils import DisaggregationMode
+        from sglang.srt.managers.scheduler import Scheduler
+        from sglang.srt.mem_cache import kv_cache_builder
+
+        self.worker = worker = worker_for(engine, mem)
+        self.it = it = Scheduler.__new__(Scheduler)
+        schedule = context.get_schedule()
+        caches = kv_cache_builder.build_kv_cache(
+            server_args=engine.args, model_config=engine.config, tp_worker=worker, page_size=worker.page_size,
+            spec_algorithm=worker.spec_algorithm, enable_metrics=False, enable_kv_cache_events=False,
+            enable_hierarchical_cache=False)
+        for name in ("is_hybrid_swa", "is_hybrid_ssm", "sliding_window_size", "full_tokens_per_layer", "swa_tokens_per_layer",
+                     "req_to_token_pool", "token_to_kv_pool_allocator", "disable_radix_cache", "tree_cache"):
+            setattr(it, name, getattr(caches, name))
+        context.get_context().override("at_once", pp_max_micro_batch_size=worker.sizes.max_running_requests)
+        longest = min(engine.config.context_len, worker.tokens) - 1
+        vars(it).update(
+            server_args=engine.args, model_config=engine.config, tp_worker=worker, model_worker=worker, draft_worker=None,
+            spec_algorithm=worker.spec_algorithm, page_size=worker.page_size, device="cpu", is_generation=True,
+            max_total_num_tokens=worker.tokens, max_prefill_tokens=schedule.max_prefill_tokens,
+            max_running_requests=worker.sizes.max_running_requests, max_queued_requests=None, max_req_len=longest,
+            max_req_input_len=longest - 5, max_new_tokens_limit=None, schedule_policy=schedule.schedule_policy,
+            enable_priority_scheduling=False, schedule_low_priority_values_first=False, abort_on_priority_when_disabled=False,
+            priority_scheduling_preemption_threshold=schedule.priority_scheduling_preemption_threshold,
+            enable_overlap=not schedule.disable_overlap_schedule, enable_overlap_mlx=False, enable_lora=False,
+            enable_hierarchical_cache=False, enable_hicache_storage=False, enable_lmcache=False, enable_hisparse=False,
+            enable_unified_cache_external_linker=False, enable_unified_memory=False, attn_dp_enabled=False,
+            hisparse_coordinator=None, decode_offload_manager=None, dllm_config=None, min_free_slots_delayer=None,
+            disaggregation_mode=DisaggregationMode.NULL, require_mlp_sync=False, processed_tokens_counter=0,
+            metrics_collector=None, metrics_reporter=Ignores(enable_metrics=False, num_generated_tokens=0, forward_ct_decode=0,
+                                                             current_scheduler_metrics_enabled=False),
+            grammar_manager=Ignores(has_waiting_grammars=lambda: False), output_streamer=Ignores(), future_map=None,
+            scheduler_stage_metrics=None,
+            dynamic_chunk_sizer=None, load_inquirer=Ignores(_get_num_pending_tokens=lambda **how: 0),
+            dp_attn_adapter=Ignores(maybe_prepare_mlp_sync_batch=lambda batch, **how: batch,
+                                    maybe_convert_decode_to_extend=lambda batch: batch),
+            ngram_embedding_manager=Ignores(prepare_for_forward=lambda batch, **how: batch))
+        it.init_running_status()
+        it.init_chunked_prefill()
+        it.init_schedule_policy()
+        it.init_deterministic_inference_config()
+        it.init_dsa_kpool_truncation_align()
+        it.init_mamba_truncation_align()
+        it.init_batch_result_processor()
+        it.enable_skip_finishing_decode = it.enable_overlap
+
+    def add(self, name, prompt):
+        from sglang.srt.managers.schedule_batch import Req
+        from sglang.srt.managers.utils import validate_input_length
+        from sglang.srt.sampling.sampling_params import SamplingParams
+
+        params = SamplingParams(max_new_tokens=ANSWER, ignore_eos=True)
+        params.normalize(None)
+        request = Req(name, "", array.array("q", prompt), params, vocab_size=self.it.model_config.vocab_size)
+        self.it.init_req_max_new_tokens(request)
+        cut = ANSWER - request.sampling_params.max_new_tokens
+        if cut > 2 or validate_input_length(request, self.it.max_req_input_len, False):  # its own bound is two short
+            raise TooLong
+        self.it._add_request_to_queue(request)
+        return request
+
+    def step(self):
+        """One turn of the scheduler's loop, with the result of a batch handled after the next is chosen where it overlaps."""
+        from sglang.srt.managers.utils import GenerationBatchResult
+
+        it = self.it
+        plan = it.get_next_batch_to_run(running_batch=it.running_batch, last_batch=it.last_batch)
+        it.running_batch, batch = plan.running_batch, plan.batch_to_run
+        if batch:
+            sevens = torch.full((batch.batch_size(),), 7, dtype=torch.int64)
+            it.result_queue.append((batch.copy(), GenerationBatchResult(next_token_ids=sevens)))
+            batch.input_ids = None
+        while len(it.result_queue) > (1 if it.enable_overlap and batch else 0):
+            done, result = it.result_queue.popleft()
+            handle = it.batch_result_processor
+            if done.forward_mode.is_decode():
+                handle.process_batch_result_decode(done, result)
+            else:
+                handle.process_batch_result_prefill(done, result)
+        it.last_batch = batch
+        return batch
+
+    def at_once(self, lengths, shared):
+        it, requests = self.it, []
+
+        def ask():
+            n, length = len(requests), lengths[len(requests) % len(lengths)]
+            requests.append(self.add(str(n), [1] * shared + [n + 2] * (length - ANSWER - shared)))
+
+        ask()
+        while shared and not requests[0].output_ids:
+            self.step()
+        for _ in range(self.enough(lengths)):
+            ask()
+        idle = 0
+        while not any(request.finished() for request in requests):
+            idle = 0 if self.step() else idle + 1
+            if idle > 2:  # nothing runs, and no result is on its way that could free something
+                raise RuntimeError("the scheduler stands still")
+        return it.running_batch.batch_size(), any(request.retracted_stain for request in requests)
+
+    def enough(self, lengths):
+        """More requests than can run: none holds less than half of its length, and of some only a window is held."""
+        it = self.it
+        tokens = it.full_tokens_per_layer or it.max_total_num_tokens
+        return min(it.max_running_requests, 2 * tokens * len(lengths) // sum(lengths) + 8) + 8
+
+
+def ask(engine, mem, name):
+    """A row's part: how many run at once, and whether one was sent back to wait; none where no request fits in full."""
+    driven = Driven(engine, mem)
+    sizes = driven.worker.sizes
+    pools = {"tokens": sizes.max_total_num_tokens, "max_running_requests": sizes.max_running_requests}
+    if sizes.swa_max_total_num_tokens:
+        pools["swa_tokens"] = sizes.swa_max_total_num_tokens
+    try:
+        count, retracted = driven.at_once(ASKED[name], SHARED.get(name, 0))
+    except TooLong:
+        count, retracted = None, False
+    return {"pools": pools, "count": count, "retracted": retracted}

@@ -1,0 +1,264 @@
+"""SGLang 0.5.23's own arguments, model classes and pools, as far as they go without a card.
+
+The memory code was moved about in every second release, so what is called here is of this one. worker.py makes an
+Engine of a case and asks resolve(), load() and then pools() or built_in(); at_once_0_5_23.py goes on from there.
+"""
+import types
+
+import torch
+import words
+from described_card import CARD, GIB, answer, on_meta
+from torch.overrides import TorchFunctionMode
+
+
+def import_engine():
+    """Everything that a case needs, once: the cases run in forks of this process."""
+    import sglang.srt.managers.scheduler  # noqa: F401
+    import sglang.srt.mem_cache.kv_cache_configurator  # noqa: F401
+    import sglang.srt.model_executor.model_runner  # noqa: F401
+    import sglang.srt.model_executor.pool_configurator  # noqa: F401
+    from sglang.srt.models.registry import ModelRegistry
+
+    ModelRegistry.get_supported_archs()  # imports every model
+    answer()
+
+
+class Ranks(types.SimpleNamespace):
+    """A process group of which this process is the first rank; what it is not given is None."""
+
+    def __init__(self, size):
+        in_torch = types.SimpleNamespace(rank=lambda: 0, size=lambda: size)
+        super().__init__(world_size=size, size=size, rank_in_group=0, rank=0, ranks=list(range(size)), is_first_rank=True,
+                         is_last_rank=True, device_group=in_torch)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+
+class OnMeta(TorchFunctionMode):
+    """Tensors that a model puts on the card by name lie on the meta device, as all others of it."""
+
+    def __torch_function__(self, function, kinds, args=(), kwargs=None):
+        return function(*map(on_meta, args), **{k: on_meta(v) for k, v in (kwargs or {}).items()})
+
+
+class Engine:
+    def __init__(self, case):
+        self.case, self.tp = case, case["tp"]
+        self.free_before = case["mib"] / 1024 - case["context_gib"]
+        CARD.tell(case["mib"], case["sm"], case["gpu"], self.free_before)
+
+    def resolve(self):
+        """The arguments as the server settles them, and what it reads from the config."""
+        from sglang.srt import runtime_context as context
+        from sglang.srt.arg_groups.overrides import model_config_of, resolved_view
+        from sglang.srt.server_args import ServerArgs
+
+        args = ServerArgs(model_path=self.case["folder"], tp_size=self.tp, **self.case.get("given", {}))
+        args.resolve_once()
+        self.args, self.settled = args, resolved_view(args)
+        yield "args", arguments(self.settled)
+        context.publish(args, role="scheduler", ranks=context.SpawnRanks(world_rank=0, gpu_id=0))
+        parallel = context.get_parallel()
+        parallel.override_permanently(
+            world_group=Ranks(self.tp), tp_group=Ranks(self.tp), attn_tp_group=Ranks(parallel.attn_tp_size),
+            shared_experts_tp_group=Ranks(self.tp), moe_tp_group=Ranks(parallel.moe_tp_size),
+            moe_ep_group=Ranks(parallel.moe_ep_size), moe_dp_group=Ranks(parallel.moe_dp_size), attn_cp_group=Ranks(1),
+            dcp_group=Ranks(1), pp_group=Ranks(1))
+        self.config = config = model_config_of(args)
+        yield "model", {"is_hybrid_swa": bool(config.is_hybrid_swa), "multimodal": bool(config.is_multimodal),
+                        "mla": str(config.attention_arch).endswith("MLA"), "context_len": config.context_len,
+                        "dtype": name_of(config.dtype)}
+        if config.quantization:
+            yield "quantization", config.quantization
+
+    def load(self):
+        """The model's own class on the meta device: one rank's bytes before anything is repacked; then the type of the cache."""
+        from sglang.srt.configs.load_config import LoadConfig
+        from sglang.srt.model_loader import loader
+        from sglang.srt.model_loader.utils import set_default_torch_dtype
+
+        how = LoadConfig()
+        try:
+            quantization = loader._get_quantization_config(self.config, how)
+            with set_default_torch_dtype(self.config.dtype), torch.device("meta"), OnMeta():
+                self.model = loader._initialize_model(self.config, how, quantization)
+            yield "weights_built", {"parameters": sum(map(nbytes, self.model.parameters())),
+                                    "buffers": sum(map(nbytes, self.model.buffers()))}
+        except Exception as error:
+            if not words.is_doubtful(error):
+                raise
+            yield "not_built", words.of(error)  # the pools need no more of a model than its config
+            self.model = types.SimpleNamespace(config=self.config.hf_config, **self.quantization_alone(how))
+        self.kv_dtype_name, self.kv_dtype = kv_type(self.model, self.config)
+        yield "kv_dtype", name_of(self.kv_dtype)
+
+    def quantization_alone(self, how):
+        from sglang.srt.model_loader.weight_utils import get_quant_config
+
+        return {"quant_config": get_quant_config(self.config, how, {})} if self.config.quantization else {}
+
+    def configurator(self):
+        """The class that sizes and builds the pools, as ModelRunner makes it."""
+        from sglang.srt import runtime_context as context
+        from sglang.srt.mem_cache import kv_cache_configurator
+        from sglang.srt.model_executor.model_runner_components.layer_setup import resolve_layer_indices
+        from sglang.srt.model_executor.model_runner_components.load_model_utils import resolve_sliding_window_size
+        from sglang.srt.model_executor.model_runner_components.spec_aux_hidden_state import SpecAuxHiddenStateConfig
+        from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
+
+        config = self.config
+        return kv_cache_configurator.KVCacheConfigurator(
+            device="cuda", gpu_id=0, attn_dp_size=context.get_parallel().attn_dp_size, pp_size=1, pp_group=Ranks(1),
+            model=self.model, model_config=config, server_args=self.args, kv_cache_dtype=self.kv_dtype,
+            kv_cache_dtype_str=self.kv_dtype_name or self.settled.kv_cache_dtype, model_dtype=config.dtype,
+            page_size=context.get_schedule().page_size,
+            sliding_window_size=resolve_sliding_window_size(self.model, config),
+            spec_algorithm=SpeculativeAlgorithm.from_string(self.settled.speculative_algorithm), is_draft_worker=False,
+            post_capture_kv_active=False, spec_aux_config=SpecAuxHiddenStateConfig(), is_hybrid_swa=config.is_hybrid_swa,
+            is_hybrid_swa_compress=getattr(config, "is_hybrid_swa_compress", False),
+            use_mla_backend=context.uses_mla_backend(),
+            layer_info=resolve_layer_indices(model=self.model, model_config=config, is_draft_worker=False),
+            forward_stream=None, req_to_token_pool=None, token_to_kv_pool_allocator=None, memory_pool_config=None)
+
+    def pools(self):
+        """Cells, capacities beside the weights that are told, bytes of what is built."""
+        from sglang.srt import runtime_context as context
+        from sglang.srt.model_executor.pool_configurator import create_memory_pool_configurator
+
+        made = self.configurator()
+        states = made.mambaish_config
+        if states is not None:
+            yield "state_slot", int(states.mamba2_cache_params.mamba_cache_per_req)
+            yield "mamba_ratio", made._calculate_mamba_ratio()
+        sizer = create_memory_pool_configurator(made)
+        yield "configurator", type(sizer).__name__
+        cells = {name: getattr(sizer, name) for name in CELLS if getattr(sizer, name, None) is not None}
+        if cells:
+            yield "cells", cells
+        CARD.free = self.free_before - self.case["weights"] / GIB
+        yield "free_before", self.free_before
+        yield "weights", self.case["weights"]
+        sized = made._resolve_memory_pool_config(self.free_before)
+        yield "pool", {k: v for k, v in vars(sized).items() if v not in (None, 0)}
+        if states is not None:
+            yield "state_slots", context.get_schedule().max_mamba_cache_size
+        yield "built", built(made, sized)
+
+    def sized_for(self, bytes_for_the_cache):
+        """(configurator, sizes) where the free memory that is told leaves just so many bytes."""
+        from sglang.srt import runtime_context as context
+        from sglang.srt.mem_cache.kv_cache_configurator import mm_runtime_reservation_gb
+
+        made = self.configurator()
+        slack = self.free_before * (1 - context.get_schedule().mem_fraction_static)
+        images = mm_runtime_reservation_gb(is_multimodal=self.config.is_multimodal,
+                                           mm_feature_transport=context.get_mm().mm_feature_transport)
+        CARD.free = bytes_for_the_cache / GIB + slack + images
+        return made, made._resolve_memory_pool_config(self.free_before)
+
+    def built_in(self, bytes_for_the_cache):
+        """A start with room enough: the attention backends take the card, and the pools are built."""
+        from sglang.srt.arg_groups.overrides import attention_backends_of
+
+        backends = list(dict.fromkeys(attention_backends_of(self.settled)))
+        for backend in backends:
+            self.check(backend)
+        made, sized = self.sized_for(bytes_for_the_cache)
+        yield "backends", backends
+        yield "kv_pool", built(made, sized)["kv_pool"]
+
+    def check(self, backend):
+        """What the backend's factory says of model and card; what its class wants of a card is not reached."""
+        from sglang.srt import runtime_context as context
+        from sglang.srt.layers.attention.attention_registry import ATTENTION_BACKENDS
+
+        runner = types.SimpleNamespace(use_mla_backend=context.uses_mla_backend(), server_args=self.args,
+                                       model_config=self.config, kv_cache_dtype=self.kv_dtype, is_draft_worker=False)
+        try:
+            ATTENTION_BACKENDS[backend](runner)
+        except (AssertionError, ValueError) as error:
+            if words.file_of(error).endswith("attention_registry.py"):
+                raise
+        except Exception:  # the class itself, which wants more of a runner than there is here
+            pass
+
+
+CELLS = ("_cell_size", "_full_per_token", "_swa_per_token", "bytes_per_full_token", "swa_ratio", "_swa_ratio",
+         "bytes_per_swa_token")
+
+
+def name_of(dtype):
+    return str(dtype).split(".")[-1]
+
+
+def nbytes(tensor):
+    return tensor.numel() * tensor.element_size()
+
+
+def arguments(settled):
+    graphs = settled.cuda_graph_config
+    names = ("mem_fraction_static", "chunked_prefill_size", "max_prefill_tokens", "page_size", "kv_cache_dtype",
+             "attention_backend", "max_running_requests", "decode_graph", "prefill_graph", "swa_full_tokens_ratio",
+             "mamba_full_memory_ratio", "disable_radix_cache")
+    captured = {f"{phase}_graph": [name_of(it.backend), it.max_bs, len(it.bs or ())]
+                for phase, it in (("decode", graphs.decode), ("prefill", graphs.prefill))}
+    return {name: captured[name] if name in captured else getattr(settled, name) for name in names}
+
+
+def kv_type(model, config):
+    from sglang.srt import runtime_context as context
+    from sglang.srt.mem_cache import kv_cache_dtype
+
+    return kv_cache_dtype.configure_kv_cache_dtype(
+        server_args_kv_cache_dtype=context.get_model().kv_cache_dtype, model=model, model_dtype=config.dtype,
+        is_draft_worker=False, is_dflash=False, speculative_draft_attention_backend=None,
+        speculative_draft_kv_cache_dtype=None)
+
+
+def held(item, seen):
+    """Bytes of every tensor below an object of the memory code, each once."""
+    if isinstance(item, torch.Tensor):
+        if id(item) in seen:
+            return 0
+        seen.add(id(item))
+        return nbytes(item)
+    if isinstance(item, (list, tuple)):
+        return sum(held(one, seen) for one in item)
+    if isinstance(item, dict):
+        return sum(held(one, seen) for one in item.values())
+    if type(item).__module__.startswith("sglang.srt.mem_cache") and id(item) not in seen:
+        seen.add(id(item))
+        return sum(held(one, seen) for one in getattr(item, "__dict__", {}).values())
+    return 0
+
+
+def kv_pool(made, sizes, requests):
+    """The pool of K and V without its bytes."""
+    from sglang.srt.mem_cache import kv_cache_configurator as its
+
+    hf = made.model_config.hf_config
+    made.device, made.req_to_token_pool = "meta", requests
+    with torch.device("meta"):
+        pool = made._build_token_to_kv_pool(sizes=sizes, req_to_token_pool=requests, is_dsa_model=its.is_deepseek_dsa(hf),
+                                            is_dsv4_model=its.is_deepseek_v4(hf))
+    return pool[0] if isinstance(pool, tuple) else pool
+
+
+def built(made, sized):
+    """Bytes of the real pools, on the meta device: the table of requests, K and V, states."""
+    made.device, sizes = "meta", made._derive_pool_sizes(config=sized)
+    with torch.device("meta"):
+        requests = made._build_req_to_token_pool(max_num_reqs=sizes.max_running_requests)
+    out, seen = {"req_pool": type(requests).__name__, "req_table_bytes": nbytes(requests.req_to_token)}, set()
+    states = getattr(requests, "mamba_pool", None)
+    if states is not None:
+        out["state_bytes"] = held(getattr(states, "mamba_cache", states).__dict__, set())
+        out["state_pool"] = type(states).__name__
+        held(states, seen)
+    pool = kv_pool(made, sizes, requests)
+    out["kv_pool"] = type(pool).__name__
+    out["kv_bytes"] = held(pool, seen)
+    return out
