@@ -2,7 +2,9 @@
 #ifndef KVPLAN_FUZZ_RANDOM_EXPRESSION_H_
 #define KVPLAN_FUZZ_RANDOM_EXPRESSION_H_
 
+#ifdef KVPLAN_HAS_RE2
 #include <re2/re2.h>
+#endif
 
 #include <cstdint>
 #include <iterator>
@@ -50,6 +52,8 @@ inline std::string make_text(Source& source) {
   return out;
 }
 
+#ifdef KVPLAN_HAS_RE2
+
 // Whether a RE2 of bytes takes an expression, and what it says of the beginning of a text.
 class Re2 {
  public:
@@ -85,6 +89,8 @@ inline std::string difference(const std::string& expression, const std::vector<s
   }
   return "";
 }
+
+#endif
 
 }  // namespace kvplan::fuzz
 

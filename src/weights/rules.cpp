@@ -31,17 +31,24 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Whether an expression may say of one layer what it does not say of another: by a digit, or by what stands for one
-// character (\d is layers 0 to 9). ".*" takes any number, and a "." between two letters none.
+// Whether an expression may say of one layer what it does not say of another: by a digit, or by what stands for one.
+// The number is a word of its own, between dots.
 bool tells_layers_apart(std::string_view expression) {
   const auto at = [&](std::size_t i) { return i < expression.size() ? expression[i] : '\0'; };
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
-    if ((c >= '0' && c <= '9') || c == '[') return true;
-    if (c == '\\' && is_letter(at(++i))) return true;
-    if (c != '.' || at(i + 1) == '*') continue;
-    const bool is_between = i > 0 && is_letter(expression[i - 1]) && is_letter(at(i + 1));
-    if (!is_between || at(i + 2) == '*' || at(i + 2) == '?') return true;
+    if (c >= '0' && c <= '9') return true;
+    if (c == '\\' && is_letter(at(++i))) return true;  // \d is layers 0 to 9
+    if (c == '[') {
+      // "[qkv]" and "[a-z_]" have no digit; "--" begins a range at what stands before the digits.
+      const std::size_t end = std::min(expression.find(']', i + 1), expression.size());
+      const std::string_view set = expression.substr(i + 1, end - i - 1);
+      const bool is_plain =
+          std::all_of(set.begin(), set.end(), [](char m) { return is_letter(m) || m == '_' || m == '-'; });
+      if (set.empty() || !is_plain || set.find("--") != std::string_view::npos) return true;
+    }
+    // ".*" takes any number; right behind a letter there is none.
+    if (c == '.' && at(i + 1) != '*' && (i == 0 || !is_letter(expression[i - 1]))) return true;
   }
   return false;
 }

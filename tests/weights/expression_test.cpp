@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#ifdef KVPLAN_HAS_RE2
 #include "fuzz/random_expression.h"
-#endif
 
 namespace kvplan {
 namespace {

@@ -1,11 +1,15 @@
 // Lists whose expressions and globs are held against modules: what they name, and how much they may ask for.
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fuzz/random_expression.h"
 #include "kvplan/error.h"
+#include "weights/expression.h"
 #include "weights/rules.h"
 
 namespace kvplan {
@@ -52,7 +56,16 @@ TEST_CASE("expressions tell layers apart by what stands for a digit") {
   CHECK(layers(".*layers\\.\\d\\d\\.") == "12 ");
   CHECK(layers(".*layers\\.\\d+\\.mlp") == "0 7 12 103 ");
   CHECK(layers(".*layers\\.[^1]") == "0 7 ");
+  CHECK(layers(".*layers\\.[0-9]\\.") == "0 7 ");
+  CHECK(layers(".*layers\\.[.-9]\\.") == "0 7 ");
+  CHECK(layers(".*layers\\.[--z]\\.") == "0 7 ");
+  CHECK(layers(".*layers\\.[]5-9]\\.") == "7 ");
+  CHECK(layers(".*layers\\.[]!-z]\\.") == "0 7 ");
+  CHECK(layers(".*layers\\.[a-z\\d]\\.") == "0 7 ");
+  CHECK(layers(".*[l-n]lp\\.[a-z_-]+$") == "0 7 12 103 ");
+  CHECK(layers(".*layers\\.[a-z]") == "");
   CHECK(layers(".*layers\\...\\.") == "12 ");
+  CHECK(layers(".*layers..+.+\\.mlp") == "12 103 ");
   CHECK(layers(".*layers...mlp") == "0 7 ");
   CHECK(layers(".*layers\\.\\w\\w\\w\\.") == "103 ");
   CHECK(layers(".*layers\\.(0|12)\\.") == "0 12 ");
@@ -64,6 +77,36 @@ TEST_CASE("expressions tell layers apart by what stands for a digit") {
   CHECK(layers(".*mlp.gate$") == "0 7 12 103 ");
   CHECK(layers("layers\\..*gate") == "0 7 12 103 ");  // without the wrapper
   CHECK(layers("mlp.gate") == "");                    // from the beginning, not anywhere
+}
+
+// An expression that is asked once for all layers says of each what it says of that layer's own name.
+TEST_CASE("what is asked once for all layers is the same in each") {
+  std::mt19937 random(20261123);
+  std::size_t alike = 0, apart = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<std::uint8_t> bytes(100);
+    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+    fuzz::Source source(bytes.data(), bytes.size());
+    const std::string middle = "(?:" + fuzz::make_expression(source, 1) + ")";
+    const std::string text = i % 2 == 0 ? ".*s" + middle + "mlp" : ".*\\." + middle + "\\.mlp.b";
+    const auto expression = Expression::read(text);
+    if (!expression) continue;
+    CAPTURE(text);
+    const Rules rules{{"re:" + text, {}}};
+    const RuleBook book(rules);
+    const RuleBook::Named named = book.named("model.layers.*.mlp.b");
+    std::size_t count = 0;
+    for (const std::uint64_t layer : {0U, 7U, 12U, 103U}) {
+      const std::string name = "layers." + std::to_string(layer) + ".mlp.b";
+      std::uint64_t steps = 0;
+      const bool matches = expression->matches_start("model." + name, steps) || expression->matches_start(name, steps);
+      CHECK((named.find(layer) != nullptr) == matches);
+      count += matches;
+    }
+    ++(count % 4 == 0 ? alike : apart);
+  }
+  CHECK(alike > 5000);
+  CHECK(apart > 100);
 }
 
 TEST_CASE("an expression that cannot be read names nothing and is counted") {
