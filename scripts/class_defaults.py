@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Writes what the config classes of transformers take for keys that a config leaves out.
+
+    PYTHON scripts/class_defaults.py [-o FILE]
+
+PYTHON has the release of transformers that is meant (`pip install transformers==5.23.0`; torch is not needed). Each config class
+is constructed without arguments, nested ones too; numbers, truth values, nulls and words are kept, but for what says nothing of
+memory (token ids, probabilities, labels). Lists are left out: patterns of layers are rules of their own. A key that the
+class derives from another one is left out too: the reader derives it. Found by giving every number another value and
+looking at what else moves.
+
+A line a class: "model_type: key=value key=value", sorted, values as JSON; the first line names the release.
+"""
+import argparse
+import contextlib
+import io
+import json
+import logging
+import re
+import sys
+import warnings
+
+# Keys that say nothing of shapes or layers.
+UNREAD = re.compile(
+    r"""_token_id$|_token_index$|_id$|^id2label|^label2id|dropout|drop_rate|_drop$|_pdrop$|_prob$|probability|initializer|init_std|^init_|_init$
+    |_act$|activation|^hidden_act|_eps$|epsilon|^norm_eps|_scale$|^scale|scaling|multiplier|_coef$|_coeff$|loss|alpha|_beta$|_gamma$|temperature
+    |^output_|^return_dict|^use_cache$|^is_decoder$|^is_encoder_decoder$|^chunk_size_feed_forward$|^problem_type$|^architectures$
+    |^dtype$|^torch_dtype$|^transformers_version$|^model_type$|^tokenizer|_attn_implementation|^gradient|^attn_implementation|rope_theta|_theta$
+    |^mask_|layerdrop|^summary_|jitter|^label|softcapping|^logit_|time_step|^mlp_type$|^position_embedding_type$|^add_cross_attention$
+    |^classifier|^pad_|_std$|_min$|_max$|_floor$|^rope_|_rope_base|base_frequency""", re.VERBOSE)
+
+
+def quiet(make):
+    """What a class says while it is made is of no interest; None where it cannot be made so."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            return make().to_dict()
+        except Exception:  # a class may refuse anything
+            return None
+
+
+def is_plain(value):
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def derived_keys(config_class, fields):
+    """Keys that move when another one does."""
+    out = set()
+    for key, value in fields.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+            continue
+        moved = quiet(lambda: config_class(**{key: value * 2}))
+        if moved is not None:
+            out.update(other for other, was in fields.items() if other != key and moved.get(other, was) != was)
+    return out
+
+
+def row_of(config_class):
+    fields = quiet(config_class)
+    if fields is None:
+        return None
+    kept = {k: v for k, v in fields.items() if is_plain(v) and not UNREAD.search(k)}
+    derived = derived_keys(config_class, kept)
+    # A null is the reader's own default, but where the class has a number for it in other circumstances.
+    return {k: v for k, v in sorted(kept.items()) if k not in derived and not (isinstance(v, str) and (" " in v or not v))}
+
+
+def classes():
+    """{model_type: class} of all that the library maps, and of the classes inside them."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
+
+    out = {}
+    for name in sorted(CONFIG_MAPPING_NAMES):
+        with contextlib.suppress(Exception):  # a class whose own imports are not there
+            todo = [(name, CONFIG_MAPPING[name])]
+            while todo:
+                model_type, config_class = todo.pop()
+                if model_type in out or not model_type:
+                    continue
+                out[model_type] = config_class
+                for inner in (getattr(config_class, "sub_configs", None) or {}).values():
+                    if getattr(inner, "model_type", "") and inner.__name__ != "AutoConfig":
+                        todo.append((inner.model_type, inner))
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", default="-")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    import transformers
+
+    lines = [f"# transformers {transformers.__version__}: config classes constructed without arguments"]
+    found = classes()
+    for i, (model_type, config_class) in enumerate(sorted(found.items())):
+        if sys.stderr.isatty():
+            print(f"\r\033[K{i + 1}/{len(found)} {model_type}", end="", file=sys.stderr, flush=True)
+        fields = row_of(config_class)
+        if fields:
+            lines.append(f"{model_type}: " + " ".join(f"{k}={json.dumps(v)}" for k, v in fields.items()))
+    text = "\n".join(lines) + "\n"
+    if args.output == "-":
+        sys.stdout.write(text)
+    else:
+        with open(args.output, "w") as f:
+            f.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
