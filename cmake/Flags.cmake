@@ -44,8 +44,10 @@ if(NOT KVPLAN_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   target_link_options(kvplan_self_contained INTERFACE
     -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed $<$<CONFIG:Release,MinSizeRel>:-s>)
   # Relocations are left unpacked, whatever the linker's own choice is: packed they save 80 KB and ask for glibc 2.36, by
-  # a name that the Debian package's dependency cannot be read from (GLIBC_ABI_DT_RELR).
-  check_linker_flag(CXX -Wl,-z,nopack-relative-relocs KVPLAN_KNOWS_PACKED_RELOCATIONS)
-  target_link_options(kvplan_self_contained INTERFACE $<$<CONFIG:Release,MinSizeRel>:-Wl,-z,noseparate-code>
-    $<$<BOOL:${KVPLAN_KNOWS_PACKED_RELOCATIONS}>:-Wl,-z,nopack-relative-relocs>)
+  # a name that the Debian package's dependency cannot be read from (GLIBC_ABI_DT_RELR). Not every linker knows these words.
+  foreach(word noseparate-code nopack-relative-relocs)
+    string(MAKE_C_IDENTIFIER KVPLAN_LINKS_WITH_${word} known)
+    check_linker_flag(CXX -Wl,-z,${word} ${known})
+    target_link_options(kvplan_self_contained INTERFACE $<$<AND:$<BOOL:${${known}}>,$<CONFIG:Release,MinSizeRel>>:-Wl,-z,${word}>)
+  endforeach()
 endif()

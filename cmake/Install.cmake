@@ -4,8 +4,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS kvplan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-# The man page and the completions are what the program prints.
-if(NOT CMAKE_CROSSCOMPILING)
+# The man page and the completions are what the program prints, where it can be run.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   set(shell_dir ${CMAKE_CURRENT_BINARY_DIR}/shell)
   file(MAKE_DIRECTORY ${shell_dir})
   find_program(KVPLAN_GZIP gzip)
@@ -24,6 +24,11 @@ if(NOT CMAKE_CROSSCOMPILING)
   install(FILES ${shell_dir}/kvplan DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)
   install(FILES ${shell_dir}/_kvplan DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT runtime)
   install(FILES ${shell_dir}/kvplan.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
+endif()
+
+# The Python wheel (pyproject.toml): the program is its script.
+if(SKBUILD)
+  install(TARGETS kvplan RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT wheel)
 endif()
 
 # The library: the headers of include/ alone, which need no other package.

@@ -20,7 +20,8 @@ Ssm read_mamba2_alone(const Config& text) {
   ssm.conv_kernel = text.count_or("conv_kernel", 4);
   ssm.n_groups = text.count_or("n_groups", 1);
   ssm.head_dim = text.count_or("head_dim", 64);
-  const double inner = text.find_real("expand").value_or(2.0) * static_cast<double>(text.count("hidden_size"));
+  const auto hidden_size = static_cast<double>(text.count("hidden_size"));
+  const double inner = text.find_real("expand").value_or(2.0) * hidden_size;
   if (!(inner >= 1 && inner < 1e12) || ssm.head_dim == 0) fail("\"expand\" is out of range", "correct the config");
   const std::uint64_t derived_heads = static_cast<std::uint64_t>(inner) / ssm.head_dim;
   ssm.num_heads = text.contains("num_heads") ? text.count("num_heads") : derived_heads;
@@ -155,10 +156,12 @@ void read_zamba2(Reader& reader) {
 void read_falcon_h1(Reader& reader) {
   const Config& text = reader.text;
   Ssm ssm = read_mamba2(text);
-  const auto named = text.find_count("mamba_d_ssm");
-  ssm.d_inner = named && *named > 0
-                    ? *named
-                    : scaled_width(text.find_real("expand").value_or(2.0), text.count("hidden_size"), "mamba_expand");
+  if (const auto named = text.find_count("mamba_d_ssm"); named && *named > 0) {
+    ssm.d_inner = *named;
+  } else {
+    const std::uint64_t hidden_size = text.count("hidden_size");
+    ssm.d_inner = scaled_width(text.find_real("expand").value_or(2.0), hidden_size, "mamba_expand");
+  }
   if (ssm.d_inner % ssm.num_heads != 0) fail("\"mamba_d_ssm\" is no multiple of mamba_n_heads", "correct the config");
   ssm.head_dim = ssm.d_inner / ssm.num_heads;
   read_hybrid(reader, {PatternRule::Default::kWindowEverywhere, 0, false, Label::kHybrid, ""}, ssm);
