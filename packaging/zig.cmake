@@ -1,0 +1,17 @@
+# Toolchain of a release: zig, which is clang with a C library of any version. tools.sh copies this file into a folder and
+# writes the compiler, the machine that it compiles for, and the third-party headers beside it.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/machine machine)
+if(NOT machine STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
+  set(CMAKE_SYSTEM_NAME Linux)
+  set(CMAKE_SYSTEM_PROCESSOR ${machine})
+  if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/run)
+    set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/run)
+  endif()
+endif()
+set(CMAKE_CXX_COMPILER ${CMAKE_CURRENT_LIST_DIR}/c++)
+set(CMAKE_AR ${CMAKE_CURRENT_LIST_DIR}/ar CACHE FILEPATH "")
+set(CMAKE_RANLIB ${CMAKE_CURRENT_LIST_DIR}/ranlib CACHE FILEPATH "")
+# Else the compiler's test builds a second libc++, for debugging.
+set(CMAKE_TRY_COMPILE_CONFIGURATION Release)
+set(CMAKE_FIND_ROOT_PATH ${CMAKE_CURRENT_LIST_DIR}/prefix)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
