@@ -39,8 +39,8 @@ bool explains(const Json& cause, const Case& subject, const Figure& figure) {
   if (cause.at("engine") != subject.engine) return false;
   const auto off = figure.off();
   for (const auto& [key, value] : cause.at("where").items()) {
-    const auto is_between = [&](double number) {
-      return value.at(0).get<double>() <= number && number <= value.at(1).get<double>();
+    const auto is_between = [&ends = value](double number) {
+      return ends.at(0).get<double>() <= number && number <= ends.at(1).get<double>();
     };
     if (key == "off") {  // a share of the truth
       if (!off || !is_between(*off)) return false;

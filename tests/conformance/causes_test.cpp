@@ -76,9 +76,10 @@ TEST_CASE("conformance: every cause has a name, a reason and misses") {
     CHECK_MESSAGE(!cause.at("where").empty(), "a cause of every case of an engine is none");
     const Json misses = cause.value("misses", Json::object());
     CHECK_MESSAGE((updating() || !misses.empty()), "no misses: take it out of causes.json");
-    for (const auto& [release, number] : misses.items()) {
+    for (const auto& each : misses.items()) {
+      const std::string release = each.key();
       CAPTURE(release);
-      CHECK(number.get<std::uint64_t>() > 0);
+      CHECK(each.value().get<std::uint64_t>() > 0);
       CHECK(is_executed(cause.at("engine"), release));
     }
   }
