@@ -77,9 +77,13 @@ class Engine:
     def load(self):
         """The model's own class on the meta device: one rank's bytes before anything is repacked; then the type of the cache."""
         from sglang.srt.configs.load_config import LoadConfig
+        from sglang.srt.distributed import bootstrap
+        from sglang.srt.managers.scheduler import Scheduler
         from sglang.srt.model_loader import loader
         from sglang.srt.model_loader.utils import set_default_torch_dtype
 
+        bootstrap.init_layer_runtime(model_config=self.config)
+        Scheduler.init_moe_gemm_config(types.SimpleNamespace(model_config=self.config))
         how = LoadConfig()
         try:
             quantization = loader._get_quantization_config(self.config, how)
