@@ -17,6 +17,7 @@ constexpr const char* kRequests = "/capacity/max_num_seqs";
 constexpr const char* kBudget = "/capacity/kv_cache_memory_bytes";
 constexpr const char* kWeights = "/memory/0/weights_bytes";
 constexpr const char* kPageSize = "/kv_cache/block_size";
+constexpr const char* kAtOnce = "/verdict/runs_at_once";
 
 // What the engine is planned with: by name, else the number in the formula of a line.
 struct Setting {
@@ -30,6 +31,9 @@ constexpr Setting kGraphSizes{"/engine_settings/cuda_graph_sizes", "runtime", "C
 constexpr Setting kSlotsOfRequest{"/engine_settings/state_slots_per_sequence", "kv_cache", "state pool",
                                   R"(([\d,]+) slots)"};
 
+bool is_weights(const Json& line) {
+  return line.at("part") == "weights" && !called(line).starts_with("loading");
+}
 bool is_padding_slot(const Json& line) {
   return line.at("part") == "kv_cache" && is_called_like(line, "padding slot");
 }
@@ -40,6 +44,7 @@ bool is_request_table(const Json& line) {
   return line.at("part") == "runtime" && is_called_like(line, "request") && is_called_like(line, "table");
 }
 
+constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kPointers = 1 << 16;   // the real pools hold the addresses of their layers too, a few KB
 constexpr const char* kShort = "1024";  // tokens, few enough for slots of states to be the limit
 
@@ -66,11 +71,63 @@ std::string card(const std::string& gb) {
   return kCards.at(gb);
 }
 
-Words words_of(const Json& row, const std::string& tokens, std::optional<double> share) {
+// The engine's options, as kvplan calls them.
+const std::map<std::string, std::string> kOptions{{"mem_fraction_static", "--mem-fraction-static"},
+                                                  {"kv_cache_dtype", "--kv-cache-dtype"},
+                                                  {"context_length", "--max-model-len"},
+                                                  {"page_size", "--block-size"},
+                                                  {"chunked_prefill_size", "--chunked-prefill-size"},
+                                                  {"max_running_requests", "--max-num-seqs"},
+                                                  {"disable_radix_cache", "--disable-radix-cache"},
+                                                  {"disable_cuda_graph", "--enforce-eager"},
+                                                  {"swa_full_tokens_ratio", "--swa-full-tokens-ratio"},
+                                                  {"mamba_full_memory_ratio", "--mamba-full-memory-ratio"},
+                                                  {"mamba_ssm_dtype", "--mamba-ssm-cache-dtype"},
+                                                  {"enable_dp_attention", "--enable-dp-attention"},
+                                                  {"dp_size", "--data-parallel-size"},
+                                                  {"ep_size", "--enable-expert-parallel"}};
+const std::vector<std::string> kFlags{"disable_radix_cache", "disable_cuda_graph", "enable_dp_attention", "ep_size"};
+
+// Card, ranks and what was given; nothing where kvplan has no option for that.
+std::optional<Words> words_of(const Json& row) {
   const std::string ranks = text(row.at("tp"));
-  Words out{"--gpu", card(row.at("card")), "-tp", ranks, "--gpu-count", ranks, "--max-model-len", tokens};
-  if (share) out.insert(out.end(), {"--mem-fraction-static", text(*share)});
+  Words out{"--gpu", card(row.at("card")), "-tp", ranks, "--gpu-count", ranks};
+  if (!row.contains("given")) return out;
+  for (const auto& [key, value] : row["given"].items()) {
+    if (!kOptions.contains(key)) return std::nullopt;
+    out.push_back(kOptions.at(key));
+    if (std::find(kFlags.begin(), kFlags.end(), key) != kFlags.end()) continue;
+    out.push_back(value.is_string() ? value.get<std::string>() : text(value));
+  }
   return out;
+}
+
+// Both; an option that `more` names again has its value there. (Options of `more` all have one.)
+Words with(Words words, const Words& more) {
+  for (std::size_t i = 0; i < more.size(); i += 2) {
+    const auto named = std::find(words.begin(), words.end(), more[i]);
+    if (named != words.end()) words.erase(named, named + 2);
+  }
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// How many requests the scheduler runs together, each of a length (or of two in turn).
+void add_at_once(const Json& row, const std::function<Reply(const Words&)>& ask, Figures& out) {
+  static const std::vector<std::pair<std::string, Words>> kLoads{
+      {"32k", {"--avg-len", "32768"}},
+      {"8k", {"--avg-len", "8192"}},
+      {"mix", {"--seq-lens", "2048,32768"}},
+      {"shared", {"--avg-len", "32768", "--shared-prefix", "16384"}}};
+  const Words budget{"--kv-cache-memory-bytes", text(row.at("mem"))};
+  for (const auto& [load, more] : kLoads) {
+    if (!row.at("at_once").contains(load) || row["at_once"][load].is_null()) continue;
+    Figure figure{"runs at once, " + load, row["at_once"][load], ask(with(budget, more)).number(kAtOnce)};
+    if (!figure.planned && load == "32k")  // where the report has no such figure: as many of that length as fit
+      figure.planned = ask(with(budget, {"--max-model-len", "32768"})).number(kRequests);
+    figure.detail = text(row.at("mem").get<double>() / kGiB) + " GiB";
+    out.push_back(figure);
+  }
 }
 
 }  // namespace
@@ -82,45 +139,58 @@ std::string sglang_settings(const Json& row) {
 }
 
 Figures sglang_figures(const Json& row, const std::string& engine, Planner& planner) {
-  const Json &config = row.at("config"), &args = row.at("args");
+  const Json& config = row.at("config");
+  const auto given = words_of(row);
+  const auto ask = [&](const Words& more) {
+    return given ? planner.ask(config, engine, with(*given, more)) : Reply("no option for what is given", false);
+  };
   Figures out;
-  const std::string context = text(row.at("model").at("context_len"));
-  const Words by_default = words_of(row, context, std::nullopt);
-  const Reply plain = planner.ask(config, engine, by_default);
-  if (row.contains("refused")) {
-    out.push_back(start(row, plain));
+  if (row.contains("refused") || row.contains("starts")) {
+    out.push_back(start(row, ask({})));
+    return out;
+  }
+  if (row.contains("at_once")) {
+    add_at_once(row, ask, out);
     return out;
   }
   // The engine was told the weights: what kvplan's differ by goes back into the budget, so that the rules alone count.
-  const auto with_told_weights = [&](const Reply& reply, Words words) {
+  const auto with_told_weights = [&](const Reply& reply, const Words& words) {
     const auto weights = reply.number(kWeights), budget = reply.number(kBudget);
     const double differ = weights.value_or(0) - row.at("weights").get<double>();
     if (!weights || differ == 0 || budget.value_or(0) == 0) return reply;
-    words.insert(words.end(), {"--kv-cache-memory-bytes", fmt::format("{:.0f}", std::max(0.0, *budget + differ))});
-    return planner.ask(config, engine, words);
+    return ask(with(words, {"--kv-cache-memory-bytes", fmt::format("{:.0f}", std::max(0.0, *budget + differ))}));
   };
-  const Json& pool = row.at("pool");
+  const Json &args = row.at("args"), &pool = row.at("pool");
+  const Words context{"--max-model-len", text(row.at("model").at("context_len"))};
+  const Reply plain = ask(context);
   const double tokens = pool.at("max_total_num_tokens"), share = args.at("mem_fraction_static");
-  if (!row.contains("given")) {
+  if (row.contains("weights_built"))
+    out.push_back(
+        {"weights",
+         row["weights_built"].at("parameters").get<double>() + row["weights_built"].at("buffers").get<double>(),
+         plain.sum(0, is_weights)});
+  if (!row.contains("given") || !row["given"].contains("mem_fraction_static")) {
     out.push_back({"share of the card", share, plain.number(kShare), 1e-6});
-    out.push_back({"tokens, from the card", tokens, with_told_weights(plain, by_default).number(kTokens)});
+    out.push_back({"tokens, from the card", tokens, with_told_weights(plain, context).number(kTokens)});
     out.push_back({"chunk", args.at("chunked_prefill_size"), number(plain, kChunk)});
-    out.push_back({"decode graphs", args.at("decode_graph").at(2), number(plain, kGraphSizes)});
+    if (args.contains("decode_graph") && !args["decode_graph"].is_null())
+      out.push_back({"decode graphs", args["decode_graph"].at(2), number(plain, kGraphSizes)});
     out.push_back({"page size", args.at("page_size"), plain.number(kPageSize)});
   }
-  const Words fixed = words_of(row, context, share);
-  const Reply shared = planner.ask(config, engine, fixed);
-  out.push_back({"tokens, at the engine's share", tokens, with_told_weights(shared, fixed).number(kTokens)});
+  const Words of_share{"--mem-fraction-static", text(share)};
+  const Reply shared = ask(with(context, of_share));
+  out.push_back(
+      {"tokens, at the engine's share", tokens, with_told_weights(shared, with(context, of_share)).number(kTokens)});
   if (row.contains("state_slot")) {
     out.push_back({"state slot, bytes", row["state_slot"], shared.sum(0, is_padding_slot)});
     const std::uint64_t each = row.at("mamba_ratio"), slots = row.at("state_slots");
     out.push_back({"state slots of a request", row["mamba_ratio"], number(shared, kSlotsOfRequest)});
-    const Words few = words_of(row, kShort, share);
-    const Reply reply = with_told_weights(planner.ask(config, engine, few), few);
+    const Words few = with({"--max-model-len", kShort}, of_share);
+    const Reply reply = with_told_weights(ask(few), few);
     out.push_back({"requests, by state slots", static_cast<double>(slots / each), reply.number(kRequests)});
   }
   if (row.contains("built")) {
-    const Reply same = planner.ask(config, engine, words_of(row, text(tokens), std::nullopt));
+    const Reply same = ask({"--max-model-len", text(tokens)});
     out.push_back({"pool bytes, at its tokens", row["built"].at("kv_bytes"), same.sum(0, is_of_tokens), kPointers});
     out.push_back({"request table, bytes", row["built"].at("req_table_bytes"), plain.sum(0, is_request_table)});
   }
