@@ -35,36 +35,29 @@ bool fits(const Json& patterns, const std::string& text) {
   return has_one || !wants_one;
 }
 
+bool is_between(double number, const Json& ends) {
+  return ends.at(0).get<double>() <= number && number <= ends.at(1).get<double>();
+}
+
+// One condition of a cause.
+bool holds(const std::string& key, const Json& value, const Case& subject, const Figure& figure) {
+  const auto off = figure.off();
+  if (key == "off") return off && is_between(*off, value);
+  if (key == "by") return off && is_between(*figure.planned - *figure.truth, value);
+  if (key == "planned") return value.get<bool>() == figure.planned.has_value();
+  const std::map<std::string, const std::string*> texts{{"release", &subject.release}, {"model", &subject.model},
+                                                        {"type", &subject.type},       {"settings", &subject.settings},
+                                                        {"figure", &figure.name},      {"detail", &figure.detail},
+                                                        {"words", &figure.words}};
+  const auto text = texts.find(key);
+  if (text == texts.end()) throw std::runtime_error("causes.json: no condition is called " + key);
+  return fits(value, *text->second);
+}
+
 bool explains(const Json& cause, const Case& subject, const Figure& figure) {
   if (cause.at("engine") != subject.engine) return false;
-  const auto off = figure.off();
-  for (const auto& [key, value] : cause.at("where").items()) {
-    const auto is_between = [&ends = value](double number) {
-      return ends.at(0).get<double>() <= number && number <= ends.at(1).get<double>();
-    };
-    if (key == "off") {  // a share of the truth
-      if (!off || !is_between(*off)) return false;
-      continue;
-    }
-    if (key == "by") {  // in the figure's own unit
-      if (!off || !is_between(*figure.planned - *figure.truth)) return false;
-      continue;
-    }
-    if (key == "planned") {
-      if (value.get<bool>() != figure.planned.has_value()) return false;
-      continue;
-    }
-    const std::string* text = key == "release"    ? &subject.release
-                              : key == "model"    ? &subject.model
-                              : key == "type"     ? &subject.type
-                              : key == "settings" ? &subject.settings
-                              : key == "figure"   ? &figure.name
-                              : key == "detail"   ? &figure.detail
-                              : key == "words"    ? &figure.words
-                                                  : nullptr;
-    if (text == nullptr) throw std::runtime_error("causes.json: no condition is called " + key);
-    if (!fits(value, *text)) return false;
-  }
+  for (const auto& [key, value] : cause.at("where").items())
+    if (!holds(key, value, subject, figure)) return false;
   return true;
 }
 

@@ -76,11 +76,10 @@ TEST_CASE("conformance: every cause has a name, a reason and misses") {
     CHECK_MESSAGE(!cause.at("where").empty(), "a cause of every case of an engine is none");
     const Json misses = cause.value("misses", Json::object());
     CHECK_MESSAGE((updating() || !misses.empty()), "no misses: take it out of causes.json");
-    for (const auto& each : misses.items()) {
-      const std::string release = each.key();
-      CAPTURE(release);
-      CHECK(each.value().get<std::uint64_t>() > 0);
-      CHECK(is_executed(cause.at("engine"), release));
+    for (const auto& number : misses.items()) {
+      CAPTURE(number.key());
+      CHECK(number.value().get<std::uint64_t>() > 0);
+      CHECK(is_executed(cause.at("engine"), number.key()));
     }
   }
 }
