@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "input/calibration_file.h"
+#include "formats/calibration_file.h"
 #include "kvplan/error.h"
 #include "report/report.h"
 

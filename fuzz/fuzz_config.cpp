@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "formulas/model.h"
-#include "input/input.h"
 #include "kvplan/error.h"
 #include "kvplan/storage.h"
+#include "sources/load.h"
 
 namespace {
 

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "formulas/model.h"
-#include "input/companions.h"
-#include "input/gguf_model.h"
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
+#include "models/read.h"
+#include "sources/companions.h"
 
 namespace {
 

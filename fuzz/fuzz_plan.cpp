@@ -8,12 +8,12 @@
 #include <string_view>
 
 #include "engines/engine.h"
+#include "formats/plan_file.h"
 #include "formulas/model.h"
-#include "input/input.h"
-#include "input/plan_file.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "report/report.h"
+#include "sources/load.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "input/plan_file.h"
+#include "formats/plan_file.h"
 #include "kvplan/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

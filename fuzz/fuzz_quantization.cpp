@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "formulas/model.h"
-#include "input/input.h"
 #include "kvplan/error.h"
+#include "sources/load.h"
 #include "weights/weigh.h"
 
 namespace {

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "input/checkpoint.h"
-#include "input/safetensors.h"
+#include "formats/safetensors.h"
 #include "kvplan/error.h"
+#include "sources/checkpoint.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));

@@ -116,7 +116,7 @@ TEST_CASE("rules: the map of the rooms is of this house") {
     if (!is_path || name.find('\n') != std::string::npos) continue;
     CAPTURE(name);
     bool found = false;
-    for (const char* from : {"", "src/input", "tests", "include/kvplan"})
+    for (const char* from : {"", "src/sources", "src/models", "tests", "include/kvplan"})
       found = found || fs::exists(root / from / name);
     CHECK(found);
   }
@@ -124,7 +124,7 @@ TEST_CASE("rules: the map of the rooms is of this house") {
   for (const Room& room : rooms()) {
     if (room.folder == "formulas/" || room.folder == "include/kvplan/") {
       CHECK_FALSE(lists(room.rooms, "engines"));
-      CHECK_FALSE(lists(room.rooms, "input"));
+      for (const char* upper : {"formats", "models", "sources"}) CHECK_FALSE(lists(room.rooms, upper));
       CHECK(room.third_party.find_first_not_of(' ') == std::string::npos);
     }
     if (room.folder == "src/engines/") CHECK_FALSE(lists(room.rooms, "formulas"));

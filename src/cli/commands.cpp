@@ -14,7 +14,7 @@
 #include "cli/output.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
-#include "input/file.h"
+#include "formats/file.h"
 #include "kvplan/error.h"
 #include "measure/check_log.h"
 #include "measure/log_reader.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cli/sizes.h"
-#include "input/companions.h"
 #include "kvplan/error.h"
+#include "sources/companions.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
@@ -116,17 +116,17 @@ void apply_samples(Invocation& call, string_view value, string_view name) {
 }
 
 ModelSpec load_with_companions(const std::string& argument, const Invocation& call) {
-  ModelSpec model = load_model(argument, call.read);
+  ModelSpec model = load_model(argument, call.source);
   model.notes.insert(model.notes.end(), call.notes.begin(), call.notes.end());
   if (!call.draft.empty())
     model.draft =
-        std::make_shared<const ModelSpec>(load_draft(call.draft, call.read, call.request.extras.draft_method, model));
+        std::make_shared<const ModelSpec>(load_draft(call.draft, call.source, call.request.extras.draft_method, model));
   for (const std::string& path : call.loras) {
-    model.adapters.push_back(load_adapter(path, call.read));
+    model.adapters.push_back(load_adapter(path, call.source));
     const std::vector<Note>& notes = model.adapters.back().notes;
     model.notes.insert(model.notes.end(), notes.begin(), notes.end());
   }
-  if (!call.mmproj.empty()) model.projector = load_projector(call.mmproj, call.read);
+  if (!call.mmproj.empty()) model.projector = load_projector(call.mmproj, call.source);
   return model;
 }
 

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "cli/output.h"
-#include "input/calibration_file.h"
-#include "input/file.h"
+#include "formats/calibration_file.h"
+#include "formats/file.h"
 #include "kvplan/error.h"
 #include "measure/device.h"
 #include "measure/interrupt.h"

@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
-#include "input/gpu_file.h"
+#include "formats/gpu_file.h"
 #include "kvplan/error.h"
 #include "measure/detect.h"
 #include "plan/gpus.h"
@@ -382,19 +382,19 @@ constexpr std::array kOptions{
                fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not auto, always or never", "see kvplan --help");
            }},
     Option{"--assume", "", kOutput, "plan an unknown architecture from its plain fields, with a warning",
-           [](Invocation& c, string_view, string_view) { c.read.assume = true; }},
+           [](Invocation& c, string_view, string_view) { c.source.read.assume = true; }},
 
     Option{"--offline", "", kHub, "the caches alone, no network (HF_HUB_OFFLINE)",
-           [](Invocation& c, string_view, string_view) { c.read.hub.offline = true; }},
+           [](Invocation& c, string_view, string_view) { c.source.hub.offline = true; }},
     Option{"--revision", "R", kHub, "a branch, tag or commit, for ids without @R",
            [](Invocation& c, string_view v, string_view n) {
              if (v.empty()) fail(std::string(n) + ": an empty name", "name a branch, a tag or a commit");
-             c.read.hub.revision = std::string(v);
+             c.source.hub.revision = std::string(v);
            }},
     Option{"--token", "T", kHub, "for private and gated models; better in HF_TOKEN",
            [](Invocation& c, string_view v, string_view n) {
              if (v.empty()) fail(std::string(n) + ": an empty token", "give a token of the Hub, or leave it out");
-             c.read.hub.token = std::string(v);
+             c.source.hub.token = std::string(v);
            }},
 };
 

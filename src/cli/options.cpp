@@ -12,7 +12,7 @@
 #include "cli/shell.h"
 #include "cli/sizes.h"
 #include "engines/engine.h"
-#include "input/gpu_file.h"
+#include "formats/gpu_file.h"
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
 #include "kvplan/version.h"

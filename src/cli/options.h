@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "input/input.h"
 #include "kvplan/note.h"
 #include "kvplan/request.h"
 #include "plan/diff.h"
+#include "sources/load.h"
 
 namespace kvplan {
 
@@ -35,7 +35,7 @@ struct Invocation {
   std::vector<std::string> engines;  // where --engine names several: each as "vllm@0.20"
   std::vector<std::string> gpus;     // where --gpu names several: the cards' own names
   std::vector<std::string> weights;  // where --weights names several
-  ReadOptions read;
+  SourceOptions source;
   std::string draft, mmproj;       // --draft, --mmproj; empty: none
   std::vector<std::string> loras;  // --lora
   MeasuringOptions measuring;

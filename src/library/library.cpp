@@ -1,17 +1,17 @@
 // The library's face over the rooms: load, plan, report.
 #include "formulas/model.h"
-#include "input/input.h"
 #include "kvplan/kvplan.h"
 #include "plan/plan.h"
 #include "report/report.h"
+#include "sources/load.h"
 
 namespace kvplan {
 
 namespace {
 
-ReadOptions read_options(const LoadOptions& options) {
-  ReadOptions out;
-  out.assume = options.assume;
+SourceOptions source_options(const LoadOptions& options) {
+  SourceOptions out;
+  out.read.assume = options.assume;
   out.hub = {options.offline, options.revision, options.token};
   return out;
 }
@@ -29,12 +29,12 @@ Plan plan_for(const ModelSpec& model, std::string_view engine, Request request) 
 }  // namespace
 
 Model Model::load(const std::string& name, const LoadOptions& options) {
-  return Model(std::make_shared<const ModelSpec>(load_model(name, read_options(options))));
+  return Model(std::make_shared<const ModelSpec>(load_model(name, source_options(options))));
 }
 
 Model Model::from_config(std::string_view config, const std::string& name, const LoadOptions& options) {
   try {
-    return Model(std::make_shared<const ModelSpec>(read_config(config, "", name, read_options(options))));
+    return Model(std::make_shared<const ModelSpec>(read_config(config, "", name, source_options(options).read)));
   } catch (Error& error) {
     error.set_source(name);
     throw;

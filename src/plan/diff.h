@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "input/plan_file.h"
+#include "formats/plan_file.h"
 #include "kvplan/quantity.h"
 
 namespace kvplan {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "input/gpu_file.h"
+#include "formats/gpu_file.h"
 #include "kvplan/quantity.h"
 
 namespace kvplan {

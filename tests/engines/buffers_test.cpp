@@ -7,9 +7,9 @@
 #include <set>
 
 #include "engines/engine.h"
-#include "input/input.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "sources/load.h"
 
 namespace kvplan {
 namespace {

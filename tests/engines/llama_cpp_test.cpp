@@ -6,9 +6,9 @@
 #include "engines/llama_cpp_cache.h"
 #include "engines/llama_cpp_compute.h"
 #include "engines/llama_cpp_models.h"
-#include "input/input.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "sources/load.h"
 #include "support/figures.h"
 
 namespace kvplan {

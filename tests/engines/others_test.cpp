@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "engines/requests.h"
-#include "input/input.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "sources/load.h"
 #include "support/figures.h"
 
 namespace kvplan {

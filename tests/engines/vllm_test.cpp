@@ -10,9 +10,9 @@
 #include "engines/capacity.h"
 #include "engines/engine.h"
 #include "engines/vllm_memory.h"
-#include "input/input.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "sources/load.h"
 #include "support/figures.h"
 
 using namespace kvplan;

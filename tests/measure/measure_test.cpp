@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "input/input.h"
 #include "kvplan/error.h"
+#include "sources/load.h"
 #include "support/fake_device.h"
 
 namespace kvplan {

@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include "input/input.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "report/report.h"
+#include "sources/load.h"
 
 using namespace kvplan;
 

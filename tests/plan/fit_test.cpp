@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engines/engine.h"
-#include "input/input.h"
 #include "kvplan/error.h"
 #include "plan/answers.h"
+#include "sources/load.h"
 
 using namespace kvplan;
 

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "input/input.h"
+#include "sources/load.h"
 
 namespace kvplan {
 

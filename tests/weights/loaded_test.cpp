@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "input/input.h"
+#include "sources/load.h"
 #include "weights/torch_pieces.h"
 
 namespace kvplan {

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "input/input.h"
 #include "kvplan/error.h"
+#include "sources/load.h"
 #include "weights/rules.h"
 #include "weights/types.h"
 

@@ -1,0 +1,17 @@
+// What a key is called in other configs.
+#ifndef KVPLAN_FORMATS_ALIASES_H_
+#define KVPLAN_FORMATS_ALIASES_H_
+
+#include <string_view>
+
+namespace kvplan {
+
+// Other spellings of a key, in order of preference, separated by spaces; "" where there are none.
+std::string_view aliases_of(std::string_view key);
+
+// The key that `key` is another spelling of; "" where no row lists it. A row's first key is of its own group.
+std::string_view alias_group(std::string_view key);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMATS_ALIASES_H_

@@ -1,0 +1,26 @@
+// A calibration file: what --save-calibration wrote, read back.
+#ifndef KVPLAN_FORMATS_CALIBRATION_FILE_H_
+#define KVPLAN_FORMATS_CALIBRATION_FILE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kvplan/calibration.h"
+
+namespace kvplan {
+
+// Throws Error(kBadInput) for text that is no calibration.
+Calibration parse_calibration(std::string_view text);
+Calibration load_calibration(const std::string& path);  // the same, with the source set
+
+// Where a user's own calibration is looked for: $XDG_CONFIG_HOME/kvplan/calibration.json, else
+// ~/.config/kvplan/calibration.json; "" where neither folder is known.
+std::string default_calibration_path();
+
+// What --calibration names: a file, "none", or "" for the default file where there is one. Null for nothing.
+std::shared_ptr<const Calibration> choose_calibration(const std::string& named);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMATS_CALIBRATION_FILE_H_

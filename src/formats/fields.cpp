@@ -1,0 +1,454 @@
+#include "formats/fields.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "formats/aliases.h"
+#include "formats/json_depth.h"
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+using Json = nlohmann::json;
+
+struct Fields::Document {
+  Json root;
+  std::vector<ConfigFact> facts;
+  std::unordered_map<const void*, std::set<std::string, std::less<>>> read;  // an object's keys
+  std::unordered_set<std::string> named;                                     // the keys of facts
+  struct Misfit {
+    const void* node;
+    std::string key, path;
+  };
+  std::vector<Misfit> misfits;
+
+  bool was_read(const void* node, std::string_view key) const {
+    const auto keys = read.find(node);
+    return keys != read.end() && keys->second.contains(key);
+  }
+};
+
+namespace {
+
+// Real configs nest six levels or so; a limit keeps the parser's work and memory bounded.
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
+
+const Json& as_json(const void* node) {
+  return *static_cast<const Json*>(node);
+}
+
+// Python's json module writes bare Infinity, -Infinity and NaN. They become words: where a number is asked for they are
+// refused, and where nobody asks they are no reason to refuse a config.
+std::string without_python_numbers(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      out += c;
+      if (c == '\\' && i + 1 < text.size())
+        out += text[++i];
+      else if (c == '"')
+        in_string = false;
+      continue;
+    }
+    bool replaced = false;
+    for (const std::string_view word :
+         {std::string_view("-Infinity"), std::string_view("Infinity"), std::string_view("NaN")}) {
+      if (text.substr(i, word.size()) == word) {
+        ((out += '"') += word) += '"';
+        i += word.size() - 1;
+        replaced = true;
+        break;
+      }
+    }
+    if (replaced) continue;
+    in_string = c == '"';
+    out += c;
+  }
+  return out;
+}
+
+Json parse_json(std::string_view text) {
+  refuse_nul(text);
+  if (nests_deeper(text, kMaxDepth))
+    fail("the JSON nests deeper than " + std::to_string(kMaxDepth) + " levels", "give a model's config.json");
+  return Json::parse(text.data(), text.data() + text.size());
+}
+
+// nlohmann's messages carry a prefix in brackets and a dump of the token; the position is what helps.
+std::string reason(const Json::exception& error) {
+  std::string_view text = error.what();
+  if (const auto close = text.find("] "); close != std::string_view::npos) text.remove_prefix(close + 2);
+  if (const auto dash = text.find(" - "); dash != std::string_view::npos) text = text.substr(0, dash);
+  return one_line(text, 120);
+}
+
+// Whether the value has more than `left` parts; counts no further.
+bool is_larger(const Json& value, std::size_t& left) {
+  if (!value.is_structured()) return false;
+  for (const Json& item : value) {
+    if (left == 0) return true;
+    --left;
+    if (is_larger(item, left)) return true;
+  }
+  return false;
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());  // most values; a dump is dearer
+  // A map of layers would be written out in full, only to be cut.
+  std::size_t parts = 400;
+  if (is_larger(value, parts))
+    return (value.is_object() ? "an object of " : "a list of ") + std::to_string(value.size()) + " entries";
+  return one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace), 200);
+}
+
+bool is_empty_value(const Json& value) {
+  return value.is_null() || (value.is_boolean() && !value.get<bool>()) ||
+         ((value.is_array() || value.is_object()) && value.empty()) ||
+         (value.is_number() && value.get<double>() == 0.0);
+}
+
+// One of the defaults of a class.
+std::optional<std::string_view> default_of(std::string_view defaults, std::string_view key) {
+  for (const std::string_view field : split(defaults))
+    if (field.starts_with(key) && field.substr(key.size()).starts_with('=')) return field.substr(key.size() + 1);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Fields::Fields(std::shared_ptr<Document> document, const void* node, std::string path, std::string class_name)
+    : document_(std::move(document)), node_(node), path_(std::move(path)), class_(std::move(class_name)) {}
+
+Fields Fields::parse(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    fail("the config is empty", "give a model's config.json");
+  auto document = std::make_shared<Document>();
+  // Two sorts of exception: parse_error, and out_of_range for a literal such as 1e999.
+  try {
+    document->root = parse_json(text);
+  } catch (const Json::exception& first) {
+    try {
+      document->root = parse_json(without_python_numbers(text));
+    } catch (const Json::exception&) {
+      fail("not valid JSON (" + reason(first) + ")", "give a whole config.json");
+    }
+  }
+  if (!document->root.is_object()) fail("valid JSON, but no object", "give a model's config.json");
+  const void* node = &document->root;
+  return {std::move(document), node, "", ""};
+}
+
+Fields Fields::empty() {
+  return parse("{\"\":0}");
+}
+
+Fields Fields::with_defaults(std::string_view class_name, std::string_view defaults) const {
+  Fields out = *this;
+  out.class_ = class_name;
+  out.defaults_ = defaults;
+  return out;
+}
+
+Fields Fields::quietly() const {
+  Fields out = *this;
+  out.quiet_ = true;
+  return out;
+}
+
+bool Fields::contains(std::string_view key) const {
+  return as_json(node_).contains(key);
+}
+
+bool Fields::is_null(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_null();
+}
+
+bool Fields::has(std::string_view key) const {
+  return contains(key) && !is_null(key);
+}
+
+bool Fields::is_object(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_object();
+}
+
+bool Fields::is_list(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_array();
+}
+
+bool Fields::is_string(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_string();
+}
+
+bool Fields::is_number(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_number();
+}
+
+bool Fields::is_bool(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  return found != as_json(node_).end() && found->is_boolean();
+}
+
+std::optional<Fields::Hit> Fields::look_up(std::string_view key) const {
+  const Json& object = as_json(node_);
+  const auto find = [&](std::string_view name, Origin origin) -> std::optional<Hit> {
+    const auto found = object.find(name);
+    if (found == object.end()) return std::nullopt;
+    return Hit{&*found, name, {}, origin};
+  };
+  if (auto hit = find(key, Origin::kFile)) return hit;
+  const std::vector<std::string_view> aliases = split(aliases_of(key));
+  for (const std::string_view alias : aliases)
+    if (auto hit = find(alias, Origin::kAlias); hit && !as_json(hit->node).is_object()) return hit;
+  if (defaults_.empty()) return std::nullopt;
+  if (const auto text = default_of(defaults_, key)) return Hit{nullptr, key, *text, Origin::kClassDefault};
+  for (const std::string_view alias : aliases)
+    if (const auto text = default_of(defaults_, alias)) return Hit{nullptr, alias, *text, Origin::kClassDefault};
+  return std::nullopt;
+}
+
+void Fields::record(std::string_view key, std::string_view text, Origin origin) const {
+  if (quiet_) return;
+  if (origin == Origin::kFile || origin == Origin::kAlias) {
+    if (!document_->read[node_].emplace(key).second) return;
+  }
+  std::string full = path_ + std::string(key);
+  if (document_->named.insert(full).second) document_->facts.push_back({std::move(full), std::string(text), origin});
+}
+
+// An object that is not the wanted kind of value. What it is may still be asked for by another name of its type.
+void Fields::misfit(std::string_view key) const {
+  if (quiet_ || is_null(key) || !contains(key)) return;
+  for (const Document::Misfit& known : document_->misfits)
+    if (known.node == node_ && known.key == key) return;
+  document_->misfits.push_back({node_, std::string(key), path_});
+}
+
+std::vector<std::string> Fields::misread() const {
+  std::vector<std::string> out;
+  for (const Document::Misfit& misfit : document_->misfits) {
+    if (document_->was_read(misfit.node, misfit.key)) continue;
+    const Json& value = as_json(misfit.node).at(misfit.key);
+    if (is_empty_value(value)) continue;
+    out.push_back(misfit.path + misfit.key + " (" + one_line(text_of(value), 40) + ")");
+  }
+  return out;
+}
+
+void Fields::wrong(std::string_view key, std::string_view got, std::string_view wanted) const {
+  fail("\"" + path_ + std::string(key) + "\" is " + one_line(got, 60) + ", not " + std::string(wanted),
+       "correct the config");
+}
+
+std::optional<std::uint64_t> Fields::find_count(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit) return std::nullopt;
+  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
+  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
+  record(hit->key, text_of(value), hit->origin);
+  if (value.is_null()) return std::nullopt;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() < kMaxCount) return value.get<std::uint64_t>();
+  // Some tools write 4096.0; that is a whole number all the same.
+  if (value.is_number_float()) {
+    const double real = value.get<double>();
+    if (real >= 0 && real < 9.0e15 && real == std::floor(real)) return static_cast<std::uint64_t>(real);
+  }
+  wrong(hit->key, text_of(value), "a whole number below 2^62");
+}
+
+std::uint64_t Fields::count(std::string_view key) const {
+  const auto value = find_count(key);
+  if (!value) fail("\"" + path_ + std::string(key) + "\" is missing", "a config must name it");
+  if (*value == 0) wrong(key, "0", "a positive number");
+  return *value;
+}
+
+std::uint64_t Fields::count_or(std::string_view key, std::uint64_t fallback) const {
+  return find_count(key).value_or(fallback);
+}
+
+std::optional<bool> Fields::find_bool(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit) return std::nullopt;
+  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
+  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
+  record(hit->key, text_of(value), hit->origin);
+  if (value.is_null()) return std::nullopt;
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= 1) return value.get<std::uint64_t>() == 1;
+  wrong(hit->key, text_of(value), "true or false");
+}
+
+std::optional<double> Fields::find_real(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit) return std::nullopt;
+  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
+  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
+  record(hit->key, text_of(value), hit->origin);
+  if (value.is_null()) return std::nullopt;
+  if (value.is_number()) return value.get<double>();
+  wrong(hit->key, text_of(value), "a number");
+}
+
+std::optional<std::string> Fields::find_string(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit) return std::nullopt;
+  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
+  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
+  if (!value.is_string() && !value.is_null()) {
+    if (hit->node != nullptr) misfit(hit->key);
+    return std::nullopt;
+  }
+  record(hit->key, text_of(value), hit->origin);
+  if (value.is_null()) return std::nullopt;
+  return value.get<std::string>();
+}
+
+std::optional<std::vector<std::string>> Fields::strings(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit || hit->node == nullptr) return std::nullopt;
+  if (!as_json(hit->node).is_array()) {
+    misfit(hit->key);
+    return std::nullopt;
+  }
+  const Json& list = as_json(hit->node);
+  record(hit->key, text_of(list), hit->origin);
+  std::vector<std::string> out;
+  for (const Json& item : list) {
+    if (!item.is_string()) wrong(hit->key, "a list that holds " + text_of(item), "a list of words");
+    out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+std::optional<std::vector<std::uint64_t>> Fields::counts(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit || hit->node == nullptr) return std::nullopt;
+  if (!as_json(hit->node).is_array()) {
+    misfit(hit->key);
+    return std::nullopt;
+  }
+  const Json& list = as_json(hit->node);
+  record(hit->key, text_of(list), hit->origin);
+  std::vector<std::uint64_t> out;
+  for (const Json& item : list) {
+    if (item.is_boolean()) {
+      out.push_back(item.get<bool>() ? 1 : 0);
+    } else if (item.is_number_unsigned() && item.get<std::uint64_t>() < kMaxCount) {
+      out.push_back(item.get<std::uint64_t>());
+    } else if (item.is_null()) {
+      out.push_back(0);
+    } else {
+      wrong(hit->key, "a list that holds " + text_of(item), "a list of whole numbers");
+    }
+  }
+  return out;
+}
+
+std::optional<std::vector<double>> Fields::reals(std::string_view key) const {
+  const auto hit = look_up(key);
+  if (!hit || hit->node == nullptr) return std::nullopt;
+  if (!as_json(hit->node).is_array()) {
+    misfit(hit->key);
+    return std::nullopt;
+  }
+  const Json& list = as_json(hit->node);
+  record(hit->key, text_of(list), hit->origin);
+  std::vector<double> out;
+  for (const Json& item : list) {
+    if (!item.is_number()) wrong(hit->key, "a list that holds " + text_of(item), "a list of numbers");
+    out.push_back(item.get<double>());
+  }
+  return out;
+}
+
+std::optional<std::vector<Fields>> Fields::objects(std::string_view key) const {
+  if (!is_list(key)) {
+    misfit(key);
+    return std::nullopt;
+  }
+  const Json& list = as_json(node_)[std::string(key)];
+  touch(key);
+  static const Json kNothing = Json::object();
+  std::vector<Fields> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_object() && !list[i].is_null())
+      wrong(key, "a list that holds " + text_of(list[i]), "a list of objects");
+    const Json* item = list[i].is_object() ? &list[i] : &kNothing;
+    out.push_back(Fields(document_, item, path_ + std::string(key) + "[" + std::to_string(i) + "].", ""));
+  }
+  return out;
+}
+
+std::optional<std::size_t> Fields::list_size(std::string_view key) const {
+  if (!is_list(key)) return std::nullopt;
+  return as_json(node_).find(key)->size();
+}
+
+std::optional<Fields> Fields::list_item(std::string_view key, std::size_t index) const {
+  const auto found = as_json(node_).find(key);
+  if (found == as_json(node_).end() || !found->is_array() || index >= found->size()) return std::nullopt;
+  touch(key);
+  // Wrap the element so that it can be asked for by name.
+  auto wrapped = std::make_shared<Document>();
+  wrapped->root = Json{{std::string(key), (*found)[index]}};
+  const void* node = &wrapped->root;
+  return Fields(std::move(wrapped), node, path_, "");
+}
+
+std::optional<Fields> Fields::child(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  if (found == as_json(node_).end()) return std::nullopt;
+  if (!found->is_object()) {
+    misfit(key);
+    return std::nullopt;
+  }
+  Fields out(document_, &*found, path_ + std::string(key) + ".", "");
+  out.quiet_ = quiet_;
+  return out;
+}
+
+std::vector<std::string> Fields::keys() const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : as_json(node_).items()) out.push_back(key);
+  return out;
+}
+
+void Fields::derived(std::string_view key, std::uint64_t value) const {
+  record(key, std::to_string(value), Origin::kDerived);
+}
+
+void Fields::derived(std::string_view key, std::string_view value) const {
+  record(key, text_of(Json(std::string(value))), Origin::kDerived);
+}
+
+void Fields::touch(std::string_view key) const {
+  const auto found = as_json(node_).find(key);
+  if (found != as_json(node_).end()) record(key, text_of(*found), Origin::kFile);
+}
+
+const std::vector<ConfigFact>& Fields::facts() const {
+  return document_->facts;
+}
+
+std::vector<std::string> Fields::unread() const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : as_json(node_).items())
+    if (!is_empty_value(value) && !document_->was_read(node_, key)) out.push_back(key);
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,102 @@
+#include "formats/file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ > 2) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// `out`: what was read already; `hint`: the size of all, where it is known.
+std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) {
+  std::size_t size = out.size();
+  for (;;) {
+    if (size == out.size()) out.resize(size < hint ? hint + 1 : size + std::max<std::size_t>(size, 65536));
+    const ssize_t got = read(fd, out.data() + size, out.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(std::string("cannot be read (") + std::strerror(errno) + ")", "check the file");
+    size += static_cast<std::size_t>(got);
+    if (size > limit) fail("larger than " + std::to_string(limit >> 20) + " MiB", "check that it is the file you mean");
+    if (got == 0) break;
+  }
+  out.resize(size);
+  return out;
+}
+
+// The first bytes of a pipe with a name, which was opened without waiting: one that nobody writes to would be waited
+// for without end. One that has a writer may take its time, as standard input may: `kvplan <(curl ...)`.
+std::string first_of_pipe(int fd) {
+  constexpr int kTries = 20;
+  constexpr int kEach = 50;  // milliseconds
+  std::string out(4096, '\0');
+  for (int i = 0; i < kTries; ++i) {
+    const ssize_t got = read(fd, out.data(), out.size());
+    if (got != 0) {
+      out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+      return out;
+    }
+    poll(nullptr, 0, kEach);
+  }
+  fail("a pipe that nobody writes to", "name a file, or write to the pipe");
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, std::size_t limit) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail(std::string("cannot be opened (") + std::strerror(errno) + ")", "check the path");
+  struct stat status {};
+  const bool known = fstat(file.get(), &status) == 0;
+  std::string head = known && S_ISFIFO(status.st_mode) ? first_of_pipe(file.get()) : "";
+  fcntl(file.get(), F_SETFL, 0);
+  std::size_t size = 0;
+  if (known && S_ISREG(status.st_mode)) {
+    size = static_cast<std::size_t>(status.st_size);
+    if (size > limit) fail("larger than " + std::to_string(limit >> 20) + " MiB", "check that it is the file you mean");
+  }
+  return drain(file.get(), std::move(head), size, limit);
+}
+
+std::string read_stdin(std::size_t limit) {
+  return drain(STDIN_FILENO, "", 0, limit);
+}
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool is_file(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,416 @@
+#include "formats/gguf.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "formats/file.h"
+#include "kvplan/error.h"
+#include "kvplan/ggml_types.h"
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kAgain = "download the file again";
+
+// Far above what models have (a few thousand tensors, some fifty keys), and cheap to refuse.
+constexpr std::uint64_t kMaxTensors = 1 << 18;
+constexpr std::uint64_t kMaxKeys = 1 << 16;
+constexpr std::uint64_t kMaxArray = 1 << 20;    // elements of an array that is read, not walked over
+constexpr std::uint64_t kMaxStrings = 1 << 24;  // of one array: each is walked over, and vocabularies have 2^20 at most
+constexpr std::uint64_t kMaxShards = 10000;
+constexpr std::uint64_t kDefaultAlignment = 32;
+// Walked bytes are given back in steps of this size.
+constexpr std::size_t kReleaseStep = kMiB;
+
+constexpr const char* kRepair = "correct the metadata, or download the file again";
+
+// Ids of metadata types.
+enum Type : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64 };
+
+// Bytes of one value; 0 for strings and arrays, and for ids that do not exist.
+std::uint64_t size_of(std::uint32_t type) {
+  switch (type) {
+    case kU8:
+    case kI8:
+    case kBool: return 1;
+    case kU16:
+    case kI16: return 2;
+    case kU32:
+    case kI32:
+    case kF32: return 4;
+    case kU64:
+    case kI64:
+    case kF64: return 8;
+    default: return 0;
+  }
+}
+
+template <class T>
+T load(const std::byte* at, bool swapped) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  if (!swapped) return value;
+  T out = 0;
+  for (std::size_t i = 0; i < sizeof value; ++i) out = static_cast<T>(out << 8 | (value >> 8 * i & 0xFF));
+  return out;
+}
+
+std::string quoted(std::string_view key) {
+  return '"' + one_line(key, 60) + '"';
+}
+
+}  // namespace
+
+// Reads forward within the bytes of one file.
+class GgufCursor {
+ public:
+  GgufCursor(std::span<const std::byte> bytes, bool swapped) : bytes_(bytes), swapped_(swapped) {}
+
+  std::uint64_t position() const { return position_; }
+  std::uint64_t left() const { return bytes_.size() - position_; }
+  const std::byte* here() const { return bytes_.data() + position_; }
+
+  void skip(std::uint64_t count) {
+    if (count > left())
+      fail("the header claims " + std::to_string(count) + " bytes at byte " + std::to_string(position_) +
+               ", and the file has " + std::to_string(left()) + " left",
+           kAgain);
+    position_ += count;
+  }
+  std::uint32_t u32() { return take<std::uint32_t>(); }
+  std::uint64_t u64() { return take<std::uint64_t>(); }
+  std::string_view string() {
+    const std::uint64_t length = u64();
+    const std::byte* begin = here();
+    skip(length);
+    return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(length)};
+  }
+  // Walks over `count` strings; what a vocabulary costs here is its length prefixes.
+  void skip_strings(std::uint64_t count, Gguf::Release release) {
+    const std::byte* kept = here();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      skip(u64());
+      if (release == nullptr || static_cast<std::size_t>(here() - kept) < kReleaseStep) continue;
+      release(kept, here());
+      kept = here();
+    }
+    if (release != nullptr) release(kept, here());
+  }
+
+ private:
+  template <class T>
+  T take() {
+    const std::byte* at = here();
+    skip(sizeof(T));
+    return load<T>(at, swapped_);
+  }
+
+  std::span<const std::byte> bytes_;
+  std::uint64_t position_ = 0;
+  bool swapped_;
+};
+
+Gguf Gguf::parse(std::span<const std::byte> bytes, Release release) {
+  return parse_one({bytes, bytes.size()}, release);
+}
+
+Gguf Gguf::parse(std::span<const Beginning> parts) {
+  if (parts.empty()) fail("the file is empty", "give a *.gguf file or a config.json");
+  Gguf first = parse_one(parts[0], nullptr);
+  if (parts.size() == 1) return first;
+  first.check_part(0, parts.size());
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Gguf shard = parse_one(parts[i], nullptr);
+    shard.check_part(i, parts.size());
+    first.add_shard(std::move(shard), i);
+  }
+  first.check_set();
+  return first;
+}
+
+Gguf Gguf::parse_one(const Beginning& file, Release release) {
+  const std::span<const std::byte> bytes = file.bytes;
+  Gguf out;
+  if (bytes.size() < 4 || std::memcmp(bytes.data(), "GGUF", 4) != 0)
+    fail(bytes.empty() ? "the file is empty" : "not a GGUF file: it does not start with GGUF",
+         "give a *.gguf file or a config.json");
+  GgufCursor cursor(bytes, false);
+  cursor.skip(4);
+  out.version_ = cursor.u32();
+  // Nothing in the file tells the byte order; but no version needs its upper half.
+  if (out.version_ != 0 && (out.version_ & 0xFFFF) == 0) {
+    out.swapped_ = true;
+    cursor = GgufCursor(bytes, true);
+    cursor.skip(4);
+    out.version_ = cursor.u32();
+  }
+  if (out.version_ != 2 && out.version_ != 3)
+    fail("GGUF version " + std::to_string(out.version_) + " is not known",
+         "versions 2 and 3 are read: convert the model again with a current llama.cpp");
+
+  const std::uint64_t num_tensors = cursor.u64();
+  const std::uint64_t num_keys = cursor.u64();
+  // A key takes 13 bytes at least, a tensor 24; the second bound keeps even an honest file's index small.
+  if (num_keys > kMaxKeys || num_keys > cursor.left() / 13)
+    fail("the header claims " + std::to_string(num_keys) + " keys", kAgain);
+  if (num_tensors > kMaxTensors || num_tensors > cursor.left() / 24)
+    fail("the header claims " + std::to_string(num_tensors) + " tensors", kAgain);
+
+  out.entries_.reserve(num_keys);
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    Entry entry;
+    entry.key = cursor.string();
+    entry.type = cursor.u32();
+    entry.value = cursor.here();
+    if (entry.type == kString) {
+      entry.length = cursor.u64();
+      entry.value = cursor.here();
+      cursor.skip(entry.length);
+    } else if (entry.type == kArray) {
+      entry.element = cursor.u32();
+      entry.length = cursor.u64();
+      entry.value = cursor.here();
+      const std::uint64_t size = size_of(entry.element);
+      if (entry.element == kString) {
+        if (entry.length > cursor.left() / 8 || entry.length > kMaxStrings)
+          fail(quoted(entry.key) + " claims " + std::to_string(entry.length) + " strings", kAgain);
+        cursor.skip_strings(entry.length, release);
+      } else if (size > 0) {
+        cursor.skip(checked_mul(entry.length, size, "the bytes of " + quoted(entry.key)));
+      } else {
+        fail(quoted(entry.key) + " is an array of type " + std::to_string(entry.element) + ", which GGUF does not have",
+             kAgain);
+      }
+    } else if (const std::uint64_t size = size_of(entry.type); size > 0) {
+      cursor.skip(size);
+    } else {
+      fail(quoted(entry.key) + " has the type " + std::to_string(entry.type) + ", which GGUF does not have", kAgain);
+    }
+    out.entries_.push_back(entry);
+  }
+  std::sort(out.entries_.begin(), out.entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+  const auto twice = std::adjacent_find(out.entries_.begin(), out.entries_.end(),
+                                        [](const Entry& a, const Entry& b) { return a.key == b.key; });
+  if (twice != out.entries_.end()) fail("the key " + quoted(twice->key) + " stands in the file twice", kAgain);
+
+  out.read_tensors(cursor, num_tensors, file.file_bytes);
+  out.header_bytes_ = cursor.position();
+  out.check_names();
+  return out;
+}
+
+void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count, std::uint64_t file_bytes) {
+  tensors_.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    GgufTensor tensor;
+    tensor.name = cursor.string();
+    tensor.num_dims = cursor.u32();
+    if (tensor.num_dims > tensor.dims.size())
+      fail("the tensor " + quoted(tensor.name) + " has " + std::to_string(tensor.num_dims) + " dimensions",
+           "a GGUF tensor has at most 4: " + std::string(kAgain));
+    std::uint64_t elements = 1;
+    for (std::uint32_t d = 0; d < tensor.num_dims; ++d) {
+      tensor.dims[d] = cursor.u64();
+      elements = checked_mul(elements, tensor.dims[d], "the elements of the tensor " + quoted(tensor.name));
+    }
+    tensor.type = cursor.u32();
+    tensor.offset = cursor.u64();
+    tensors_.push_back(tensor);
+  }
+  if (tensors_.empty()) return;
+
+  const std::uint64_t alignment = this->count("general.alignment").value_or(kDefaultAlignment);
+  if (!std::has_single_bit(alignment))
+    fail("\"general.alignment\" is " + std::to_string(alignment), "it is a power of two: " + std::string(kAgain));
+  // Padding may be missing at the end of a file that was cut after its header; the comparison below says so.
+  const std::uint64_t start = round_up(cursor.position(), alignment, "the start of the data");
+  const std::uint64_t data = file_bytes > start ? file_bytes - start : 0;
+  // Tensors lie one after the other, so one that starts early overlaps the one before it.
+  std::uint64_t end = 0;
+  for (const GgufTensor& tensor : tensors_) {
+    const std::string what = "the tensor " + quoted(tensor.name);
+    if (tensor.offset < end || tensor.offset % alignment != 0)
+      fail(what + " starts at " + std::to_string(tensor.offset) + " where " + std::to_string(end) +
+               " bytes are taken already",
+           kAgain);
+    // A type that kvplan does not know has an unknown size; weights that need it say so.
+    const auto type = find_ggml_type(tensor.type);
+    const std::uint64_t bytes = type ? tensor_bytes(*type, tensor.shape()).count() : 0;
+    end = checked_add(tensor.offset, bytes, "the end of " + what);
+    if (end > data)
+      fail(what + " ends at byte " + std::to_string(end) + " of the data, and the file has " + std::to_string(data) +
+               " bytes of data",
+           "the file is cut short: " + std::string(kAgain));
+  }
+}
+
+void Gguf::check_names() const {
+  std::vector<std::string_view> names;
+  names.reserve(tensors_.size());
+  for (const GgufTensor& tensor : tensors_) names.push_back(tensor.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) fail("the tensor " + quoted(*twice) + " stands in the file twice", kAgain);
+}
+
+void Gguf::add_shard(Gguf&& shard, std::uint64_t number) {
+  for (GgufTensor tensor : shard.tensors_) {
+    tensor.shard = static_cast<std::uint32_t>(number);
+    tensors_.push_back(tensor);
+  }
+  if (tensors_.size() > kMaxTensors) fail("the files have more than 2^18 tensors", kAgain);
+  for (Mapping& mapping : shard.mappings_) mappings_.push_back(std::move(mapping));
+}
+
+namespace {
+
+// "-00002-of-00006.gguf" at the end of a path.
+std::string shard_suffix(std::uint64_t index, std::uint64_t count) {
+  char text[64];
+  std::snprintf(text, sizeof text, "-%05u-of-%05u.gguf", static_cast<unsigned>(index), static_cast<unsigned>(count));
+  return text;
+}
+
+Gguf parse_mapped(const Mapping& mapping) {
+  return Gguf::parse(mapping.bytes(), &Mapping::release);
+}
+
+}  // namespace
+
+Gguf Gguf::open(const std::string& path) {
+  Mapping mapping(path);
+  Gguf first = parse_mapped(mapping);
+  first.mappings_.push_back(std::move(mapping));
+  const std::uint64_t shards = first.count("split.count").value_or(1);
+  if (shards <= 1) return first;
+  if (shards > kMaxShards) fail("\"split.count\" is " + std::to_string(shards), kAgain);
+
+  const std::uint64_t number = first.count("split.no").value_or(0);
+  const std::string own = shard_suffix(number + 1, shards);
+  if (number >= shards || !path.ends_with(own))
+    fail("the file is part " + std::to_string(number + 1) + " of " + std::to_string(shards) +
+             " of a split set, and its name does not end in " + own,
+         "give the files their names back");
+  const std::string prefix = path.substr(0, path.size() - own.size());
+  if (number > 0) {
+    // Only the first part has the metadata.
+    const std::string leader = prefix + shard_suffix(1, shards);
+    if (!exists(leader)) fail("the first file of the set, " + leader + ", is missing", "download it as well");
+    return open(leader);
+  }
+  for (std::uint64_t i = 1; i < shards; ++i) {
+    const std::string name = prefix + shard_suffix(i + 1, shards);
+    if (!exists(name)) fail("the file " + name + " of the split set is missing", "download it as well");
+    try {
+      Mapping part(name);
+      Gguf shard = parse_mapped(part);
+      shard.check_part(i, shards);
+      shard.mappings_.push_back(std::move(part));
+      first.add_shard(std::move(shard), i);
+    } catch (Error& error) {
+      error.set_source(name);
+      throw;
+    }
+  }
+  first.check_set();
+  return first;
+}
+
+void Gguf::check_part(std::uint64_t number, std::uint64_t count) const {
+  if (this->count("split.no").value_or(0) != number || this->count("split.count").value_or(0) != count)
+    fail("is not part " + std::to_string(number + 1) + " of " + std::to_string(count),
+         "give the files their names back");
+}
+
+void Gguf::check_set() const {
+  if (const auto total = count("split.tensors.count"); total && *total != tensors_.size())
+    fail("the set has " + std::to_string(tensors_.size()) + " tensors, and \"split.tensors.count\" is " +
+             std::to_string(*total),
+         "download the set again");
+  check_names();
+}
+
+const Gguf::Entry* Gguf::find(std::string_view key) const {
+  const auto found = std::lower_bound(entries_.begin(), entries_.end(), key,
+                                      [](const Entry& entry, std::string_view wanted) { return entry.key < wanted; });
+  return found != entries_.end() && found->key == key ? &*found : nullptr;
+}
+
+bool Gguf::is_array(std::string_view key) const {
+  const Entry* entry = find(key);
+  return entry != nullptr && entry->type == kArray;
+}
+
+std::uint64_t Gguf::integer(const Entry& entry, std::uint32_t type, const std::byte* at) const {
+  std::int64_t value = 0;
+  switch (type) {
+    case kU8:
+    case kBool: return load<std::uint8_t>(at, swapped_);
+    case kU16: return load<std::uint16_t>(at, swapped_);
+    case kU32: return load<std::uint32_t>(at, swapped_);
+    case kU64: return load<std::uint64_t>(at, swapped_);
+    case kI8: value = std::bit_cast<std::int8_t>(load<std::uint8_t>(at, swapped_)); break;
+    case kI16: value = std::bit_cast<std::int16_t>(load<std::uint16_t>(at, swapped_)); break;
+    case kI32: value = std::bit_cast<std::int32_t>(load<std::uint32_t>(at, swapped_)); break;
+    case kI64: value = std::bit_cast<std::int64_t>(load<std::uint64_t>(at, swapped_)); break;
+    default: fail(quoted(entry.key) + " is not a whole number", kRepair);
+  }
+  if (value < 0)
+    fail(quoted(entry.key) + " is " + std::to_string(value), "a count is not negative: correct the metadata");
+  return static_cast<std::uint64_t>(value);
+}
+
+std::optional<std::uint64_t> Gguf::count(std::string_view key) const {
+  const Entry* entry = find(key);
+  if (entry == nullptr) return std::nullopt;
+  // In an array a boolean says which layers; alone it counts nothing.
+  if (entry->type == kBool) fail(quoted(key) + " is not a whole number", kRepair);
+  return integer(*entry, entry->type, entry->value);
+}
+
+std::optional<std::string_view> Gguf::text(std::string_view key) const {
+  const Entry* entry = find(key);
+  if (entry == nullptr) return std::nullopt;
+  if (entry->type != kString) fail(quoted(key) + " is no string", kRepair);
+  return std::string_view(reinterpret_cast<const char*>(entry->value), static_cast<std::size_t>(entry->length));
+}
+
+std::optional<std::vector<std::uint64_t>> Gguf::counts(std::string_view key) const {
+  const Entry* entry = find(key);
+  if (entry == nullptr) return std::nullopt;
+  if (entry->type != kArray) fail(quoted(key) + " is no array", kRepair);
+  if (entry->length > kMaxArray)
+    fail(quoted(key) + " has " + std::to_string(entry->length) + " elements", "correct the metadata");
+  std::vector<std::uint64_t> out;
+  out.reserve(entry->length);
+  for (std::uint64_t i = 0; i < entry->length; ++i)
+    out.push_back(integer(*entry, entry->element, entry->value + i * size_of(entry->element)));
+  return out;
+}
+
+std::optional<std::uint64_t> Gguf::length(std::string_view key) const {
+  const Entry* entry = find(key);
+  if (entry == nullptr || entry->type != kArray) return std::nullopt;
+  return entry->length;
+}
+
+std::vector<std::string_view> Gguf::keys() const {
+  std::vector<std::string_view> out;
+  out.reserve(entries_.size());
+  for (const Entry& entry : entries_) out.push_back(entry.key);
+  return out;
+}
+
+bool Gguf::has_tensor(std::string_view name) const {
+  return std::any_of(tensors_.begin(), tensors_.end(), [&](const GgufTensor& tensor) { return tensor.name == name; });
+}
+
+bool Gguf::big_endian() const {
+  return swapped_ == (std::endian::native == std::endian::little);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,100 @@
+// The GGUF container: metadata by key, and the list of tensors. Only the header is read.
+//
+//   "GGUF" | u32 version | u64 tensors | u64 keys | keys x {string key, u32 type, value}
+//   | tensors x {string name, u32 dims, u64 dim[dims], u32 type, u64 offset} | padding | data
+//
+// A file is untrusted: every length is checked against what is left of it before it is used, and nothing is allocated
+// in proportion to what a header merely claims. Arrays of strings (a vocabulary of 260k tokens) are walked, not kept.
+#ifndef KVPLAN_FORMATS_GGUF_H_
+#define KVPLAN_FORMATS_GGUF_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/mapping.h"
+
+namespace kvplan {
+
+struct GgufTensor {
+  std::string_view name;  // into the file's bytes
+  std::array<std::uint64_t, 4> dims{1, 1, 1, 1};
+  std::uint32_t num_dims = 0;
+  std::uint32_t type = 0;    // kvplan/ggml_types.h
+  std::uint64_t offset = 0;  // from the start of the shard's data
+  std::uint32_t shard = 0;
+
+  std::span<const std::uint64_t> shape() const { return {dims.data(), num_dims}; }
+};
+
+class Gguf {
+ public:
+  // Called with bytes that were walked and are not needed again (a mapping gives the pages back).
+  using Release = void (*)(const std::byte* begin, const std::byte* end);
+
+  // The header in `bytes`, which must outlive this object and are a whole file. Throws Error(kBadInput).
+  static Gguf parse(std::span<const std::byte> bytes, Release release = nullptr);
+  // Files of which only the beginnings are at hand: one, or a split set in order. The bytes must outlive this object.
+  // Throws Error(kBadInput), also where a header goes on beyond its bytes.
+  struct Beginning {
+    std::span<const std::byte> bytes;
+    std::uint64_t file_bytes = 0;
+  };
+  static Gguf parse(std::span<const Beginning> parts);
+  // A file, or all files of a split set where `path` names one of them. Throws Error(kBadInput).
+  static Gguf open(const std::string& path);
+
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  bool is_array(std::string_view key) const;
+  // Each is nothing where the key is absent, and throws Error(kBadInput) naming the key where the value is of
+  // another kind (a count: any integer that is not negative, in an array a bool too).
+  std::optional<std::uint64_t> count(std::string_view key) const;
+  std::optional<std::string_view> text(std::string_view key) const;
+  std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;
+  // Elements of an array of any kind.
+  std::optional<std::uint64_t> length(std::string_view key) const;
+  std::vector<std::string_view> keys() const;  // sorted
+
+  // In file order, shard after shard; offsets and sizes lie within their files.
+  std::span<const GgufTensor> tensors() const { return tensors_; }
+  bool has_tensor(std::string_view name) const;
+  // From the file's start to the end of its list of tensors (of the first file).
+  std::uint64_t header_bytes() const { return header_bytes_; }
+
+  std::uint32_t version() const { return version_; }
+  bool big_endian() const;
+
+ private:
+  struct Entry {
+    std::string_view key;
+    std::uint32_t type = 0;
+    std::uint32_t element = 0;  // of an array
+    std::uint64_t length = 0;   // of an array or a string
+    const std::byte* value = nullptr;
+  };
+
+  const Entry* find(std::string_view key) const;
+  std::uint64_t integer(const Entry& entry, std::uint32_t type, const std::byte* at) const;
+  static Gguf parse_one(const Beginning& file, Release release);
+  void read_tensors(class GgufCursor& cursor, std::uint64_t count, std::uint64_t file_bytes);
+  void add_shard(Gguf&& shard, std::uint64_t number);
+  void check_part(std::uint64_t number, std::uint64_t count) const;
+  void check_set() const;
+  void check_names() const;
+
+  std::vector<Mapping> mappings_;
+  std::vector<Entry> entries_;  // sorted by key
+  std::vector<GgufTensor> tensors_;
+  std::uint64_t header_bytes_ = 0;
+  std::uint32_t version_ = 0;
+  bool swapped_ = false;  // the other byte order than this machine's
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMATS_GGUF_H_

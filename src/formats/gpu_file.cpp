@@ -1,0 +1,154 @@
+#include "formats/gpu_file.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "formats/file.h"
+#include "formats/json_depth.h"
+#include "kvplan/error.h"
+#include "kvplan/numbers.h"
+#include "kvplan/quantity.h"
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxFileBytes = kMiB;
+constexpr std::size_t kMaxCards = 1000;
+constexpr std::size_t kMaxName = 80;
+constexpr std::uint64_t kLeastMemory = 64 * kMiB;
+constexpr std::uint64_t kMostMemory = 64 * kTiB;
+constexpr double kMostBandwidth = 1e6;
+
+[[noreturn]] void refuse(const std::string& why) {
+  fail("no list of cards: " + why, R"(write [{"name": "my-card", "memory": "24GiB", "bandwidth": 900}])");
+}
+
+// A name is one word of letters, digits and dashes: it is typed after --gpu and printed in tables.
+std::string word(const Json& value, const std::string& where) {
+  if (!value.is_string()) refuse(where + " is no text");
+  std::string text = value.get<std::string>();
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  const bool named =
+      std::any_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
+  if (!named || text.size() > kMaxName || !std::all_of(text.begin(), text.end(), plain))
+    refuse(where + " \"" + one_line(text, 40) + "\" is not a word of letters, digits and dashes");
+  if (text == "auto") refuse(where + " is \"auto\", which stands for the cards of this machine");
+  return text;
+}
+
+std::string line(const Json& card, const char* key) {
+  const auto found = card.find(key);
+  return found != card.end() && found->is_string() ? one_line(found->get<std::string>(), kMaxName) : std::string();
+}
+
+// "24GiB", "24G", "24576MiB", "80GB" (10^9), or a whole number of bytes.
+std::optional<double> bytes_of(const std::string& text) {
+  double value = 0;
+  const auto [after, error] = parse_real(text, value, std::chars_format::fixed);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  std::string unit = lower(std::string_view(after, static_cast<std::size_t>(text.data() + text.size() - after)));
+  std::erase(unit, ' ');
+  struct Unit {
+    const char* name;
+    double bytes;
+  };
+  for (const Unit& known : {Unit{"", 1}, Unit{"mib", kMiB}, Unit{"m", kMiB}, Unit{"gib", kGiB}, Unit{"g", kGiB},
+                            Unit{"tib", kTiB}, Unit{"mb", 1e6}, Unit{"gb", 1e9}, Unit{"tb", 1e12}})
+    if (unit == known.name) return value * known.bytes;
+  return std::nullopt;
+}
+
+std::uint64_t size(const Json& value, const std::string& where) {
+  std::optional<double> bytes;
+  if (value.is_number()) bytes = value.get<double>();
+  if (value.is_string()) bytes = bytes_of(value.get<std::string>());
+  if (!bytes || !std::isfinite(*bytes)) refuse(where + " is no size (\"24GiB\", or a number of bytes)");
+  if (*bytes < static_cast<double>(kLeastMemory) || *bytes > static_cast<double>(kMostMemory))
+    refuse(where + " is not between 64 MiB and 64 TiB");
+  return static_cast<std::uint64_t>(*bytes);
+}
+
+const Json* either(const Json& card, const char* key, const char* other) {
+  for (const char* each : {key, other})
+    if (const auto found = card.find(each); found != card.end() && !found->is_null()) return &*found;
+  return nullptr;
+}
+
+bool flag(const Json& card, const char* key, bool fallback) {
+  const auto found = card.find(key);
+  return found != card.end() && found->is_boolean() ? found->get<bool>() : fallback;
+}
+
+GpuRecord record(const Json& card, std::size_t index) {
+  const std::string which = "card " + std::to_string(index + 1);
+  if (!card.is_object()) refuse(which + " is no object");
+  GpuRecord out;
+  const Json* name = either(card, "name", "name");
+  if (name == nullptr) refuse(which + " has no name");
+  out.name = word(*name, "the name of " + which);
+  const Json* memory = either(card, "memory", "memory_bytes");
+  if (memory == nullptr) refuse(out.name + " has no memory");
+  out.memory = size(*memory, "the memory of " + out.name);
+  if (const Json* usable = either(card, "usable", "usable_bytes")) {
+    out.usable = size(*usable, "the usable memory of " + out.name);
+    if (out.usable > out.memory) refuse(out.name + " has more usable memory than memory");
+  }
+  if (const Json* bandwidth = either(card, "bandwidth", "bandwidth_gb_s")) {
+    out.bandwidth_gb_s = bandwidth->is_number() ? bandwidth->get<double>() : -1;
+    if (!(out.bandwidth_gb_s > 0 && out.bandwidth_gb_s <= kMostBandwidth))
+      refuse("the bandwidth of " + out.name + " is no number of GB/s");
+  }
+  if (const Json* aliases = either(card, "aliases", "aliases")) {
+    if (!aliases->is_array() || aliases->size() > 20)
+      refuse("the aliases of " + out.name + " are no list of 20 at most");
+    for (const Json& alias : *aliases) out.aliases.push_back(word(alias, "an alias of " + out.name));
+  }
+  out.reported = flag(card, "memory_reported", true);
+  out.unified = line(card, "kind") == "unified";
+  out.vendor = line(card, "vendor");
+  out.source = line(card, "source");
+  return out;
+}
+
+}  // namespace
+
+std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
+  refuse_nul(text);
+  if (nests_deeper(text, 8)) refuse("it nests too deeply");
+  Json json;
+  try {
+    json = Json::parse(text.begin(), text.end());
+  } catch (const Json::exception&) {
+    refuse("it is not valid JSON");
+  }
+  const Json* list = &json;
+  if (json.is_object()) {
+    list = either(json, "gpus", "gpus");
+    if (list == nullptr) refuse("it has no \"gpus\"");
+  }
+  if (!list->is_array() || list->empty()) refuse("it holds no cards");
+  if (list->size() > kMaxCards) refuse("it holds more than " + std::to_string(kMaxCards) + " cards");
+  std::vector<GpuRecord> out;
+  for (std::size_t i = 0; i < list->size(); ++i) out.push_back(record((*list)[i], i));
+  return out;
+}
+
+std::vector<GpuRecord> read_gpu_file(const std::string& path) {
+  try {
+    return parse_gpu_file(read_file(path, kMaxFileBytes));
+  } catch (Error& error) {
+    error.set_source(path);
+    throw;
+  }
+}
+
+}  // namespace kvplan

@@ -1,0 +1,30 @@
+// A user's own list of cards, as JSON: what `kvplan gpus --json` prints, edited, or the short form
+// [{"name": "lab-card", "memory": "40GiB", "bandwidth": 900}].
+#ifndef KVPLAN_FORMATS_GPU_FILE_H_
+#define KVPLAN_FORMATS_GPU_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvplan {
+
+// One card as the file has it. Sizes are bytes.
+struct GpuRecord {
+  std::string vendor, name, source;
+  std::vector<std::string> aliases;
+  std::uint64_t memory = 0;
+  std::uint64_t usable = 0;  // 0: not said
+  bool reported = true;
+  bool unified = false;
+  double bandwidth_gb_s = 0;  // 0: not said
+};
+
+// Throws Error(kBadInput) for text that is no such list.
+std::vector<GpuRecord> parse_gpu_file(std::string_view text);
+std::vector<GpuRecord> read_gpu_file(const std::string& path);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMATS_GPU_FILE_H_

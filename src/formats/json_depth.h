@@ -1,0 +1,18 @@
+#ifndef KVPLAN_FORMATS_JSON_DEPTH_H_
+#define KVPLAN_FORMATS_JSON_DEPTH_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace kvplan {
+
+// Whether brackets outside of strings nest deeper. Asked before a parse: a callback of the parser that watches the
+// depth costs a search of the enclosing list for each object in it, the square of the file's size.
+bool nests_deeper(std::string_view json, std::size_t most);
+
+// Error(kBadInput) for a NUL byte: the parser would take it for the end, whatever follows.
+void refuse_nul(std::string_view json);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMATS_JSON_DEPTH_H_

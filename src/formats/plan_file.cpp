@@ -1,0 +1,101 @@
+#include "formats/plan_file.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "formats/file.h"
+#include "formats/json_depth.h"
+#include "kvplan/error.h"
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxPlanBytes = 64 * kMiB;
+constexpr std::uint64_t kSchemaVersion = 1;
+
+[[noreturn]] void no_plan(std::string_view why) {
+  fail("not a plan of kvplan (" + std::string(why) + ")", "give two files written by kvplan MODEL --json");
+}
+
+std::uint64_t number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return 0;
+  if (!found->is_number_unsigned()) no_plan(std::string(key) + " is no whole number");
+  return found->get<std::uint64_t>();
+}
+
+std::string value_text(const Json& value) {
+  return one_line(
+      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
+}
+
+}  // namespace
+
+PlanDigest parse_plan(std::string_view text, std::string_view source) {
+  refuse_nul(text);
+  if (nests_deeper(text, 32)) no_plan("it nests too deeply");
+  Json json;
+  try {
+    json = Json::parse(text.begin(), text.end());
+  } catch (const Json::exception&) {
+    no_plan("it is not valid JSON");
+  }
+  if (!json.is_object() || !json.contains("schema_version")) no_plan("it has no schema_version");
+  if (const std::uint64_t version = number(json, "schema_version"); version != kSchemaVersion)
+    fail("schema_version " + std::to_string(version) + ", and this kvplan knows " + std::to_string(kSchemaVersion),
+         "write both plans with one release");
+  if (json.contains("plans")) no_plan("it is a fleet; diff compares single plans");
+  if (json.contains("answers")) no_plan("it is an answer of compare or fit; diff compares single plans");
+  for (const char* key : {"model", "request", "kv_cache", "total"})
+    if (!json.contains(key) || !json[key].is_object()) no_plan(std::string("it has no ") + key);
+  if (!json.contains("memory") || !json["memory"].is_array()) no_plan("it has no memory");
+
+  PlanDigest out;
+  out.source = source;
+  if (const auto config = json["model"].find("config"); config != json["model"].end() && config->is_array())
+    for (const Json& fact : *config)
+      if (fact.is_object() && fact.contains("key") && fact["key"].is_string() && fact.contains("value"))
+        out.config.emplace_back(value_text(fact["key"]), value_text(fact["value"]));
+  for (const auto& [key, value] : json["request"].items())
+    if (!value.is_object() && !value.is_array()) out.request.emplace_back(key, value_text(value));
+  for (const char* part : {"weights", "kv_cache", "activation", "runtime"}) {
+    std::uint64_t sum = 0;
+    for (const Json& gpu : json["memory"]) {
+      if (!gpu.is_object()) no_plan("memory holds something else than GPUs");
+      sum = checked_add(sum, number(gpu, (std::string(part) + "_bytes").c_str()), "the memory of a plan");
+    }
+    out.memory.emplace_back(part, sum);
+  }
+  out.total = number(json["total"], "bytes");
+  out.bytes_per_token = number(json["kv_cache"], "bytes_per_token");
+  if (const auto verdict = json.find("verdict"); verdict != json.end() && verdict->is_object())
+    if (const auto status = verdict->find("status"); status != verdict->end() && status->is_string())
+      out.verdict = one_line(status->get<std::string>(), 30);
+  if (const auto capacity = json.find("capacity"); capacity != json.end() && capacity->is_object())
+    for (const char* key : {"tokens", "max_model_len", "max_num_seqs"})
+      if (const auto value = capacity->find(key); value != capacity->end() && !value->is_null())
+        out.capacity.emplace_back(key, number(*capacity, key));
+  if (const auto model = json["model"].find("source"); model != json["model"].end() && model->is_string())
+    out.model_file = one_line(model->get<std::string>(), 4096);
+  return out;
+}
+
+PlanDigest load_plan(const std::string& path) {
+  try {
+    PlanDigest out = parse_plan(read_file(path, kMaxPlanBytes), path);
+    // A directory stands for the config in it; a Hub id is no file.
+    std::error_code ignored;
+    if (std::filesystem::is_directory(out.model_file, ignored)) out.model_file += "/config.json";
+    if (!std::filesystem::is_regular_file(out.model_file, ignored)) out.model_file.clear();
+    return out;
+  } catch (Error& error) {
+    error.set_source(path);
+    throw;
+  }
+}
+
+}  // namespace kvplan

@@ -1,0 +1,33 @@
+// A JSON plan that kvplan wrote earlier, read back for `kvplan diff`.
+#ifndef KVPLAN_FORMATS_PLAN_FILE_H_
+#define KVPLAN_FORMATS_PLAN_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kvplan {
+
+// What a diff compares: named values in the order of the report.
+struct PlanDigest {
+  std::string source;                                       // the file
+  std::vector<std::pair<std::string, std::string>> config;  // key and value of the model, as JSON text
+  std::vector<std::pair<std::string, std::string>> request;
+  std::vector<std::pair<std::string, std::uint64_t>> memory;  // parts over all GPUs: "weights", "kv_cache" ...
+  std::uint64_t total = 0;
+  std::uint64_t bytes_per_token = 0;
+  std::string verdict;
+  // What the card holds: "tokens", "max_model_len" and "max_num_seqs", where the plan knows them.
+  std::vector<std::pair<std::string, std::uint64_t>> capacity;
+  std::string model_file;  // the model's own file, where that is one
+};
+
+// Throws Error(kBadInput) for text that is no plan, or a plan of another schema version.
+PlanDigest parse_plan(std::string_view text, std::string_view source);
+PlanDigest load_plan(const std::string& path);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMATS_PLAN_FILE_H_

@@ -1,0 +1,473 @@
+#include "formats/quantization.h"
+
+#include <algorithm>
+#include <string>
+
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+std::string word(const Fields& config, std::string_view key) {
+  return lower(one_line(config.find_string(key).value_or(""), 80));
+}
+
+std::uint64_t first_count(const Fields& config, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
+  for (const std::string_view key : keys)
+    if (config.is_number(key)) {
+      // -1 stands for "the whole row".
+      if (const auto real = config.find_real(key); real && *real <= 0) return 0;
+      if (const auto value = config.find_count(key)) return *value;
+    }
+  return fallback;
+}
+
+std::uint64_t millibits(const Fields& config, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
+  for (const std::string_view key : keys) {
+    if (!config.has(key)) continue;
+    if (config.is_number(key))
+      if (const auto bits = config.find_real(key); bits && *bits > 0 && *bits <= 64)
+        return static_cast<std::uint64_t>(*bits * 1000 + 0.5);
+    fail("\"" + std::string(key) + "\" of the quantization config is no number of bits",
+         "correct it: weights have 1 to 64 bits");
+  }
+  return fallback * 1000;
+}
+
+void add_rules(QuantDeclaration& out, const Fields& config, std::initializer_list<std::string_view> keys,
+               const std::optional<WeightScheme>& scheme) {
+  for (const std::string_view key : keys) {
+    if (config.is_string(key)) out.rules.push_back({*config.find_string(key), scheme});  // one name for a list of it
+    if (config.is_string(key) || !config.has(key)) continue;
+    const auto names = config.strings(key);
+    if (!names) fail("\"" + std::string(key) + "\" of the quantization config is no list", "name the modules");
+    for (const std::string& name : *names) out.rules.push_back({name, scheme});
+  }
+}
+
+WeightScheme named(std::string_view type) {
+  WeightScheme scheme;
+  scheme.type = type;
+  return scheme;
+}
+
+WeightScheme integers(std::string_view four, std::string_view eight, std::uint64_t bits_in_thousandths) {
+  WeightScheme scheme = named(bits_in_thousandths == 8000 ? eight : four);
+  scheme.millibits = bits_in_thousandths;
+  return scheme;
+}
+
+// One entry of compressed-tensors' and modelopt's config_groups.
+std::optional<WeightScheme> scheme_of_group(const Fields& group) {
+  const auto weights = group.child("weights");
+  if (!weights) return std::nullopt;
+  const std::uint64_t bits = weights->count_or("num_bits", 8);
+  if (bits == 0 || bits > 64)
+    fail("\"num_bits\" is " + std::to_string(bits), "correct it in the quantization config: weights have 1 to 64 bits");
+  const std::string type = word(*weights, "type");
+  const bool real = type == "float";
+  if (!real && !type.empty() && type != "int")
+    fail("\"type\" of quantized weights is \"" + type + "\"", "it is int or float: correct the quantization config");
+  if (real && bits >= 16) return std::nullopt;
+  if (real && bits != 4 && bits != 8)
+    fail("\"num_bits\" of floats is " + std::to_string(bits), "they have 4 or 8: correct the quantization config");
+  const std::string strategy = word(*weights, "strategy");
+  const std::uint64_t size = first_count(*weights, {"group_size"}, 0);
+  WeightScheme scheme;
+  if (real && bits == 4) {
+    scheme.type = size == 32 || word(*weights, "scale_dtype").find("uint8") != std::string::npos ? "mxfp4" : "nvfp4";
+  } else if (real) {
+    scheme.type = size == 32              ? "mxfp8"
+                  : strategy == "channel" ? "fp8-channel"
+                  : strategy == "block"   ? "fp8-block"
+                                          : "fp8";
+    if (const auto block = weights->counts("block_structure"); block && block->size() == 2)
+      scheme.block_rows = (*block)[0];
+  } else {
+    scheme.type = bits == 8 ? "int8" : "int4";
+    scheme.millibits = bits * 1000;
+    scheme.has_zero_points = !weights->flag("symmetric", true);
+    if (scheme.has_zero_points) scheme.zero_bits = bits;  // packed like the weights
+    if (bits != 8 && strategy == "channel") scheme.group_size = 1U << 30;
+    if (size > 0) scheme.group_size = size;
+  }
+  return scheme;
+}
+
+std::optional<WeightScheme> scheme_of_algorithm(const std::string& algorithm, std::uint64_t group_size) {
+  WeightScheme scheme;
+  if (algorithm.find("nvfp4") != std::string::npos)
+    scheme.type = "nvfp4";
+  else if (algorithm.find("mxfp4") != std::string::npos)
+    scheme.type = "mxfp4";
+  else if (algorithm.find("mxfp8") != std::string::npos)
+    scheme.type = "mxfp8";
+  else if (algorithm.find("w4a8") != std::string::npos || algorithm.find("w4a16") != std::string::npos ||
+           algorithm.find("int4") != std::string::npos)
+    scheme.type = "int4";
+  else if (algorithm.find("fp8_pb") != std::string::npos)
+    scheme.type = "fp8-block";
+  else if (algorithm.find("fp8_pc") != std::string::npos)
+    scheme.type = "fp8-channel";
+  else if (algorithm.find("fp8") != std::string::npos)
+    scheme.type = "fp8";
+  else if (algorithm.find("int8") != std::string::npos || algorithm.find("w8a8_sq") != std::string::npos ||
+           algorithm.find("w8a16") != std::string::npos)
+    scheme.type = "int8";
+  else
+    return std::nullopt;
+  if (scheme.type == "int4" || scheme.type == "nvfp4") scheme.group_size = group_size;
+  return scheme;
+}
+
+void read_groups(QuantDeclaration& out, const Fields& config) {
+  const auto groups = config.child("config_groups");
+  if (!groups) return;
+  config.touch("config_groups");
+  for (const std::string& key : groups->keys()) {
+    const auto group = groups->child(key);
+    if (!group) continue;
+    const auto scheme = scheme_of_group(*group);
+    if (!scheme) continue;
+    const auto targets = group->is_list("targets") ? group->strings("targets") : std::nullopt;
+    if (!targets) {
+      out.scheme = scheme;
+      continue;
+    }
+    for (const std::string& target : *targets) {
+      if (target == "Linear" || target == "re:.*" || target == "LinearBase" || target == "FusedMoE")
+        out.scheme = scheme;
+      else
+        out.rules.push_back({target, scheme});
+    }
+  }
+}
+
+// Two weights of four are zero and not stored; a bit for each weight says which.
+void read_sparsity(QuantDeclaration& out, const Fields& config) {
+  const auto halve = [](WeightScheme& scheme, std::uint64_t bits) { scheme.millibits = bits * 500 + 1000; };
+  const auto sparsity = config.child("sparsity_config");
+  const bool stored_sparse = sparsity && word(*sparsity, "format") == "sparse-24-bitmask";
+  if (!stored_sparse && word(config, "format") != "marlin-24") return;
+  const auto bits_of = [](const WeightScheme& scheme) -> std::uint64_t {
+    return scheme.type.find('4') != std::string::npos ? 4 : 8;
+  };
+  if (out.scheme) halve(*out.scheme, bits_of(*out.scheme));
+  for (SchemeRule& rule : out.rules)
+    if (rule.scheme) halve(*rule.scheme, bits_of(*rule.scheme));
+}
+
+// modelopt's: an algorithm, exclusions, and a map of layers where algorithms are mixed.
+void read_modelopt(QuantDeclaration& out, const Fields& config) {
+  const std::string algorithm = word(config, "quant_algo");
+  const std::uint64_t size = first_count(config, {"group_size"}, 0);
+  add_rules(out, config, {"exclude_modules", "ignore", "modules_to_not_convert"}, std::nullopt);
+  if (const auto layers = config.child("quantized_layers")) {
+    config.touch("quantized_layers");
+    for (const std::string& key : layers->keys())
+      if (const auto layer = layers->child(key))
+        if (const auto scheme = scheme_of_algorithm(word(*layer, "quant_algo"), first_count(*layer, {"group_size"}, 0)))
+          out.rules.push_back({key, scheme});
+  } else {
+    out.scheme = scheme_of_algorithm(algorithm, size);
+    if (!out.scheme) read_groups(out, config);
+  }
+  out.is_known = out.scheme.has_value() || !out.rules.empty();
+}
+
+void read_fp8(QuantDeclaration& out, const Fields& root, const Fields& config) {
+  WeightScheme scheme = named("fp8");
+  if (const auto block = config.counts("weight_block_size"); block && block->size() == 2) {
+    scheme.type = "fp8-block";
+    scheme.block_rows = (*block)[0];
+    scheme.block_columns = (*block)[1];
+  }
+  out.scheme = scheme;
+  // DeepSeek-V4: experts of their own type behind the same "fp8".
+  const std::string experts = lower(root.find_string("expert_dtype").value_or(""));
+  if (experts == "fp4" || experts == "mxfp4") out.expert_scheme = named("mxfp4");
+  if (const std::string algorithm = word(config, "moe_quant_algo"); !algorithm.empty()) {
+    out.expert_scheme = scheme_of_algorithm(algorithm, first_count(config, {"group_size"}, 16));
+    return;  // its "ignore" list says what is not of that algorithm
+  }
+  add_rules(out, config, {"modules_to_not_convert", "ignored_layers", "ignore"}, std::nullopt);
+}
+
+void read_mlx(QuantDeclaration& out, const Fields& config) {
+  const auto scheme_of = [](const Fields& place) {
+    const std::string mode = word(place, "mode");
+    if (mode == "mxfp4" || mode == "nvfp4" || mode == "mxfp8") return named(mode);
+    WeightScheme scheme = named("mlx-4bit");
+    scheme.millibits = millibits(place, {"bits"}, 4);
+    if (scheme.millibits % 1000 == 0 &&
+        (scheme.millibits == 2000 || scheme.millibits == 3000 || scheme.millibits == 5000 || scheme.millibits == 6000 ||
+         scheme.millibits == 8000))
+      scheme.type = "mlx-" + std::to_string(scheme.millibits / 1000) + "bit";
+    scheme.group_size = first_count(place, {"group_size"}, 64);
+    return scheme;
+  };
+  out.scheme = scheme_of(config);
+  out.has_embedding = out.has_head = true;
+  for (const std::string& key : config.keys()) {
+    if (const auto own = config.child(key); own && own->is_number("bits")) {
+      config.touch(key);
+      out.rules.push_back({key, scheme_of(*own)});
+    } else if (config.is_bool(key) && !config.flag(key, true) && key.find('.') != std::string::npos) {
+      out.rules.push_back({key, std::nullopt});
+    }
+  }
+}
+
+void read_bitsandbytes(QuantDeclaration& out, const Fields& config) {
+  if (config.flag("load_in_8bit", false)) {
+    out.scheme = named("bnb-int8");
+  } else {
+    out.scheme = named("bnb-nf4");
+    out.scheme->double_quantized = config.flag("bnb_4bit_use_double_quant", false);
+  }
+  add_rules(out, config, {"llm_int8_skip_modules"}, std::nullopt);
+}
+
+// Quark's: the type of the weights and how far a scale reaches.
+std::optional<WeightScheme> scheme_of_quark(const Fields& place) {
+  const auto weight = place.child("weight");
+  if (!weight) return std::nullopt;
+  const std::string type = word(*weight, "dtype");
+  const std::string reach = word(*weight, "qscheme");
+  const std::uint64_t size = first_count(*weight, {"group_size"}, 0);
+  WeightScheme scheme;
+  if (type.find("fp8") != std::string::npos) {
+    scheme = named(reach == "per_channel" ? "fp8-channel" : "fp8");
+  } else if (type.find("fp4") != std::string::npos) {
+    scheme = named(size == 16 ? "nvfp4" : "mxfp4");
+  } else if (type == "int4" || type == "uint4") {
+    scheme = named("int4");
+    if (reach == "per_channel") scheme.group_size = 1U << 30;
+    if (size > 0) scheme.group_size = size;
+    if (type == "uint4") scheme.zero_bits = 4;
+  } else if (type == "int8") {
+    scheme = named("int8");
+  } else {
+    return std::nullopt;
+  }
+  return scheme;
+}
+
+// torchao's: a word ("int4_weight_only"), or a class by name with its arguments.
+std::optional<WeightScheme> scheme_of_torchao(const Fields& config) {
+  std::string type = word(config, "quant_type");
+  std::uint64_t size = 0;
+  if (const auto arguments = config.child("quant_type_kwargs")) size = first_count(*arguments, {"group_size"}, 0);
+  if (const auto classes = config.child("quant_type")) {
+    const auto usual = classes->child("default");
+    if (!usual) return std::nullopt;
+    for (const char c : word(*usual, "_type"))
+      if (c != '_') type += c;
+    if (const auto data = usual->child("_data")) size = first_count(*data, {"group_size"}, size);
+  }
+  const auto says = [&](std::string_view part) { return type.find(part) != std::string::npos; };
+  if (says("int4weight") || says("int4_weight") || says("int4wo")) {
+    WeightScheme scheme = named("int4");
+    scheme.group_size = size;
+    scheme.zero_bits = 16;  // of the model's type, beside the scale
+    return scheme;
+  }
+  if (says("float8") || says("fp8")) return named("fp8-channel");
+  if (says("int8")) return named("int8");
+  return std::nullopt;
+}
+
+void read_declared(QuantDeclaration& out, const Fields& root, const Fields& config) {
+  const std::string method = word(config, "quant_method");
+  const std::string producer = [&] {
+    const auto child = config.child("producer");
+    return child ? word(*child, "name") : std::string();
+  }();
+  out.dialect = method;
+  const auto group = [&](std::uint64_t fallback) {
+    return first_count(config, {"group_size", "q_group_size"}, fallback);
+  };
+  if (method.starts_with("modelopt") || producer == "modelopt" || (method.empty() && config.is_string("quant_algo"))) {
+    out.dialect = "modelopt";
+    if (method == "fp8") return read_fp8(out, root, config);
+    return read_modelopt(out, config);
+  }
+  if (method == "fp8") return read_fp8(out, root, config);
+  if (method == "compressed-tensors") {
+    add_rules(out, config, {"ignore"}, std::nullopt);
+    read_groups(out, config);
+    read_sparsity(out, config);
+    if (!out.scheme && out.rules.empty()) out.is_known = false;
+    return;
+  }
+  const std::string inner_method = method == "ipex" ? word(config, "method") : method;
+  if (inner_method.starts_with("gptq") || method == "auto-round" || method == "autoround" ||
+      method == "intel/auto-round" || method == "inc") {
+    const auto scheme_of = [](std::uint64_t bits, std::uint64_t size) {
+      WeightScheme scheme = integers("gptq-int4", "gptq-int8", bits);
+      if (bits == 3000 || bits == 2000) scheme.type = "gptq-int" + std::to_string(bits / 1000);
+      scheme.group_size = size == 0 ? 1U << 30 : size;
+      return scheme;
+    };
+    const std::uint64_t bits = millibits(config, {"bits"}, 4);
+    out.scheme = scheme_of(bits, group(128));
+    add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+    // Maps from expressions to other bits: GPTQModel's, where "-:" names what stays, and AutoRound's.
+    for (const std::string_view map : {"dynamic", "extra_config"})
+      if (const auto dynamic = config.child(map))
+        for (const std::string& key : dynamic->keys()) {
+          const bool stays = key.starts_with("-:");
+          const std::string name = stays || key.starts_with("+:") ? key.substr(2) : key;
+          const auto own = dynamic->child(key);
+          const std::uint64_t own_bits = own ? millibits(*own, {"bits"}, bits / 1000) : bits;
+          const std::string pattern = (map == "dynamic" ? "re:" : "") + name;
+          if (stays || own_bits >= 16000)
+            out.rules.push_back({pattern, std::nullopt});
+          else if (own && !own->keys().empty())
+            out.rules.push_back({pattern, scheme_of(own_bits, first_count(*own, {"group_size"}, group(128)))});
+        }
+    if (config.flag("lm_head", false)) out.head_scheme = out.scheme;
+    return;
+  }
+  if (inner_method.starts_with("awq")) {
+    out.scheme = named("awq-int4");
+    out.scheme->millibits = millibits(config, {"bits", "w_bit"}, 4);
+    out.scheme->group_size = group(128) == 0 ? 1U << 30 : group(128);
+    out.scheme->has_zero_points = config.flag("zero_point", true);
+    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+  }
+  if (method == "bitsandbytes" || config.flag("load_in_4bit", false) || config.flag("load_in_8bit", false)) {
+    out.dialect = "bitsandbytes";
+    return read_bitsandbytes(out, config);
+  }
+  if (method == "mxfp4") {
+    out.scheme = named("mxfp4");
+    out.experts_only = true;
+    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+  }
+  if (method == "mxfp8" || method == "nvfp4") {
+    out.scheme = named(method);
+    return add_rules(out, config, {"modules_to_not_convert", "ignore"}, std::nullopt);
+  }
+  if (method == "fbgemm_fp8") {
+    out.scheme = named("fp8-channel");
+    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+  }
+  if (method == "hqq") {
+    out.scheme = named("hqq-int4");
+    const auto inner = config.child("quant_config");
+    const auto params = inner ? inner->child("weight_quant_params") : std::nullopt;
+    const Fields& place = params ? *params : config;
+    out.scheme->millibits = millibits(place, {"nbits", "bits"}, 4);
+    out.scheme->group_size = first_count(place, {"group_size"}, 64);
+    return add_rules(out, config, {"skip_modules"}, std::nullopt);
+  }
+  if (method == "exl2" || method == "exl3") {
+    out.scheme = named(method);
+    out.scheme->millibits = millibits(config, {"bits"}, 4);
+    out.head_scheme = named(method);
+    out.head_scheme->millibits = millibits(config, {"head_bits"}, 6);
+    return;
+  }
+  if (method == "quanto") {
+    const std::string weights = word(config, "weights");
+    out.scheme = named(weights == "int4" ? "quanto-int4" : weights == "float8" ? "fp8" : "quanto-int8");
+    if (weights == "int2") out.scheme->millibits = 2000;
+    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+  }
+  if (method == "eetq") {
+    out.scheme = named("int8");
+    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+  }
+  if (method == "bitnet") {
+    out.scheme = named("bitnet-2bit");
+    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+  }
+  if (method == "aqlm") {
+    out.scheme = named("aqlm-2bit");
+    const std::uint64_t in_group = std::max<std::uint64_t>(1, first_count(config, {"in_group_size"}, 8));
+    const std::uint64_t out_group = std::max<std::uint64_t>(1, first_count(config, {"out_group_size"}, 1));
+    const std::uint64_t books = first_count(config, {"num_codebooks"}, 1);
+    const std::uint64_t bits = first_count(config, {"nbits_per_codebook"}, 16);
+    if (books < 100 && bits <= 20 && in_group < 1024 && out_group < 1024) {
+      out.scheme->millibits = std::max<std::uint64_t>(1, 1000 * books * bits / in_group / out_group);
+      out.scheme->tensor_bits = books * (std::uint64_t{1} << bits) * in_group * out_group * 16;
+    }
+    return add_rules(out, config, {"linear_weights_not_to_quantize"}, std::nullopt);
+  }
+  if (method == "quark") {
+    if (const auto global = config.child("global_quant_config")) out.scheme = scheme_of_quark(*global);
+    add_rules(out, config, {"exclude"}, std::nullopt);
+    if (const auto layers = config.child("layer_quant_config"))
+      for (const std::string& key : layers->keys())
+        if (const auto layer = layers->child(key))
+          if (const auto scheme = scheme_of_quark(*layer)) out.rules.push_back({key, scheme});
+    if (out.scheme || !out.rules.empty()) return;
+  }
+  if (method == "torchao") {
+    out.scheme = scheme_of_torchao(config);
+    add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+    if (out.scheme) return;
+  }
+  if (method == "fp_quant") {
+    out.scheme = named(word(config, "forward_dtype") == "nvfp4" ? "nvfp4" : "mxfp4");
+    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+  }
+  if (method == "w8a8_int8" || method == "w8a8_fp8" || method == "ptpc_fp8") {
+    out.scheme = named(method == "w8a8_int8" ? "int8" : "fp8-channel");
+    return add_rules(out, config, {"modules_to_not_convert", "ignore", "ignored_layers"}, std::nullopt);
+  }
+  if (method.empty() && config.is_number("bits") && config.is_number("group_size")) {
+    out.dialect = "mlx";
+    return read_mlx(out, config);
+  }
+  // Not known: its bits, where it names some, are the best guess.
+  if (out.dialect.empty()) out.dialect = "unnamed";
+  out.is_known = false;
+  WeightScheme guess = named(out.dialect);
+  guess.millibits = millibits(config, {"bits", "nbits", "w_bit", "num_bits", "weight_bits", "wbits"}, 8);
+  out.scheme = guess;
+}
+
+}  // namespace
+
+QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::string_view hf_quant_config) {
+  QuantDeclaration out;
+  // MLX files carry the same object twice; "quantization" is its own spelling.
+  for (const Fields& place : {root, text}) {
+    for (const std::string_view key : {"quantization", "quantization_config", "compression_config"}) {
+      if (is_declared(out)) break;
+      if (key == "quantization_config" && place.has(key) && !place.is_object(key))
+        fail("\"quantization_config\" is no object", "correct the config, or leave the key out");
+      if (const auto config = place.child(key); config && !config->keys().empty()) {
+        place.touch(key);
+        read_declared(out, root, config->quietly());
+      }
+    }
+  }
+  if (!hf_quant_config.empty() && (!is_declared(out) || out.dialect == "modelopt")) {
+    try {
+      const Fields beside = Fields::parse(hf_quant_config);
+      if (const auto config = beside.child("quantization"); config && !config->keys().empty()) {
+        QuantDeclaration own;
+        own.dialect = "modelopt";
+        read_modelopt(own, config->quietly());
+        // The config may say the same with fewer words. An algorithm of an unknown name is one all the same.
+        const std::string algorithm = word(*config, "quant_algo");
+        const bool names_one = !algorithm.empty() && algorithm != "none" && algorithm != "no_quant";
+        if (own.is_known ? !is_declared(out) || out.rules.size() <= own.rules.size() : !is_declared(out) && names_one)
+          out = own;
+      }
+    } catch (Error& error) {
+      error.set_source("hf_quant_config.json");
+      throw;
+    }
+  }
+  if (is_declared(out))
+    root.derived("weights", out.scheme ? out.scheme->type : out.expert_scheme ? out.expert_scheme->type : out.dialect);
+  return out;
+}
+
+}  // namespace kvplan

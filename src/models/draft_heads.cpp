@@ -1,0 +1,139 @@
+// Drafts that are no model of their own: EAGLE's layer and Medusa's heads, which read the model's hidden states.
+//
+//   EAGLE    one decoder layer without its first norm, and a projection of embedding and hidden state (2h -> h); the
+//            embedding, the final norm and the head are the model's
+//   EAGLE-3  queries, keys and values read embedding and hidden state (2h); a projection of three hidden states
+//            (3h -> h); a head over the most frequent tokens and their numbers; the embedding is the model's
+//   Medusa   for each head, residual blocks (h x h) and an output projection over the vocabulary
+//
+// Source: vLLM, model_executor/models/llama_eagle.py, llama_eagle3.py and medusa.py; the EAGLE paper's trainable
+// parameters (0.24 B for a 7B, 0.37 B for a 13B, 0.99 B for a 70B model) are what the layer here has.
+#include <algorithm>
+
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "models/draft_heads.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kHiddenStates = 3;  // that EAGLE-3 looks at
+constexpr std::uint64_t kMostHeads = 64;
+
+bool says(const std::string& text, std::string_view word) {
+  return text.find(word) != std::string::npos;
+}
+
+// What an architecture's name or a model's own name says: "LlamaForCausalLMEagle3", "yuhuili/EAGLE-LLaMA3-Instruct-8B".
+std::optional<DraftMethod> heads_of(const ModelSpec& model, const Fields& root) {
+  std::string source = model.source;
+  while (!source.empty() && source.back() == '/') source.pop_back();
+  const auto slash = source.rfind(
+      '/', source.size() > 12 && source.ends_with("/config.json") ? source.size() - 13 : std::string::npos);
+  const std::string words = lower(model.architecture + " " + model.model_type + " " +
+                                  (slash == std::string::npos ? source : source.substr(slash + 1)));
+  if (says(words, "eagle3") || says(words, "eagle-3") || root.contains("draft_vocab_size") ||
+      root.contains("eagle_aux_hidden_state_layer_ids"))
+    return DraftMethod::kEagle3;
+  if (says(words, "eagle")) return DraftMethod::kEagle;
+  return std::nullopt;
+}
+
+TensorGroup outside(Component component, std::string module, std::uint64_t rows, std::uint64_t columns) {
+  TensorGroup group;
+  group.component = component;
+  group.module = std::move(module);
+  group.place = Place::kLast;
+  group.rows = rows;
+  group.columns = columns;
+  return group;
+}
+
+}  // namespace
+
+bool is_medusa(const Fields& root) {
+  if (root.find_string("model_type").value_or("") == "medusa" || root.contains("medusa_num_heads")) return true;
+  const auto names = root.strings("architectures");
+  return names && !names->empty() && lower(names->front()).starts_with("medusa");
+}
+
+ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRole& role) {
+  ModelSpec model;
+  model.source = source;
+  model.format = "config.json";
+  model.model_type = model.family = "medusa";
+  model.architecture = "MedusaModel";
+  model.drafts_as = DraftMethod::kMedusa;
+  model.hidden_size = root.count_or("hidden_size", role.hidden_size);
+  model.target_vocab_size = root.count_or("vocab_size", role.vocab_size);
+  model.vocab_size = root.count_or("truncated_vocab_size", model.target_vocab_size);
+  const std::uint64_t heads = root.count_or("medusa_num_heads", root.count_or("num_heads", 5));
+  const std::uint64_t blocks = root.count_or(
+      "medusa_num_layers", root.contains("num_hidden_layers") ? root.count_or("num_hidden_layers", 1) : 1);
+  if (model.hidden_size == 0 || model.vocab_size == 0)
+    fail("the config of Medusa heads names no hidden_size or vocab_size, and neither does the model",
+         "give the model's own config.json");
+  if (heads == 0 || heads > kMostHeads || blocks == 0 || blocks > kMostHeads)
+    fail("Medusa heads: " + std::to_string(heads) + " heads of " + std::to_string(blocks) + " blocks",
+         "medusa_num_heads and medusa_num_layers are 1 to " + std::to_string(kMostHeads));
+  TensorGroup block = outside(Component::kMtp, "blocks", model.hidden_size, model.hidden_size);
+  block.component = Component::kOther;
+  block.copies = block.used = heads * blocks;
+  model.tensors.push_back(block);
+  TensorGroup head = outside(Component::kLmHead, "lm_heads", model.vocab_size, model.hidden_size);
+  head.role = TensorRole::kHead;
+  head.split = Split::kVocab;
+  if (!root.flag("original_lm_head", false)) head.copies = head.used = heads;
+  model.tensors.push_back(head);
+  model.facts = root.facts();
+  return model;
+}
+
+void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
+  std::optional<DraftMethod> method = heads_of(model, root);
+  if (role.method == DraftMethod::kEagle || role.method == DraftMethod::kEagle3) method = role.method;
+  if (role.method == DraftMethod::kModel) method.reset();
+  if (!method) return;
+  model.drafts_as = method;
+  const bool third = *method == DraftMethod::kEagle3;
+  const std::uint64_t hidden = model.hidden_size;
+  std::erase_if(model.tensors, [&](const TensorGroup& group) {
+    if (group.component == Component::kEmbedding || group.component == Component::kMtp) return true;
+    if (group.component == Component::kLmHead) return true;
+    return !third && group.component == Component::kNorms && group.place == Place::kLast;
+  });
+  for (TensorGroup& group : model.tensors) {
+    // The first layer alone; more than one is rare, and its layers are told apart by their runs.
+    const bool reads_both = group.module.ends_with(".q_proj") || group.module.ends_with(".k_proj") ||
+                            group.module.ends_with(".v_proj") || group.module.ends_with(".qkv_proj");
+    if (third && reads_both && group.columns == hidden) group.columns = checked_mul(hidden, 2, "the width of a draft");
+    if (!third && group.component == Component::kNorms && group.place == Place::kLayers && group.copies == 2)
+      group.copies = group.used = 1;
+  }
+  const std::uint64_t from = root.count_or("target_hidden_size", hidden);
+  model.target_hidden_size = from;
+  model.target_vocab_size = root.count_or("target_vocab_size", model.vocab_size);
+  const std::uint64_t inputs =
+      third ? checked_mul(from, kHiddenStates, "the width of a draft") : checked_mul(hidden, 2, "the width of a draft");
+  model.tensors.push_back(outside(Component::kProjector, "fc", hidden, inputs));
+  model.tensors.back().component = Component::kOther;
+  if (third) {
+    const std::uint64_t vocab = root.count_or("draft_vocab_size", model.vocab_size);
+    TensorGroup head = outside(Component::kLmHead, "lm_head", vocab, hidden);
+    head.role = TensorRole::kHead;
+    head.split = Split::kVocab;
+    model.tensors.push_back(head);
+    TensorGroup norm = outside(Component::kNorms, "hidden_norm", hidden, 1);
+    norm.role = TensorRole::kPlain;
+    model.tensors.push_back(norm);
+    // Which token of the model each of the draft's is: int64, two float32 each.
+    TensorGroup map = outside(Component::kOther, "d2t", checked_mul(vocab, 2, "the draft's tokens"), 1);
+    map.role = TensorRole::kPlain;
+    map.is_float32 = true;
+    model.tensors.push_back(map);
+    model.vocab_size = vocab;
+  }
+}
+
+}  // namespace kvplan

@@ -1,0 +1,20 @@
+// Drafts that are no model of their own: EAGLE's layer and Medusa's heads.
+#ifndef KVPLAN_MODELS_DRAFT_HEADS_H_
+#define KVPLAN_MODELS_DRAFT_HEADS_H_
+
+#include <string_view>
+
+#include "formats/fields.h"
+#include "models/read.h"
+
+namespace kvplan {
+
+// Whether the config is that of Medusa heads, and they as a model without layers.
+bool is_medusa(const Fields& root);
+ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRole& role);
+// Turns a small decoder into the EAGLE head that its config means; leaves any other draft alone.
+void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_DRAFT_HEADS_H_

@@ -1,0 +1,59 @@
+// Which layer is what: a dozen spellings of the pattern of layers become one label a layer.
+#ifndef KVPLAN_MODELS_PATTERN_H_
+#define KVPLAN_MODELS_PATTERN_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "formats/fields.h"
+
+namespace kvplan {
+
+enum class Label {
+  kFull,           // attends to everything
+  kSliding,        // window
+  kChunked,        // chunk
+  kSink,           // sink + window
+  kRecurrent,      // the family's recurrent mixer (Mamba, delta net, KDA, lightning, RG-LRU, short convolution)
+  kHybrid,         // attention and recurrent mixer side by side
+  kHybridSliding,  // the same with a window
+  kCross,          // cross attention
+  kSparse,         // attention with an indexer
+  kShared,         // reads the layer before it
+  kSparseGqa,      // grouped-query attention with index keys
+  kNone,           // no mixer: MLP or expert layer
+  kMha,            // kinds that a generic config names outright
+  kGqa,
+  kMqa,
+  kMla,
+};
+
+// The pattern that a class has where its config spells none.
+struct PatternRule {
+  enum class Default {
+    kAllFull,
+    kWindowEverywhere,  // every layer slides where a window is set
+    kFullEvery,         // full where (i + 1) % period == 0
+    kFullFirstOf,       // full where i % period == 0
+    kQwen,              // slides from max_window_layers on, and only with use_sliding_window
+  };
+  Default fallback = Default::kAllFull;
+  std::uint64_t period = 0;
+  bool last_full = false;            // the last layer is full whatever the pattern says
+  Label other = Label::kSliding;     // what a layer is that is not full
+  std::string_view period_key = "";  // a config key that replaces the period
+};
+
+// The label of a word in layer_types and its like; Error for a word nobody knows.
+Label parse_label(std::string_view word, std::string_view key);
+
+// One label for each of `num_layers` layers. Looks for, in this order: layer_types, layers_block_type (lists of
+// words, cut to num_layers), hybrid_override_pattern, hybrid_layer_pattern, attn_type_list, block_types (cycled),
+// attention_types, full_attn_idxs, attn_layer_indices, linear_attn_config, full_attention_interval,
+// attn_layer_period/offset, sliding_window_pattern, layer_group_size, then the rule.
+std::vector<Label> layer_labels(const Fields& config, std::uint64_t num_layers, const PatternRule& rule);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_PATTERN_H_

@@ -1,0 +1,347 @@
+// config.json to ModelSpec: find the decoder's part, dispatch to its family, record what was read.
+#include <algorithm>
+#include <array>
+
+#include "formats/aliases.h"
+#include "formats/fields.h"
+#include "formats/quantization.h"
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "models/class_defaults.h"
+#include "models/draft_heads.h"
+#include "models/families.h"
+#include "models/inventory/inventory.h"
+#include "models/layer_lists.h"
+#include "models/model_class.h"
+#include "models/read.h"
+#include "models/rotary.h"
+
+namespace kvplan {
+
+namespace {
+
+// The decoder's part of a composite config. An empty one is there too: it is a difference of nothing against its
+// class.
+std::optional<Fields> nested_text(const Fields& root) {
+  const bool flat = root.contains("num_hidden_layers") || root.contains("num_layers") || root.contains("n_layer");
+  if (const auto thinker = root.child("thinker_config"))
+    if (auto text = thinker->child("text_config")) return text;
+  for (const std::string_view key :
+       {"text_config", "llm_config", "language_config", "language_model_config", "language_model", "lm_config",
+        "text_model", "text_model_config", "llm", "decoder", "decoder_config", "thinker_config", "talker_config"})
+    if (auto text = root.child(key); text && (!text->keys().empty() || !flat)) {
+      // A part of a part: InternVL's and Omni's configs wrap their decoder once more.
+      for (const std::string_view inner : {"text_config", "llm_config"})
+        if (auto deeper = text->child(inner); deeper && !text->contains("num_hidden_layers")) return deeper;
+      return text;
+    }
+  return std::nullopt;
+}
+
+struct SideRow {
+  std::string_view key, what;
+};
+constexpr std::array kSides{
+    SideRow{"vision_config", "vision tower"},         SideRow{"visual", "vision tower"},
+    SideRow{"vision_tower_config", "vision tower"},   SideRow{"vit_config", "vision tower"},
+    SideRow{"vision_encoder", "vision tower"},        SideRow{"audio_config", "audio encoder"},
+    SideRow{"audio_encoder_config", "audio encoder"}, SideRow{"encoder", "encoder"},
+    SideRow{"text_encoder", "text encoder"},
+};
+
+// Numbers of a side's config; a few files hold lists in their place.
+std::uint64_t first_number(const Fields& side, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys)
+    if (side.is_number(key)) return side.count_or(key, 0);
+  return 0;
+}
+
+// What the engine's memory for images follows from: patches of the largest image and tokens made of them.
+void measure_vision(const Fields& object, const Fields& side, SideModel& out) {
+  const Fields vision = side.quietly();
+  out.width = first_number(vision, {"hidden_size", "embed_dim", "width"});
+  out.intermediate = first_number(vision, {"intermediate_size", "mlp_dim"});
+  if (out.intermediate == 0) out.intermediate = out.width * 4;
+  const std::uint64_t merge =
+      std::clamp<std::uint64_t>(std::max(first_number(vision, {"spatial_merge_size", "merge_size"}),
+                                         first_number(object.quietly(), {"spatial_merge_size"})),
+                                1, 64);
+  out.patches = merge * merge;
+  if (const auto deep = vision.list_size("deepstack_visual_indexes")) out.copies = 1 + std::min<std::size_t>(*deep, 64);
+  const Fields outer = object.quietly();
+  const std::uint64_t image = first_number(vision, {"image_size"});
+  const std::uint64_t patch = first_number(vision, {"patch_size"});
+  out.image_tokens = first_number(outer, {"mm_tokens_per_image", "image_seq_length", "vision_soft_tokens_per_image"});
+  if (out.image_tokens == 0 && image > 0 && patch > 0 && image / patch < 65536)
+    out.image_tokens = (image / patch) * (image / patch) / out.patches;
+  else if (out.image_tokens > 0 && image > 0 && patch > 0 && image / patch < 65536)
+    out.patches = std::max<std::uint64_t>(1, (image / patch) * (image / patch) / out.image_tokens);
+}
+
+void name_sides(const Fields& object, ModelSpec& model) {
+  for (const SideRow& row : kSides) {
+    const auto side = object.child(row.key);
+    if (!side) continue;
+    SideModel out{std::string(row.what), side->find_string("model_type").value_or(""), 0};
+    for (const std::string_view key : {"num_hidden_layers", "depth", "layers", "encoder_layers"})
+      if (out.num_layers == 0 && side->is_number(key)) out.num_layers = side->count_or(key, 0);
+    if (row.what == "vision tower") measure_vision(object, *side, out);
+    model.sides.push_back(std::move(out));
+  }
+  if (const auto thinker = object.child("thinker_config")) name_sides(*thinker, model);
+}
+
+std::optional<Dtype> read_dtype(const Fields& config) {
+  const auto word = config.find_string("dtype");
+  if (!word || word->empty() || *word == "auto") return std::nullopt;
+  const auto type = find_dtype(*word);
+  if (!type) fail("\"" + config.path() + "dtype\" is \"" + one_line(*word, 40) + "\"", "use a type such as bfloat16");
+  // Quantized storage types are no type to compute in.
+  return plain_bytes(*type) >= 2 ? type : std::nullopt;
+}
+
+std::optional<Dtype> kv_type_of_word(std::string_view word) {
+  const std::string folded = lower(word);
+  if (folded.find("nvfp4") != std::string::npos) return Dtype::kNvfp4;
+  if (folded.find("e5m2") != std::string::npos) return Dtype::kFp8E5m2;
+  if (folded.find("fp8") != std::string::npos || folded.find("e4m3") != std::string::npos) return Dtype::kFp8E4m3;
+  if (folded.find("int8") != std::string::npos) return Dtype::kInt8;
+  return std::nullopt;
+}
+
+// A quantized cache that the checkpoint asks for. FP8 *weights* alone do not mean an FP8 cache.
+std::optional<Dtype> declared_kv(const Fields& quantization) {
+  for (const std::string_view key : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
+    if (const auto word = quantization.find_string(key)) return kv_type_of_word(*word);
+    const auto scheme = quantization.child(key);
+    if (!scheme || scheme->keys().empty()) continue;
+    quantization.touch(key);
+    const std::uint64_t bits = scheme->count_or("num_bits", 8);
+    const std::string type = scheme->find_string("type").value_or("float");
+    if (bits == 8) return type == "int" ? Dtype::kInt8 : Dtype::kFp8E4m3;
+    if (bits == 4) return type == "int" ? Dtype::kInt4 : Dtype::kNvfp4;
+  }
+  return std::nullopt;
+}
+
+void read_cache_types(const Fields& root, const Fields& text, std::string_view hf_quant_config, ModelSpec& model) {
+  auto dtype = read_dtype(text);
+  if (!dtype) dtype = read_dtype(root);
+  model.dtype_declared = dtype.has_value();
+  model.dtype = dtype.value_or(Dtype::kBfloat16);
+  if (!dtype) {
+    text.derived("dtype", "bfloat16");
+    model.notes.push_back({NoteLevel::kInfo, "assumed_dtype", "the config names no dtype: bfloat16 is assumed"});
+  }
+  for (const Fields& place : {root, text})
+    if (const auto quantization = place.child("quantization_config"); quantization && !model.declared_kv_dtype)
+      model.declared_kv_dtype = declared_kv(*quantization);
+  if (!model.declared_kv_dtype && !hf_quant_config.empty()) {
+    try {
+      const Fields beside = Fields::parse(hf_quant_config);
+      if (const auto quantization = beside.child("quantization")) {
+        model.declared_kv_dtype = declared_kv(*quantization);
+        if (model.declared_kv_dtype)
+          text.derived("hf_quant_config.json: kv_cache_quant_algo", name(*model.declared_kv_dtype));
+      }
+    } catch (Error& error) {
+      error.set_source("hf_quant_config.json");
+      throw;
+    }
+  }
+  if (text.has("mamba_ssm_dtype") && !text.is_string("mamba_ssm_dtype"))
+    fail("\"mamba_ssm_dtype\" is no word", "use a type such as \"float32\"");
+  if (const auto word = text.find_string("mamba_ssm_dtype"); word && *word != "auto") {
+    model.declared_state_dtype = find_dtype(*word);
+    if (!model.declared_state_dtype)
+      fail("\"mamba_ssm_dtype\" is \"" + one_line(*word, 40) + "\"", "use a type such as float32");
+  }
+}
+
+// Experts are as wide as the dense MLP where the config has no width of their own.
+ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size) {
+  // Lists with an entry for each layer (Hunyuan) are read where the layers are; the first stands for all here.
+  const auto number = [&text](std::string_view key) -> std::uint64_t {
+    if (const auto list = text.counts(key)) return list->empty() ? 0 : list->front();
+    return text.is_object(key) ? 0 : text.count_or(key, 0);
+  };
+  ExpertShape out;
+  out.count = number("num_experts");
+  if (out.count < 2) return {};
+  out.used = number("num_experts_per_tok");
+  out.width = number("moe_intermediate_size");
+  if (out.width == 0) out.width = intermediate_size;
+  out.dense_layers = number("first_k_dense_replace");
+  return out;
+}
+
+// Keys that speak of a cache. One that nobody read is a warning, and a reason to refuse an unknown architecture.
+bool cache_like(std::string_view key) {
+  static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
+                                        std::string_view("time_step_rank"),     std::string_view("gated_norm_rank"),
+                                        std::string_view("return_last_states"), std::string_view("lora_rank"),
+                                        std::string_view("keep_window_size"),   std::string_view("max_window_layers")};
+  if (std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end()) return false;
+  const auto has = [&](std::string_view part) { return key.find(part) != std::string_view::npos; };
+  // Outputs, types, projections and norms of queries, keys and values, rotary settings: none changes what is kept.
+  if (key.starts_with("output_") || has("hidden_states") || has("qkv") || has("norm") || has("rope")) return false;
+  for (const std::string_view end : {"_dtype", "_bias", "_theta", "_dropout", "_token_id", "_scale", "_init", "_lr"})
+    if (key.ends_with(end)) return false;
+  if (key == "kv_cache" || key.starts_with("kv_cache_") || key.starts_with("use_kv_cache")) return false;
+  return key.starts_with("index_") || has("window") || key.ends_with("_rank") || has("state") ||
+         key.starts_with("compress") || has("kv");
+}
+
+// In a class that nobody knows, fields of a recurrence are no less a reason to stop.
+bool recurrence_like(std::string_view key) {
+  for (const std::string_view start : {"mamba_", "ssm_", "linear_attn", "linear_num_", "linear_key_", "linear_value_",
+                                       "hybrid_", "lru_", "conv_L_", "recurrent_", "retention_", "attn_layer_"})
+    if (key.starts_with(start)) return true;
+  return key == "block_types" || key == "block_configs" || key == "full_attn_idxs";
+}
+
+// A second name of something that was read under its first: Zamba2 gives its head's width three times.
+bool read_under_another_name(const Fields& text, std::string_view key) {
+  const std::string_view main = alias_group(key);
+  if (main.empty()) return false;
+  const auto was_read = [&](std::string_view name) {
+    const std::string full = text.path() + std::string(name);
+    return std::any_of(text.facts().begin(), text.facts().end(), [&](const ConfigFact& f) { return f.key == full; });
+  };
+  if (was_read(main)) return true;
+  const std::vector<std::string_view> others = split(aliases_of(main));
+  return std::any_of(others.begin(), others.end(), was_read);
+}
+
+std::vector<std::string> unread_cache_keys(const Fields& text, bool unknown) {
+  std::vector<std::string> out;
+  for (const std::string& key : text.unread())
+    if (!read_under_another_name(text, key) && (cache_like(key) || (unknown && recurrence_like(key))))
+      out.push_back(text.path() + key);
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  return join(words, ", ", [](const std::string& word) { return one_line(word, 60); });
+}
+
+// attention_type in a config of a known class counts where it names a kind outright, the class attends in the plain
+// way, and the fields of that kind are there; else the class knows better.
+void read_layers(Reader& reader, const Family* family) {
+  if (family == nullptr) return read_generic(reader);
+  // The decoder of an encoder-decoder pair attends to the encoder besides, whatever its class.
+  const bool pair = reader.root.child("decoder") && (reader.root.child("encoder") || reader.root.child("text_encoder"));
+  if (pair && (attends_plainly(*family) || family->read == read_encoder)) return read_encoder_decoder(reader);
+  if (attends_plainly(*family)) {
+    const std::string named = reader.text.find_string("attention_type").value_or("");
+    if (!named.empty() && names_a_kind(reader, named)) return read_generic(reader);
+    family->read(reader);
+    const std::string_view kind = kind_of_word(named);
+    if (!kind.empty() && kind != "hybrid" && kind != model_attention(reader.model))
+      reader.warn("attention_type_ignored", "attention_type says " + std::string(kind) + ", the other fields say " +
+                                                model_attention(reader.model));
+    return;
+  }
+  family->read(reader);
+}
+
+}  // namespace
+
+ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_config, std::string_view source,
+                      const ReadOptions& options) {
+  const Fields root = Fields::parse(file_text);
+  if (options.draft && is_medusa(root)) return read_medusa(root, source, *options.draft);
+  ModelSpec model;
+  model.source = source;
+  model.format = "config.json";
+
+  const std::string root_type = root.find_string("model_type").value_or("");
+  if (const auto names = root.strings("architectures"); names && !names->empty())
+    model.architecture = class_word(names->front());
+  auto nested = nested_text(root);
+  Fields text = nested ? *nested : root;
+  std::string type = nested ? text_class(text, root_type) : flat_class(root_type);
+
+  // Grok-2's file calls itself "git", which is an image captioner.
+  if (type == "git" && model.architecture.starts_with("Grok")) type = "grok-1";
+  // A model_type that nobody knows may still have an architecture that says what it is.
+  const Family* family = find_family(type);
+  if (family == nullptr || type.empty()) {
+    if (const std::string_view implied = model_type_of(model.architecture); !implied.empty()) {
+      family = find_family(implied);
+      text = with_class(text, class_of(std::string(implied)));
+    }
+  } else {
+    const std::string_view version = class_of_version(lower(type), text);
+    text = with_class(text, version.empty() ? class_of(lower(type)) : std::string(version));
+  }
+  model.model_type = class_word(type.empty() ? root_type : type);
+  refuse_layers_that_are_no_list(text);
+  model.family = family == nullptr ? "generic" : std::string(family->name);
+  const bool unknown = family == nullptr;
+  if ((text.keys().empty() && !nested) ||
+      (unknown && !text.contains("hidden_size") && !text.contains("num_hidden_layers") &&
+       !text.find_count("num_hidden_layers")))
+    fail("not a model's config: no model_type that kvplan knows, and no num_hidden_layers",
+         "give a model's config.json");
+  // A root config names its own shape; only nested ones are differences against their class.
+  if (!nested && !text.class_name().empty()) {
+    const std::string_view known = text.class_name();
+    const Fields bare = text.bare();
+    const bool letters =
+        bare.contains("hybrid_override_pattern") || bare.contains("layers_block_type") || bare.contains("layer_types");
+    if (!letters && !bare.find_count("num_hidden_layers")) bare.count("num_hidden_layers");
+    bare.count("hidden_size");
+    text = with_class(bare, known);
+  }
+
+  model.max_model_len = Tokens(text.count_or("max_position_embeddings", 0));
+  if (model.max_model_len == Tokens(0)) model.max_model_len = Tokens(root.count_or("max_position_embeddings", 0));
+  read_cache_types(root, text, hf_quant_config, model);
+  model.hidden_size = text.count_or("hidden_size", 0);
+  model.vocab_size = text.count_or("vocab_size", 0);
+  if (!text.is_list("intermediate_size")) model.intermediate_size = text.count_or("intermediate_size", 0);
+  model.experts = read_experts(text, model.intermediate_size);
+  if (const auto layers = text.find_count("num_hidden_layers")) check_layers(*layers, "num_hidden_layers");
+  model.num_nextn_layers = check_layers(text.count_or("num_nextn_predict_layers", 0), "num_nextn_predict_layers");
+  name_sides(root, model);
+  if (text.is_string("use_bidirectional_attention") && text.find_string("use_bidirectional_attention") == "vision")
+    for (SideModel& side : model.sides) side.both_ways = side.what == "vision tower";
+
+  Reader reader{root, text, model};
+  read_layers(reader, family);
+  check_layer_lists(reader);
+  if (model.layers.empty()) fail("the config has no layers", "num_hidden_layers must be positive");
+  check_layers(model.layers.size(), "num_hidden_layers");
+
+  const std::vector<std::string> unread = unread_cache_keys(text, unknown);
+  const std::string shown = model.model_type.empty() ? "(none)" : one_line(model.model_type, 60);
+  if (unknown && !options.assume && (!unread.empty() || model.model_type.empty())) {
+    if (!unread.empty())
+      fail(Exit::kUnknownArchitecture,
+           "the model_type " + shown +
+               " is not known, and keys that speak of a cache were not understood: " + joined(unread),
+           "--assume plans it from the plain fields all the same");
+    fail(Exit::kUnknownArchitecture, "the config names no model_type", "--assume plans it from its plain fields");
+  }
+  if (unknown) {
+    std::string message =
+        "the model_type " + shown + " is not known: planned from its plain fields as " + model_attention(model);
+    if (!unread.empty()) message += "; not understood: " + joined(unread);
+    model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", message});
+  } else if (!unread.empty()) {
+    model.notes.push_back(
+        {NoteLevel::kWarning, "unread_keys", "keys that may speak of a cache were not read: " + joined(unread)});
+  }
+  model.quantization = read_quantization(root, text, hf_quant_config);
+  build_inventory(reader);
+  model.rotary_tables = read_rotary_tables(reader);
+  if (const std::vector<std::string> misread = root.misread(); !misread.empty())
+    model.notes.push_back({NoteLevel::kWarning, "misread_keys",
+                           "left out, for they are not of the type that belongs to them: " + joined(misread)});
+  if (options.draft) adapt_draft(root, *options.draft, model);
+  model.facts = root.facts();
+  return model;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,251 @@
+#include "models/reader.h"
+
+#include "models/class_defaults.h"
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+void Reader::warn(std::string_view code, std::string message) const {
+  model.notes.push_back({NoteLevel::kWarning, std::string(code), std::move(message)});
+}
+
+void Reader::inform(std::string_view code, std::string message) const {
+  model.notes.push_back({NoteLevel::kInfo, std::string(code), std::move(message)});
+}
+
+std::uint64_t check_layers(std::uint64_t layers, std::string_view key) {
+  if (layers > kMaxLayers)
+    fail("\"" + std::string(key) + "\" is " + std::to_string(layers),
+         "a model has at most " + std::to_string(kMaxLayers));
+  return layers;
+}
+
+std::uint64_t scaled_width(double factor, std::uint64_t width, std::string_view key) {
+  const double out = factor * static_cast<double>(width);
+  if (!(factor > 0 && factor <= 1024 && out < 9.0e18))
+    fail("\"" + std::string(key) + "\" is out of range", "correct the config");
+  return static_cast<std::uint64_t>(out);
+}
+
+void check_heads(const Heads& heads) {
+  if (heads.num_heads == 0 || heads.num_kv_heads == 0 || heads.head_dim == 0)
+    fail("the heads are " + std::to_string(heads.num_heads) + ", the KV heads " + std::to_string(heads.num_kv_heads) +
+             ", head_dim " + std::to_string(heads.head_dim),
+         "all must be positive: check num_attention_heads, num_key_value_heads and head_dim");
+  if (heads.num_kv_heads > heads.num_heads || heads.num_heads % heads.num_kv_heads != 0)
+    fail("\"num_key_value_heads\" is " + std::to_string(heads.num_kv_heads) + ", which does not divide " +
+             std::to_string(heads.num_heads) + " heads",
+         "correct num_key_value_heads or num_attention_heads");
+}
+
+std::uint64_t Reader::num_layers() const {
+  // Nemotron-H may leave the number out: its pattern says it.
+  const Fields bare = text.bare();
+  if (!bare.find_count("num_hidden_layers")) {
+    std::uint64_t named = 0;
+    for (const std::string_view key : {"layers_block_type", "layer_types"})
+      if (named == 0) named = text.list_size(key).value_or(0);
+    const std::string letters = text.find_string("hybrid_override_pattern").value_or("");
+    if (named == 0)
+      for (const char letter : letters) named += letter == '|' ? 0 : 1;
+    if (named > 0) {
+      text.derived("num_hidden_layers", named);
+      return named;
+    }
+  }
+  return text.count("num_hidden_layers");
+}
+
+namespace {
+// Some classes are shaped so themselves, and round down (GLM-4.5's 96 heads of 4096).
+bool is_shape_of_class(const Fields& config, std::uint64_t hidden_size, std::uint64_t num_heads) {
+  const Fields of_class = with_class(Fields::empty(), config.class_name());
+  return of_class.find_count("hidden_size") == hidden_size && of_class.find_count("num_attention_heads") == num_heads;
+}
+
+std::uint64_t derived_head_dim(const Fields& config, std::uint64_t num_heads) {
+  const std::uint64_t hidden_size = config.count("hidden_size");
+  if (num_heads == 0 || hidden_size < num_heads)
+    fail("\"num_attention_heads\" is " + std::to_string(num_heads) + " over a hidden_size of " +
+             std::to_string(hidden_size),
+         "correct the config, or name head_dim");
+  if (hidden_size % num_heads != 0 && !is_shape_of_class(config, hidden_size, num_heads))
+    fail("\"num_attention_heads\" is " + std::to_string(num_heads) + ", which does not divide a hidden_size of " +
+             std::to_string(hidden_size),
+         "correct the config, or name head_dim");
+  config.derived("head_dim", hidden_size / num_heads);
+  return hidden_size / num_heads;
+}
+
+std::uint64_t positive(const Fields& config, std::string_view key, std::optional<std::uint64_t> value) {
+  if (value && *value == 0)
+    fail("\"" + config.path() + std::string(key) + "\" is 0, not a positive number", "correct the config");
+  return *value;
+}
+}  // namespace
+
+Heads read_heads(const Fields& config) {
+  Heads heads;
+  heads.num_heads = config.count("num_attention_heads");
+  const auto kv = config.find_count("num_key_value_heads");
+  heads.num_kv_heads = kv ? positive(config, "num_key_value_heads", kv) : heads.num_heads;
+  const auto dim = config.find_count("head_dim");
+  heads.head_dim = dim && *dim > 0 ? *dim : derived_head_dim(config, heads.num_heads);
+  const auto value_dim = config.find_count("v_head_dim");
+  heads.v_head_dim = value_dim && *value_dim > 0 ? *value_dim : heads.head_dim;
+  check_heads(heads);
+  return heads;
+}
+
+Heads read_heads(const Fields& config, const HeadKeys& keys, const Heads& base) {
+  const auto pick = [&](std::string_view key, std::uint64_t fallback) {
+    const auto value = key.empty() ? std::nullopt : config.find_count(key);
+    return value && *value > 0 ? *value : fallback;
+  };
+  Heads heads;
+  heads.num_heads = pick(keys.num_heads, base.num_heads);
+  heads.num_kv_heads = pick(keys.num_kv_heads, base.num_kv_heads);
+  heads.head_dim = pick(keys.head_dim, base.head_dim);
+  const bool same = base.v_head_dim == base.head_dim;
+  heads.v_head_dim = pick(keys.v_head_dim, same ? heads.head_dim : base.v_head_dim);
+  check_heads(heads);
+  return heads;
+}
+
+Tokens read_window(const Fields& config) {
+  return Tokens(config.count_or("sliding_window", 0));
+}
+
+Heads layer_heads(const Fields& config, std::uint64_t layer, const Heads& heads) {
+  const auto all = config.child("per_layer_config");
+  if (!all) return heads;
+  config.touch("per_layer_config");
+  const auto own = all->child(std::to_string(layer));
+  if (!own) return heads;
+  return read_heads(*own, {"num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"}, heads);
+}
+
+namespace {
+// The longest text, as far as the file itself says it: a class's default is older than many a file's window.
+Tokens declared_length(const Reader& reader) {
+  for (const Fields& place : {reader.text.bare(), reader.root})
+    if (const auto longest = place.find_count("max_position_embeddings")) return Tokens(*longest);
+  return Tokens(0);
+}
+}  // namespace
+
+Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
+  if (label == Label::kFull) return FullAttention{heads};
+  const Tokens longest = declared_length(reader);
+  const auto covers_all = [&](Tokens kept) { return longest > Tokens(0) && kept >= longest; };
+  const bool covers = window == Tokens(0) || covers_all(window);
+  switch (label) {
+    case Label::kSliding:
+    case Label::kHybridSliding:
+      if (covers) return FullAttention{heads};
+      return SlidingWindow{heads, window};
+    case Label::kChunked: {
+      const Tokens chunk(reader.text.count_or("attention_chunk_size", 8192));
+      if (chunk == Tokens(0) || covers_all(chunk)) return FullAttention{heads};
+      return Chunked{heads, chunk};
+    }
+    case Label::kSink: {
+      const Tokens sink(reader.text.count_or("attention_sink_size", 0));
+      if (covers || covers_all(window + sink)) return FullAttention{heads};
+      if (sink == Tokens(0)) return SlidingWindow{heads, window};
+      return AttentionSink{heads, sink, window};
+    }
+    default: return FullAttention{heads};
+  }
+}
+
+void read_decoder(Reader& reader, const PatternRule& rule) {
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(reader.text);
+  const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
+  const Tokens window = read_window(reader.text);
+  // Laguna's windows have more query heads; DeciLM's search gave each layer its own KV heads.
+  const auto queries = reader.text.counts("num_attention_heads_per_layer");
+  const auto keys = reader.text.counts("num_key_value_heads_per_layer");
+  const auto own_heads = [&](std::uint64_t i) {
+    Heads own = layer_heads(reader.text, i, heads);
+    if (queries && i < queries->size()) own.num_heads = (*queries)[i];
+    if (keys && i < keys->size()) own.num_kv_heads = (*keys)[i];
+    if (queries || keys) check_heads(own);
+    return own;
+  };
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
+      fail(Exit::kUnknownArchitecture,
+           "\"" + reader.model.model_type + "\" has recurrent layers that kvplan has no rule for",
+           "open an issue with the config; --assume cannot size an unknown state");
+    if (labels[i] == Label::kNone)
+      reader.model.layers.push_back({{None{}}});
+    else
+      reader.model.layers.push_back({{attention_mixer(reader, labels[i], own_heads(i), window)}});
+  }
+}
+
+Ssm read_mamba1(const Fields& config) {
+  Ssm ssm;
+  ssm.version = Ssm::Version::kMamba1;
+  const std::uint64_t hidden_size = config.count("hidden_size");
+  // Where the file sizes the mixer, "expand" is only a remark (Falcon-Mamba's says 16 and means 2). In hybrids the same
+  // key is the MLP's.
+  const bool alone = config.class_name() == "mamba" || config.class_name() == "falcon_mamba";
+  const auto own = alone ? config.bare().find_count("intermediate_size") : std::nullopt;
+  ssm.d_inner = own && *own > 0 ? *own : scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
+  config.derived("d_inner", ssm.d_inner);
+  ssm.d_state = positive(config, "state_size", config.count_or("state_size", 16));
+  ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
+  for (const std::string_view key : {"time_step_rank", "mamba_dt_rank"})
+    if (config.is_string(key)) config.touch(key);  // "auto"
+  ssm.dt_rank = config.is_string("time_step_rank") || config.is_string("mamba_dt_rank")
+                    ? ceil_div(hidden_size, 16)
+                    : config.count_or("dt_rank", ceil_div(hidden_size, 16));
+  return ssm;
+}
+
+Ssm read_mamba2(const Fields& config) {
+  Ssm ssm;
+  ssm.version = Ssm::Version::kMamba2;
+  ssm.d_state = positive(config, "state_size", config.count_or("state_size", 128));
+  ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
+  ssm.n_groups = positive(config, "n_groups", config.count_or("n_groups", 1));
+  ssm.num_heads = config.count("mamba_num_heads");
+  // "auto" where the width follows from the expansion.
+  const auto head_dim = config.is_string("mamba_d_head") ? std::nullopt : config.find_count("mamba_head_dim");
+  if (head_dim && *head_dim > 0) {
+    ssm.head_dim = *head_dim;
+  } else {
+    ssm.head_dim =
+        scaled_width(config.find_real("expand").value_or(2.0), config.count("hidden_size"), "expand") / ssm.num_heads;
+  }
+  ssm.d_inner = checked_mul(ssm.num_heads, ssm.head_dim, "the inner width of a Mamba layer");
+  config.derived("d_inner", ssm.d_inner);
+  return ssm;
+}
+
+void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent) {
+  const std::uint64_t layers = reader.num_layers();
+  const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
+  const Tokens window = read_window(reader.text);
+  std::optional<Heads> heads;  // a model of recurrent layers alone need not name any
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    if (labels[i] == Label::kNone) {
+      reader.model.layers.push_back({{None{}}});
+      continue;
+    }
+    if (labels[i] == Label::kRecurrent) {
+      reader.model.layers.push_back({{recurrent}});
+      continue;
+    }
+    if (!heads) heads = read_heads(reader.text);
+    Layer layer{{attention_mixer(reader, labels[i], layer_heads(reader.text, i, *heads), window)}};
+    if (labels[i] == Label::kHybrid || labels[i] == Label::kHybridSliding) layer.mixers.push_back(recurrent);
+    reader.model.layers.push_back(std::move(layer));
+  }
+}
+
+}  // namespace kvplan

@@ -1,0 +1,72 @@
+// What a family function works with: the config, the model under construction, and the readings that most families
+// share. A family decides which mixer each layer has; everything here is about fields.
+#ifndef KVPLAN_MODELS_READER_H_
+#define KVPLAN_MODELS_READER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/fields.h"
+#include "formulas/model.h"
+#include "models/pattern.h"
+
+namespace kvplan {
+
+// More layers than any model has; a config that says 2^60 must be an error, not a loop.
+inline constexpr std::uint64_t kMaxLayers = 10000;
+// `layers`, or an error where it is more than that. For keys other than num_hidden_layers, which every config is
+// asked for anyway.
+std::uint64_t check_layers(std::uint64_t layers, std::string_view key);
+
+// factor * width as a whole number; Error where the factor (named `key`) is not in (0, 1024].
+std::uint64_t scaled_width(double factor, std::uint64_t width, std::string_view key);
+
+struct Reader {
+  Fields root;  // the whole file
+  Fields text;  // the decoder's part of it, with its class's defaults; the root itself where nothing is nested
+  ModelSpec& model;
+
+  // num_hidden_layers and its aliases, else the length of the pattern. Error where neither is there.
+  std::uint64_t num_layers() const;
+  void warn(std::string_view code, std::string message) const;
+  void inform(std::string_view code, std::string message) const;
+};
+
+// num_heads, num_kv_heads, head_dim and v_head_dim of `config`, with the usual derivations: KV heads default to the
+// heads, head_dim to hidden_size / num_attention_heads, v_head_dim to head_dim. Error where KV heads do not divide
+// the heads.
+Heads read_heads(const Fields& config);
+// The same over keys of other names; absent ones fall back to `base`.
+struct HeadKeys {
+  std::string_view num_heads, num_kv_heads, head_dim, v_head_dim;
+};
+Heads read_heads(const Fields& config, const HeadKeys& keys, const Heads& base);
+void check_heads(const Heads& heads);
+
+// The window: sliding_window and its aliases. 0 where it is absent, null or zero.
+Tokens read_window(const Fields& config);
+
+// A head geometry for one layer: per_layer_config {"5": {"head_dim": 512, "num_key_value_heads": 2}} over `heads`.
+Heads layer_heads(const Fields& config, std::uint64_t layer, const Heads& heads);
+
+// The mixer for an attention label: full, sliding, chunked or sink. A window at or beyond the model's maximum length
+// is full attention.
+Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window);
+
+// A whole decoder of plain attention: labels from the pattern, heads the same in every layer but for overrides.
+void read_decoder(Reader& reader, const PatternRule& rule);
+
+// Mamba fields in all spellings. `hidden_size` gives the inner width where only an expansion factor is named.
+Ssm read_mamba1(const Fields& config);
+Ssm read_mamba2(const Fields& config);
+
+// Layers of two lists of labels: attention and a recurrent mixer, side by side in kHybrid layers.
+void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_READER_H_

@@ -1,0 +1,18 @@
+// The rotary tables that a config asks for.
+#ifndef KVPLAN_MODELS_ROTARY_H_
+#define KVPLAN_MODELS_ROTARY_H_
+
+#include <vector>
+
+#include "formulas/model.h"
+#include "models/reader.h"
+
+namespace kvplan {
+
+// Tables of the decoder's attention layers, each distinct one once; empty for a decoder that does not rotate, or of
+// whose class nobody knows whether it does. reader.model.layers must be there.
+std::vector<RotaryTable> read_rotary_tables(const Reader& reader);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_ROTARY_H_

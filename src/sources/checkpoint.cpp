@@ -1,0 +1,203 @@
+#include "sources/checkpoint.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "formats/fields.h"
+#include "formats/file.h"
+#include "formats/safetensors.h"
+#include "kvplan/error.h"
+#include "kvplan/numbers.h"
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+namespace {
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// The index behind "layers." or "h."; nothing where the name has none.
+std::optional<std::uint64_t> layer_of(std::string_view name) {
+  for (const std::string_view mark : {"layers.", ".h.", "blocks.", "block."}) {
+    const auto at = name.find(mark);
+    if (at == std::string_view::npos) continue;
+    if (const auto index = whole_number(name.substr(at + mark.size()))) return index;
+  }
+  return std::nullopt;
+}
+
+struct Sums {
+  std::uint64_t tensors = 0;
+  Elements elements;
+  Bytes bytes;
+};
+
+std::string sized(Bytes bytes) {
+  return std::to_string(bytes.count()) + " bytes";
+}
+
+// Tensors and bytes of all safetensors of a directory.
+Sums sums_of(const std::string& directory) {
+  Sums out;
+  std::uint64_t index_bytes = 0;
+  for (const std::string& path : checkpoint_files(directory, index_bytes))
+    read_safetensors(path, [&](const SafeTensor& tensor) {
+      ++out.tensors;
+      out.elements += Elements(tensor.elements);
+      out.bytes += Bytes(tensor.bytes);
+    });
+  out.bytes += Bytes(index_bytes);
+  return out;
+}
+
+}  // namespace
+
+Component component_of(std::string_view name, std::uint64_t num_layers) {
+  if (name.starts_with("mtp.") || has(name, ".mtp.") || has(name, "nextn") || has(name, "mtp_")) return Component::kMtp;
+  if (has(name, "projector") || has(name, "embed_vision") || has(name, "embed_audio") || has(name, "merger.") ||
+      has(name, "connector"))
+    return Component::kProjector;
+  if (has(name, "visual.") || has(name, "vision") || has(name, "image_encoder")) return Component::kVision;
+  if (has(name, "audio_tower") || has(name, "audio_encoder") || has(name, "audio_model")) return Component::kAudio;
+  if (name.starts_with("encoder.") || has(name, "model.encoder.")) return Component::kEncoder;
+  const auto layer = layer_of(name);
+  // Layers behind the decoder's own predict further tokens.
+  if (layer && num_layers > 0 && *layer >= num_layers) return Component::kMtp;
+  if (has(name, "shared_expert")) return Component::kSharedExperts;
+  if (has(name, "router") || has(name, ".gate.")) return Component::kRouter;
+  if (has(name, "experts")) return Component::kExperts;
+  if (has(name, "lm_head") || name == "output.weight" || name.starts_with("head.") || has(name, "embed_out"))
+    return Component::kLmHead;
+  if (!layer && (has(name, "embed") || has(name, ".wte") || has(name, "wpe") || name.starts_with("wte")))
+    return Component::kEmbedding;
+  if (has(name, "norm") || has(name, "ln_") || has(name, "layernorm")) return Component::kNorms;
+  if (has(name, "linear_attn") || has(name, "mamba") || has(name, "mixer.") || has(name, "ssm") || has(name, "conv.") ||
+      has(name, "temporal_block"))
+    return Component::kStateMixer;
+  if (has(name, "attn") || has(name, "attention")) return Component::kAttention;
+  if (has(name, "mlp") || has(name, "ffn") || has(name, "feed_forward") || has(name, "dense_h")) return Component::kMlp;
+  return Component::kOther;
+}
+
+void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec& model) {
+  const bool tied =
+      std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& g) { return g.is_tied; });
+  std::map<std::pair<Component, std::string>, Sums> sums;
+  bool has_embedding = false;
+  each([&](const SafeTensor& tensor) {
+    const Component component = component_of(tensor.name, model.layers.size());
+    has_embedding = has_embedding || component == Component::kEmbedding;
+    Sums& sum = sums[{component, std::string(tensor.dtype)}];
+    ++sum.tensors;
+    sum.elements += Elements(tensor.elements);
+    sum.bytes += Bytes(tensor.bytes);
+  });
+  for (const auto& [key, sum] : sums) {
+    // A tied head that the file holds all the same is not loaded twice.
+    if (key.first == Component::kLmHead && tied && has_embedding) {
+      model.notes.push_back(
+          {NoteLevel::kInfo, "tied_head_stored",
+           "the file holds the tied head besides the embedding (" + sized(sum.bytes) + "): counted once"});
+      continue;
+    }
+    model.stored.push_back({key.first, key.second, sum.tensors, sum.elements, sum.bytes});
+  }
+}
+
+void read_stored_index(const std::string& directory, ModelSpec& model) {
+  try {
+    const std::string text = read_file(directory + "/model.safetensors.index.json", 64 * kMiB);
+    if (const std::uint64_t bytes = parse_safetensors_index(text).total_size; bytes > 0)
+      model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(bytes)});
+  } catch (const Error&) {
+  }
+}
+
+void read_stored(const std::string& directory, ModelSpec& model) {
+  std::uint64_t index_bytes = 0;
+  const std::vector<std::string> files = checkpoint_files(directory, index_bytes);
+  if (index_bytes > 0) {
+    model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(index_bytes)});
+    return;
+  }
+  add_stored(
+      [&](const TensorVisitor& visit) {
+        for (const std::string& path : files) read_safetensors(path, visit);
+      },
+      model);
+  // sentence-transformers: dense layers behind the model have folders of their own.
+  if (exists(directory + "/modules.json")) {
+    Bytes more;
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+      if (is_directory(it->path().string()) && exists(it->path().string() + "/model.safetensors"))
+        more += sums_of(it->path().string()).bytes;
+    if (more > Bytes(0) && !model.stored.empty())
+      model.stored.push_back({Component::kOther, "sentence-transformers", 1, Elements(0), more});
+    model.notes.push_back({NoteLevel::kInfo, "sentence_transformers",
+                           "a sentence-transformers layout: its modules behind the model take " + sized(more)});
+  }
+  if (exists(directory + "/adapter_config.json")) {
+    Sums adapter;
+    if (exists(directory + "/adapter_model.safetensors"))
+      read_safetensors(directory + "/adapter_model.safetensors", [&](const SafeTensor& tensor) {
+        adapter.elements += Elements(tensor.elements);
+        adapter.bytes += Bytes(tensor.bytes);
+      });
+    model.notes.push_back({NoteLevel::kInfo, "adapter",
+                           "an adapter lies beside the model: " + std::to_string(adapter.elements.count()) +
+                               " parameters, " + sized(adapter.bytes) + ", not part of the plan (--lora adds it)"});
+  }
+}
+
+bool is_other_layout(const std::string& directory) {
+  if (exists(directory + "/config.json")) return false;
+  return exists(directory + "/adapter_config.json") || exists(directory + "/model_index.json") ||
+         exists(directory + "/modules.json");
+}
+
+void refuse_layout(const std::string& directory) {
+  if (exists(directory + "/config.json")) return;
+  if (exists(directory + "/adapter_config.json")) {
+    const Fields config = Fields::parse(read_file(directory + "/adapter_config.json"));
+    Sums sums;
+    if (exists(directory + "/adapter_model.safetensors"))
+      read_safetensors(directory + "/adapter_model.safetensors", [&](const SafeTensor& tensor) {
+        sums.elements += Elements(tensor.elements);
+        sums.bytes += Bytes(tensor.bytes);
+      });
+    const std::string base = config.find_string("base_model_name_or_path").value_or("an unnamed model");
+    const std::string kind = config.find_string("peft_type").value_or("LORA");
+    fail("the directory holds a " + one_line(kind, 20) + " adapter of " + one_line(base, 80) + " (rank " +
+             std::to_string(config.count_or("r", 0)) + ", " + std::to_string(sums.elements.count()) + " parameters, " +
+             sized(sums.bytes) + ") and no model",
+         "give its base model, and this directory with --lora");
+  }
+  if (exists(directory + "/model_index.json")) {
+    const Fields index = Fields::parse(read_file(directory + "/model_index.json"));
+    std::string parts;
+    Bytes all;
+    for (const std::string& key : index.keys()) {
+      const std::string folder = directory + "/" + key;
+      if (key.find('/') != std::string::npos || key.starts_with('.') || !is_directory(folder)) continue;
+      const Sums sums = sums_of(folder);
+      if (sums.bytes == Bytes(0)) continue;
+      all += sums.bytes;
+      parts += (parts.empty() ? "" : ", ") + one_line(key, 40) + " " + sized(sums.bytes);
+    }
+    fail("the directory holds a diffusers pipeline (" +
+             one_line(index.find_string("_class_name").value_or("unnamed"), 60) + "; " +
+             (parts.empty() ? std::string("no weights at hand") : parts) + "; " + sized(all) +
+             " in all) and no decoder",
+         "give the folder of its text encoder");
+  }
+  if (exists(directory + "/modules.json"))
+    fail("the directory holds a sentence-transformers layout without a config.json of its own",
+         "give the folder of its transformer");
+}
+
+}  // namespace kvplan

@@ -1,0 +1,301 @@
+#include "sources/companions.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "formats/fields.h"
+#include "formats/file.h"
+#include "formats/safetensors.h"
+#include "kvplan/error.h"
+#include "kvplan/ggml_types.h"
+#include "sources/hub_companion.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kMostRank = 1 << 20;
+
+constexpr std::uint64_t kMostGuesses = 1 << 20;
+constexpr std::string_view kSpeculativeExample =
+    "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}";
+// Keys of vLLM's config/speculative.py that move no memory on the GPU, or whose share is small.
+constexpr std::string_view kSpeculativeIdle[] = {"enforce_eager",
+                                                 "moe_backend",
+                                                 "attention_backend",
+                                                 "revision",
+                                                 "code_revision",
+                                                 "index_share_for_mtp_iteration",
+                                                 "disable_padded_drafter_batch",
+                                                 "disable_eagle_block_drop",
+                                                 "disable_by_batch_size",
+                                                 "disable_log_stats",
+                                                 "disable_mqa_scorer",
+                                                 "disable_logprobs",
+                                                 "use_local_argmax_reduction",
+                                                 "use_heterogeneous_vocab",
+                                                 "prompt_lookup_max",
+                                                 "prompt_lookup_min",
+                                                 "rejection_sample_method",
+                                                 "posterior_threshold",
+                                                 "posterior_alpha",
+                                                 "synthetic_acceptance_rates",
+                                                 "synthetic_acceptance_length"};
+
+// "q_proj" of "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" where the name is of no such pair.
+std::string module_of(std::string_view tensor) {
+  const auto at = tensor.find(".lora_");
+  if (at == std::string_view::npos) return {};
+  const std::string_view path = tensor.substr(0, at);
+  const auto dot = path.rfind('.');
+  return std::string(dot == std::string_view::npos ? path : path.substr(dot + 1));
+}
+
+void add_target(std::set<std::string>& targets, std::string module) {
+  constexpr std::size_t kMostTargets = 256;
+  if (!module.empty() && targets.size() < kMostTargets) targets.insert(one_line(module, 60));
+}
+
+// r (8 where PEFT's LoraConfig says nothing), and the largest of rank_pattern.
+std::uint64_t declared_rank(const Fields& config) {
+  constexpr std::uint64_t kPeftRank = 8;
+  std::uint64_t rank = config.count_or("r", kPeftRank);
+  const auto check = [](std::uint64_t value, const std::string& key) {
+    if (value == 0) fail("\"" + key + "\" is 0", "a LoRA's rank is 1 or more");
+    if (value > kMostRank) fail("\"" + key + "\" is " + std::to_string(value), "a LoRA's rank is a small number");
+  };
+  check(rank, "r");
+  if (const auto pattern = config.child("rank_pattern"))
+    for (const std::string& key : pattern->keys()) {
+      const std::uint64_t of_module = pattern->quietly().count_or(key, rank);
+      check(of_module, "rank_pattern." + one_line(key, 40));
+      rank = std::max(rank, of_module);
+    }
+  return rank;
+}
+
+// target_modules as PEFT takes it: a list of names, "all-linear", or one regular expression over whole paths. No
+// module at all is refused there; what the file itself holds comes first.
+std::vector<std::string> declared_targets(const Fields& config, bool is_needed, std::vector<Note>& notes) {
+  constexpr std::string_view kRemedy = "write [\"q_proj\", \"v_proj\"], or \"all-linear\"";
+  std::set<std::string> out;
+  const auto every_layer = [&](const std::string& why) {
+    if (is_needed)
+      notes.push_back({NoteLevel::kWarning, "lora_targets",
+                       "the adapter's \"target_modules\" " + why + ": planned for every linear layer"});
+  };
+  if (!config.has("target_modules")) {
+    if (!config.has("target_parameters")) every_layer("is not there, and PEFT chooses by the model");
+    return {};
+  }
+  if (config.is_string("target_modules")) {
+    const std::string text = config.find_string("target_modules").value_or("");
+    if (text == "all-linear") return {text};
+    // A name alone is no whole path ("model.layers.0.self_attn.q_proj") and matches none.
+    const bool is_pattern = text.find_first_of(".*+?[](){}|\\^$") != std::string::npos;
+    if (!is_pattern && is_needed)
+      fail("\"target_modules\" is \"" + one_line(text, 40) + "\", which PEFT holds against whole paths and finds none",
+           std::string(kRemedy));
+    every_layer("is a pattern, which is not matched here");
+    return {};
+  }
+  const auto named = config.strings("target_modules");
+  if (!named) fail("\"target_modules\" is no list of names", std::string(kRemedy));
+  for (const std::string& module : *named) add_target(out, module.substr(module.rfind('.') + 1));
+  if (out.empty() && is_needed) fail("\"target_modules\" names no module", std::string(kRemedy));
+  return {out.begin(), out.end()};
+}
+
+void read_pairs(const std::string& path, AdapterFile& out) {
+  std::set<std::string> found;
+  read_safetensors(path, [&](const SafeTensor& tensor) {
+    ++out.tensors;
+    out.elements += Elements(tensor.elements);
+    out.bytes += Bytes(tensor.bytes);
+    add_target(found, module_of(tensor.name));
+    // A is rank x inputs.
+    if (tensor.name.find(".lora_A.") != std::string_view::npos) out.rank = std::max(out.rank, tensor.rows);
+  });
+  if (out.rank > kMostRank)
+    fail("a lora_A has " + std::to_string(out.rank) + " rows", "a LoRA's rank is a small number");
+  if (!found.empty()) out.targets.assign(found.begin(), found.end());
+}
+
+void read_adapter_config(const std::string& path, AdapterFile& out) {
+  const Fields config = Fields::parse(read_file(path));
+  const std::string kind = config.find_string("peft_type").value_or("LORA");
+  if (kind != "LORA" && kind != "lora") fail("the adapter is of the kind " + one_line(kind, 20), "give a LoRA adapter");
+  out.rank = declared_rank(config);
+  std::vector<std::string> targets = declared_targets(config, out.targets.empty(), out.notes);
+  if (out.targets.empty()) out.targets = std::move(targets);
+}
+
+AdapterFile read_adapter_directory(const std::string& directory) {
+  AdapterFile out;
+  const std::string config = directory + "/adapter_config.json";
+  const std::string file = directory + "/adapter_model.safetensors";
+  const bool has_config = exists(config);
+  if (!has_config && !exists(file))
+    fail("the directory holds no adapter_config.json and no adapter_model.safetensors", "give an adapter's directory");
+  if (exists(file)) read_pairs(file, out);
+  if (has_config) read_adapter_config(config, out);
+  return out;
+}
+
+AdapterFile read_safetensors_adapter(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  AdapterFile out;
+  read_pairs(path, out);
+  if (out.targets.empty()) fail("the file holds no pairs of lora_A and lora_B", "give a LoRA adapter");
+  const std::string config = (directory.empty() ? "." : directory) + "/adapter_config.json";
+  if (exists(config)) read_adapter_config(config, out);
+  return out;
+}
+
+template <class Load>
+auto with_source(const std::string& source, const Load& load) {
+  try {
+    return load();
+  } catch (Error& error) {
+    error.set_source(source.empty() ? "command line" : source);
+    throw;
+  }
+}
+
+}  // namespace
+
+ModelSpec load_draft(const std::string& argument, const SourceOptions& options, std::optional<DraftMethod> method,
+                     const ModelSpec& target) {
+  if (argument == "-") {
+    Error error(Exit::kBadInput, "--draft: standard input is for the model itself", "name the draft's config.json");
+    error.set_source("command line");
+    throw error;
+  }
+  SourceOptions role = options;
+  role.hub.revision.clear();  // the model's own
+  role.read.draft = DraftRole{method, target.hidden_size, target.vocab_size};
+  ModelSpec draft = load_model(argument, role);
+  if (draft.format == "gguf" && draft.model_type.find("eagle3") != std::string::npos)
+    draft.drafts_as = DraftMethod::kEagle3;
+  // What a head's own files repeat of the model is not kept twice.
+  if (draft.drafts_as == DraftMethod::kEagle || draft.drafts_as == DraftMethod::kEagle3)
+    std::erase_if(draft.stored, [&](const StoredTensors& part) {
+      return part.component == Component::kEmbedding ||
+             (draft.drafts_as == DraftMethod::kEagle && part.component == Component::kLmHead);
+    });
+  return draft;
+}
+
+AdapterFile load_adapter(const std::string& argument, const SourceOptions& options) {
+  const std::string path = local_companion(argument, Companion::kAdapter, options);
+  AdapterFile out = with_source(argument, [&] {
+    if (is_directory(path)) return read_adapter_directory(path);
+    if (!exists(path))
+      fail("--lora: there is no such file or directory", "download the adapter and name its directory");
+    if (path.ends_with(".safetensors")) return read_safetensors_adapter(path);
+    if (path.ends_with("adapter_config.json"))
+      return read_adapter_directory(path.size() > 20 ? path.substr(0, path.size() - 20) : ".");
+    return read_gguf_adapter(Gguf::open(path));
+  });
+  out.source = argument;
+  return out;
+}
+
+ProjectorFile load_projector(const std::string& argument, const SourceOptions& options) {
+  const std::string path = local_companion(argument, Companion::kProjector, options);
+  ProjectorFile out = with_source(argument, [&] { return read_gguf_projector(Gguf::open(path)); });
+  out.source = argument;
+  return out;
+}
+
+AdapterFile read_gguf_adapter(const Gguf& file) {
+  if (file.text("general.type").value_or("") != "adapter")
+    fail("the file is no adapter (general.type is \"" + one_line(file.text("general.type").value_or("model"), 20) +
+             "\")",
+         "give a GGUF adapter, as convert_lora_to_gguf.py writes it");
+  AdapterFile out;
+  std::set<std::string> targets;
+  for (const GgufTensor& tensor : file.tensors()) {
+    const auto type = find_ggml_type(tensor.type);
+    if (!type) fail("a tensor has the unknown type " + std::to_string(tensor.type), "convert the adapter again");
+    ++out.tensors;
+    Elements elements(1);
+    for (const std::uint64_t dim : tensor.shape()) elements = elements * dim;
+    out.elements += elements;
+    out.bytes += tensor_bytes(*type, tensor.shape());
+    // "blk.0.attn_q.weight.lora_a", of rank x inputs.
+    const auto at = tensor.name.find(".weight.lora_");
+    if (at == std::string_view::npos) continue;
+    const std::string_view path = tensor.name.substr(0, at);
+    add_target(targets, std::string(path.substr(path.rfind('.') + 1)));
+    if (tensor.name.ends_with(".lora_a") && tensor.num_dims >= 2) out.rank = std::max(out.rank, tensor.dims[1]);
+  }
+  out.targets.assign(targets.begin(), targets.end());
+  return out;
+}
+
+ProjectorFile read_gguf_projector(const Gguf& file) {
+  const std::string architecture(file.text("general.architecture").value_or(""));
+  if (architecture != "clip" && architecture != "mmproj")
+    fail("--mmproj: the file is a \"" + one_line(architecture, 40) + "\", no projector of images or sound",
+         "give the model's mmproj-*.gguf");
+  ProjectorFile out;
+  for (const GgufTensor& tensor : file.tensors()) {
+    const auto type = find_ggml_type(tensor.type);
+    if (!type) fail("a tensor has the unknown type " + std::to_string(tensor.type), "convert the projector again");
+    ++out.tensors;
+    out.bytes += tensor_bytes(*type, tensor.shape());
+  }
+  out.projector =
+      one_line(file.text("clip.projector_type").value_or(file.text("clip.vision.projector_type").value_or("")), 40);
+  out.width = file.count("clip.vision.embedding_length").value_or(0);
+  out.intermediate = file.count("clip.vision.feed_forward_length").value_or(0);
+  out.heads = file.count("clip.vision.attention.head_count").value_or(0);
+  out.image_size = file.count("clip.vision.image_size").value_or(0);
+  out.patch_size = file.count("clip.vision.patch_size").value_or(0);
+  return out;
+}
+
+SpeculativeConfig parse_speculative_config(std::string_view text) {
+  const Fields config = [&] {
+    try {
+      return Fields::parse(text);
+    } catch (const Error& error) {
+      const std::string both = error.what();
+      fail(both.substr(0, both.rfind("; ")), std::string(kSpeculativeExample));
+    }
+  }();
+  const auto words = [&](std::string_view key) -> std::string {
+    if (config.has(key) && !config.is_string(key))
+      fail("\"" + std::string(key) + "\" is no text in quotes", std::string(kSpeculativeExample));
+    return config.find_string(key).value_or("");
+  };
+  const auto number = [&](std::string_view key) -> std::uint64_t {
+    if (!config.has(key)) return 0;
+    const auto value = config.is_number(key) ? config.find_count(key) : std::nullopt;
+    if (!value || *value == 0)
+      fail("\"" + std::string(key) + "\" is no positive whole number", std::string(kSpeculativeExample));
+    return *value;
+  };
+  SpeculativeConfig out;
+  out.model = words("model");
+  out.num_tokens = number("num_speculative_tokens");
+  if (out.num_tokens > kMostGuesses)
+    fail("\"num_speculative_tokens\" is " + std::to_string(out.num_tokens),
+         "use at most " + std::to_string(kMostGuesses));
+  if (const std::string word = words("quantization"); !word.empty()) out.weights = word;
+  if (const std::string word = words("method"); !word.empty()) {
+    out.method = find_draft_method(word);
+    if (!out.method) fail("\"method\" is \"" + one_line(word, 40) + "\"", "use one of " + known_draft_methods());
+  }
+  for (const std::string_view key : kSpeculativeIdle) config.touch(key);
+  out.unread = config.unread();
+  // vLLM takes "ngram" and "mtp" for a model's name, too.
+  if (!out.method && (out.model == "ngram" || out.model == "[ngram]")) out.method = DraftMethod::kNgram;
+  if (out.method == DraftMethod::kNgram || out.method == DraftMethod::kMtp) out.model.clear();
+  return out;
+}
+
+}  // namespace kvplan

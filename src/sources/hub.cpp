@@ -1,0 +1,244 @@
+#include "sources/hub.h"
+
+#include <span>
+
+#include "formats/fields.h"
+#include "formats/file.h"
+#include "formats/safetensors.h"
+#include "kvplan/error.h"
+#include "kvplan/quantity.h"
+#include "sources/checkpoint.h"
+#include "sources/gguf_choice.h"
+#include "sources/hf_cache.h"
+#include "sources/hub_cache.h"
+#include "sources/hub_gguf.h"
+#include "sources/hub_http.h"
+#include "sources/hub_id.h"
+#include "sources/hub_safetensors.h"
+#include "sources/hub_settings.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kQuantConfig = "hf_quant_config.json";
+constexpr const char* kIndex = "model.safetensors.index.json";
+constexpr const char* kSingle = "model.safetensors";
+constexpr std::size_t kMaxIndexBytes = 64 * kMiB;
+constexpr std::size_t kMaxShards = 400;
+// Checkpoints are cut into files of 5 GB or more: below that a single file is the better guess.
+constexpr std::uint64_t kOneFileElements = 2'500'000'000;
+
+ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const SourceOptions& options) {
+  if (!snapshot.gguf.empty()) {
+    std::vector<Gguf::Beginning> parts;
+    for (const GgufHeader& part : snapshot.gguf)
+      parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
+    ModelSpec model = read_gguf(Gguf::parse(parts), source, options.read);
+    model.notes.push_back({NoteLevel::kInfo, "gguf_file", "planned from " + one_line(snapshot.gguf_path, 200)});
+    return model;
+  }
+  ModelSpec model = read_config(snapshot.config, snapshot.quant_config, source, options.read);
+  if (snapshot.file_bytes > 0)
+    add_stored(
+        [&](const TensorVisitor& visit) {
+          parse_safetensors(std::as_bytes(std::span(snapshot.header)), snapshot.file_bytes, visit);
+        },
+        model);
+  else if (snapshot.weight_bytes > 0)
+    model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(snapshot.weight_bytes)});
+  return model;
+}
+
+// Fetches what a plan needs of one commit.
+class Fetch {
+ public:
+  Fetch(HubClient& client, std::string revision) : client_(client), revision_(std::move(revision)) {}
+
+  // The weights of the model whose config is in `snapshot`. False where the repository has no safetensors.
+  bool weights(HubSnapshot& snapshot, std::uint64_t elements) {
+    const bool found =
+        elements > kOneFileElements ? index(snapshot) || single(snapshot) : single(snapshot) || index(snapshot);
+    if (!scaled_ || !may_have_quant_config(snapshot.config)) return found;
+    HubMissing missing;
+    if (auto file = client_.file(revision_, kQuantConfig, kMaxConfigBytes, missing)) {
+      check_json(*file, kQuantConfig);
+      snapshot.quant_config = std::move(file->body);
+    }
+    return found;
+  }
+
+ private:
+  // Where the config says how the weights are stored, no other file does; ModelOpt's has both.
+  static bool may_have_quant_config(const std::string& text) {
+    const Fields config = Fields::parse(text);
+    const auto quantization = config.child("quantization_config");
+    return !quantization || quantization->find_string("quant_method").value_or("").starts_with("modelopt");
+  }
+
+  static bool names_scales(std::string_view text) {
+    for (const std::string_view part : {"weight_scale", "input_scale", "k_scale\""})
+      if (text.find(part) != std::string_view::npos) return true;
+    return false;
+  }
+
+  bool index(HubSnapshot& snapshot) {
+    HubMissing missing;
+    const auto file = client_.file(revision_, kIndex, kMaxIndexBytes, missing);
+    if (!file) return false;
+    SafetensorsIndex parsed;
+    try {
+      parsed = parse_safetensors_index(file->body);
+    } catch (const Error& error) {
+      throw HubUnreachable(std::string("the server's ") + kIndex + " is broken (" + one_line(error.what(), 160) + ")",
+                           "try again, or check HF_ENDPOINT");
+    }
+    scaled_ = names_scales(file->body);
+    snapshot.weight_bytes = parsed.total_size;
+    if (snapshot.weight_bytes == 0 && parsed.files.size() <= kMaxShards)
+      for (const std::string& name : parsed.files) {
+        const auto shard = fetch_safetensors(client_, revision_, name);
+        if (!shard) return true;  // what the index does not say the config must
+        snapshot.weight_bytes += shard->file_bytes - shard->bytes.size();
+      }
+    return true;
+  }
+
+  bool single(HubSnapshot& snapshot) {
+    auto file = fetch_safetensors(client_, revision_, kSingle);
+    if (!file) return false;
+    snapshot.header = std::move(file->bytes);
+    snapshot.file_bytes = file->file_bytes;
+    scaled_ = names_scales(snapshot.header);
+    return true;
+  }
+
+  HubClient& client_;
+  std::string revision_;
+  bool scaled_ = false;  // tensors of scales: the weights are quantized
+};
+
+[[noreturn]] void missing_model(const HubMissing& missing, const HubSettings& settings, const HubId& id) {
+  if (missing.code == "RevisionNotFound")
+    fail(Exit::kHub, "the model has no revision " + one_line(id.revision, 60),
+         "name a branch, a tag or a commit of it");
+  if (missing.code == "EntryNotFound")
+    fail(Exit::kHub, "the repository has no config.json",
+         "name one with a model in transformers' layout, or download its *.gguf");
+  fail(Exit::kHub, "no such file here, and no such model at " + settings.endpoint + ", or a private one",
+       settings.token.empty() ? "check the name; a private model needs HF_TOKEN or --token"
+                              : "check the name, and that the token may read it");
+}
+
+std::uint64_t elements_of(const ModelSpec& model) {
+  Elements sum;
+  for (const TensorGroup& group : model.tensors) sum += group.stored();
+  return sum.count();
+}
+
+// The GGUF that the name means, by the list of files; false where the repository has none at all. `commit` is set where
+// the server names it.
+bool find_gguf(HubClient& client, const HubId& id, HubSnapshot& snapshot, HubMissing& missing, std::string& commit) {
+  const auto listing = client.listing(id.revision, missing);
+  if (!listing) return false;
+  const std::vector<std::string> paths = gguf_paths(*listing);
+  if (paths.empty()) {
+    missing.code = "EntryNotFound";
+    return false;
+  }
+  snapshot.gguf_path = choose_gguf(paths, id.gguf);
+  if (snapshot.gguf_path.empty())
+    fail(Exit::kHub,
+         id.gguf.empty() ? "the repository has no model among its *.gguf"
+                         : "the repository has no GGUF of the quantization " + one_line(id.gguf, 60),
+         "name one that it has: org/name:Q4_K_M");
+  snapshot.gguf = fetch_gguf(client, id.revision, snapshot.gguf_path, commit);
+  return true;
+}
+
+ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& cache, const std::string& source,
+                const SourceOptions& options) {
+  HubClient client(settings, id.repo);
+  HubMissing missing;
+  HubSnapshot snapshot;
+  std::string commit;
+  if (id.gguf.ends_with(".gguf")) {
+    snapshot.gguf_path = id.gguf;
+    snapshot.gguf = fetch_gguf(client, id.revision, id.gguf, commit);
+  } else if (!id.gguf.empty()) {
+    if (!find_gguf(client, id, snapshot, missing, commit)) missing_model(missing, settings, id);
+  } else if (auto config = client.file(id.revision, kConfig, kMaxConfigBytes, missing)) {
+    check_json(*config, kConfig);
+    // All further files are those of this commit, whatever is pushed meanwhile.
+    const bool named = !config->commit.empty();
+    commit = named ? config->commit : stand_in_commit(id.revision, config->body);
+    if (const auto known = cache.find(commit, "")) {
+      cache.write_ref(id.revision, commit);
+      return model_of(*known, source, options);
+    }
+    snapshot.config = std::move(config->body);
+    const ModelSpec bare = read_config(snapshot.config, "", source, options.read);
+    // Repositories of GGUF files have a config at times, and no safetensors.
+    if (!Fetch(client, named ? commit : id.revision).weights(snapshot, elements_of(bare)))
+      find_gguf(client, id, snapshot, missing, commit);
+  } else if (missing.code == "RepoNotFound" || missing.code == "RevisionNotFound" ||
+             !find_gguf(client, id, snapshot, missing, commit)) {
+    missing_model(missing, settings, id);
+  }
+  if (commit.empty()) commit = stand_in_commit(id.revision, snapshot.gguf.front().bytes);
+  ModelSpec model = model_of(snapshot, source, options);
+  if (!cache.write(id.revision, commit, id.gguf, snapshot))
+    model.notes.push_back(
+        {NoteLevel::kInfo, "hub_not_cached", "the cache could not be written: the next plan fetches again"});
+  return model;
+}
+
+// What the HF tools' cache has of it; nothing where that is not enough.
+std::optional<ModelSpec> from_hf_cache(const HubId& id, const HubSettings& settings, const std::string& source,
+                                       const SourceOptions& options) {
+  const std::string folder = find_in_hf_cache(settings.hf_cache, id.repo, id.revision);
+  if (folder.empty()) return std::nullopt;
+  if (id.gguf.empty() && exists(folder + "/" + kConfig)) return load_snapshot(folder, source, options);
+  const bool is_path = id.gguf.ends_with(".gguf");
+  const std::string file = is_path ? folder + "/" + id.gguf : choose_gguf(gguf_files(folder), id.gguf);
+  if (file.empty() || !exists(file)) return std::nullopt;
+  ModelSpec model = load_gguf(file, options.read);
+  model.source = source;
+  return model;
+}
+
+}  // namespace
+
+ModelSpec load_from_hub(const std::string& argument, const SourceOptions& options) {
+  const HubSettings settings = read_hub_settings(options.hub);
+  HubId id = parse_hub_id(argument, settings.endpoint);
+  if (id.revision.empty()) id.revision = options.hub.revision.empty() ? "main" : options.hub.revision;
+  check_revision(id.revision);
+
+  if (auto model = from_hf_cache(id, settings, argument, options)) return *std::move(model);
+
+  const HubCache cache(settings, id.repo);
+  const std::string known = cache.commit_of(id.revision);
+  if (settings.offline || is_commit(id.revision)) {
+    if (const auto snapshot = cache.find(known, id.gguf)) return model_of(*snapshot, argument, options);
+    if (settings.offline)
+      fail(Exit::kHub,
+           "no such file, and no copy of the model in the caches; the network is off (--offline or HF_HUB_OFFLINE)",
+           "plan it once with the network, or download it");
+  }
+  try {
+    return fetch(id, settings, cache, argument, options);
+  } catch (const HubUnreachable& error) {
+    // An older copy serves better than none.
+    const auto snapshot = cache.find(known, id.gguf);
+    if (!snapshot) throw;
+    ModelSpec model = model_of(*snapshot, argument, options);
+    model.notes.push_back(
+        {NoteLevel::kWarning, "hub_unreachable",
+         "planned from the copy of commit " + known.substr(0, 12) + ": " + one_line(error.what(), 200)});
+    return model;
+  }
+}
+
+}  // namespace kvplan

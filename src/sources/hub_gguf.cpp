@@ -1,0 +1,85 @@
+#include "sources/hub_gguf.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "formats/gguf.h"
+#include "formats/json_depth.h"
+#include "kvplan/quantity.h"
+#include "sources/gguf_choice.h"
+
+namespace kvplan {
+
+namespace {
+
+// Most headers with their vocabulary are shorter; those of a set's further parts have none.
+constexpr std::size_t kFirstBytes = 8 * kMiB;
+constexpr std::size_t kFurtherBytes = kMiB;
+
+[[noreturn]] void broken(const std::string& path, std::string_view why) {
+  throw HubUnreachable("the server's " + one_line(path, 80) + " is broken (" + one_line(why, 160) + ")",
+                       "try again, or download the file");
+}
+
+GgufHeader fetch_header(HubClient& client, const std::string& revision, const std::string& path, std::size_t count,
+                        std::string& commit) {
+  GgufHeader out;
+  for (;;) {
+    HubMissing missing;
+    auto part = client.part(revision, path, out.bytes.size(), count, missing);
+    if (!part) fail(Exit::kHub, "the repository has no " + one_line(path, 80), "check the name of the file");
+    if (commit.empty()) commit = part->commit;
+    if (!out.bytes.empty() && part->total_bytes != out.file_bytes) broken(path, "it changed meanwhile");
+    out.file_bytes = part->total_bytes;
+    out.bytes += part->body;
+    if (!out.bytes.starts_with("GGUF")) broken(path, "it does not start with GGUF");
+    const Gguf::Beginning beginning{std::as_bytes(std::span(out.bytes)), out.file_bytes};
+    try {
+      out.bytes.resize(Gguf::parse(std::span(&beginning, 1)).header_bytes());
+      return out;
+    } catch (const Error& error) {
+      // Too little of it, or no header: more of it tells.
+      if (out.bytes.size() >= std::min<std::uint64_t>(out.file_bytes, kMaxGgufHeader)) broken(path, error.what());
+    }
+    count = std::min(out.bytes.size(), kMaxGgufHeader - out.bytes.size());
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> gguf_paths(const std::vector<std::string>& pages) {
+  std::vector<std::string> out;
+  for (const std::string& page : pages) {
+    const bool shallow = !nests_deeper(page, 8);
+    const auto list = shallow ? nlohmann::json::parse(page.begin(), page.end(), nullptr, false) : nlohmann::json();
+    if (!list.is_array())
+      throw HubUnreachable("the server answers the list of files with something else", "check HF_ENDPOINT");
+    for (const auto& entry : list) {
+      if (!entry.is_object()) continue;
+      const auto path = entry.find("path");
+      if (path == entry.end() || !path->is_string()) continue;
+      const auto& text = path->get_ref<const std::string&>();
+      if (text.ends_with(".gguf") && text.size() < 1000) out.push_back(text);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<GgufHeader> fetch_gguf(HubClient& client, const std::string& revision, const std::string& path,
+                                   std::string& commit) {
+  std::vector<GgufHeader> out;
+  std::vector<Gguf::Beginning> parts;
+  for (const std::string& file : files_of_set(path))
+    out.push_back(fetch_header(client, revision, file, out.empty() ? kFirstBytes : kFurtherBytes, commit));
+  for (const GgufHeader& part : out) parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
+  try {
+    Gguf::parse(parts);
+  } catch (const Error& error) {
+    broken(path, error.what());
+  }
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,161 @@
+#include "sources/load.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "formats/file.h"
+#include "kvplan/error.h"
+#include "sources/checkpoint.h"
+#include "sources/gguf_choice.h"
+#include "sources/hub.h"
+#include "sources/hub_id.h"
+#include "sources/local_stores.h"
+#include "sources/model_list.h"
+
+namespace kvplan {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool looks_local(std::string_view argument) {
+  return argument.empty() || argument.front() == '.' || argument.front() == '/' || argument.front() == '~' ||
+         argument.ends_with(".json") || argument.ends_with(".gguf") || argument.ends_with(".safetensors") ||
+         exists(std::string(argument));
+}
+
+// A token in the place of a model must not be shown by the error that follows.
+void refuse_token(std::string_view argument) {
+  const bool is_token =
+      argument.size() > 20 && argument.starts_with("hf_") && std::all_of(argument.begin(), argument.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+      });
+  if (!is_token || exists(std::string(argument))) return;
+  Error error(Exit::kBadInput, "this is no model but a token of the Hub",
+              "give it as HF_TOKEN or --token, and a MODEL");
+  error.set_source("MODEL");
+  throw error;
+}
+
+// Names of the directory's entries that end in `suffix`, sorted.
+std::vector<std::string> entries(const std::string& directory, std::string_view suffix) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    if (it->path().filename().string().ends_with(suffix)) out.push_back(it->path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string quant_config_beside(const std::string& directory) {
+  const std::string path = directory + "/hf_quant_config.json";
+  if (!exists(path)) return {};
+  if (!is_file(path)) fail("hf_quant_config.json is no file", "put the file in its place, or take it away");
+  std::string out = read_file(path);
+  if (out.empty()) fail("hf_quant_config.json is empty", "give the whole file, or take it away");
+  return out;
+}
+
+ModelSpec load_directory(const std::string& directory, const SourceOptions& options) {
+  const std::string config = directory + "/config.json";
+  if (exists(config)) {
+    ModelSpec model = read_config(read_file(config), quant_config_beside(directory), directory, options.read);
+    read_stored(directory, model);
+    return model;
+  }
+  refuse_layout(directory);
+  const std::vector<std::string> ggufs = entries(directory, ".gguf");
+  if (ggufs.empty()) fail("the directory holds no config.json and no *.gguf", "give a model's directory");
+  // Of one, or of projectors and drafts alone, the file itself has something to say.
+  const std::string chosen = choose_gguf(ggufs, "");
+  return load_gguf(chosen.empty() ? ggufs.front() : chosen, options.read);
+}
+
+// A model of another tool's store: its folder, or a GGUF whatever its name ends in.
+ModelSpec load_stored(const std::string& argument, const SourceOptions& options) {
+  const std::string path = find_in_store(argument);
+  ModelSpec model = is_directory(path) ? load_directory(path, options) : load_gguf(path, options.read);
+  model.source = argument;
+  return model;
+}
+
+}  // namespace
+
+ModelSpec load_gguf(const std::string& path, const ReadOptions& options) {
+  return read_gguf(Gguf::open(path), path, options);
+}
+
+ModelSpec load_snapshot(const std::string& directory, const std::string& source, const SourceOptions& options) {
+  if (!exists(directory + "/config.json")) {
+    ModelSpec model = load_directory(directory, options);
+    model.source = source;
+    return model;
+  }
+  ModelSpec model =
+      read_config(read_file(directory + "/config.json"), quant_config_beside(directory), source, options.read);
+  const std::size_t notes = model.notes.size();
+  try {
+    read_stored(directory, model);
+  } catch (const Error& error) {
+    model.notes.resize(notes);
+    model.stored.clear();
+    model.notes.push_back({NoteLevel::kInfo, "incomplete_copy",
+                           "the cached copy is not whole (" + one_line(error.what(), 160) +
+                               "): the weights are what its index or config says"});
+    read_stored_index(directory, model);
+  }
+  return model;
+}
+
+ModelSpec load_model(const std::string& argument, const SourceOptions& options) {
+  refuse_token(argument);
+  try {
+    if (argument == "-") return read_config(read_stdin(), "", "-", options.read);
+    if (is_in_store(argument) && !exists(argument)) return load_stored(argument, options);
+    if (is_hub_url(argument) || !looks_local(argument)) return load_from_hub(argument, options);
+    if (is_directory(argument)) return load_directory(argument, options);
+    if (argument.ends_with(".gguf")) return load_gguf(argument, options.read);
+    if (argument.ends_with(".safetensors"))
+      fail("tensors alone name no architecture", "give their directory, with the config.json in it");
+    return read_config(read_file(argument), "", argument, options.read);
+  } catch (Error& error) {
+    error.set_source(argument.empty() ? "MODEL" : argument == "-" ? "standard input" : argument);
+    throw;
+  }
+}
+
+std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet) {
+  std::vector<std::string> out;
+  is_fleet = arguments.size() > 1;
+  for (const std::string& argument : arguments) {
+    refuse_token(argument);
+    if (is_model_list(argument)) {
+      is_fleet = true;
+      bool ignored = false;
+      const std::vector<std::string> named = expand_models(read_model_list(argument), ignored);
+      out.insert(out.end(), named.begin(), named.end());
+      continue;
+    }
+    if (!is_directory(argument) || exists(argument + "/config.json") || is_other_layout(argument) ||
+        !entries(argument, ".gguf").empty()) {
+      out.push_back(argument);
+      continue;
+    }
+    // A directory of configs, and of directories that hold one each.
+    std::vector<std::string> found = entries(argument, ".json");
+    for (const std::string& entry : entries(argument, ""))
+      if (is_directory(entry) && exists(entry + "/config.json")) found.push_back(entry);
+    std::sort(found.begin(), found.end());
+    if (found.empty()) {
+      Error error(Exit::kBadInput, "the directory holds no config.json, no *.gguf and no *.json",
+                  "give a model's directory");
+      error.set_source(argument);
+      throw error;
+    }
+    is_fleet = true;
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,164 @@
+#include "sources/local_stores.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <vector>
+
+#include "formats/fields.h"
+#include "formats/file.h"
+#include "kvplan/error.h"
+#include "kvplan/quantity.h"
+#include "sources/gguf_choice.h"
+#include "sources/hf_cache.h"
+#include "sources/hub_id.h"
+#include "sources/hub_settings.h"
+
+namespace kvplan {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOllama = "ollama:";
+constexpr std::string_view kLmStudio = "lmstudio:";
+constexpr std::string_view kLlamaCpp = "llama.cpp:";
+constexpr std::size_t kMaxManifest = kMiB;
+
+// One part of a path: a name, and no way out of its folder.
+void check_part(std::string_view part, std::string_view whole) {
+  const bool plain = std::all_of(part.begin(), part.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  });
+  if (part.empty() || part.size() > 128 || !plain || part.front() == '.')
+    fail("\"" + one_line(whole, 80) + "\" is no model's name", "name it as its tool lists it");
+}
+
+std::vector<std::string_view> split(std::string_view text, char mark) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    const auto at = text.find(mark);
+    out.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return out;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// "[host/][namespace/]model[:tag]"
+std::string ollama_manifest(std::string_view name) {
+  std::string_view tag = "latest";
+  std::string_view path = name;
+  if (const auto colon = name.rfind(':');
+      colon != std::string_view::npos && name.find('/', colon) == std::string_view::npos) {
+    tag = name.substr(colon + 1);
+    path = name.substr(0, colon);
+  }
+  std::vector<std::string_view> parts = split(path, '/');
+  if (parts.size() == 1) parts.insert(parts.begin(), "library");
+  if (parts.size() == 2) parts.insert(parts.begin(), "registry.ollama.ai");
+  if (parts.size() != 3)
+    fail("\"" + one_line(name, 80) + "\" is no model of ollama's", "name it as `ollama list` does");
+  parts.push_back(tag);
+  std::string out = "/manifests";
+  for (const std::string_view part : parts) {
+    check_part(part, name);
+    out += "/" + std::string(part);
+  }
+  return out;
+}
+
+// "sha256:ab12..." is the blob sha256-ab12...
+std::string blob_of(const std::string& digest) {
+  if (!digest.starts_with("sha256:") || digest.size() != 71 ||
+      digest.find_first_not_of("0123456789abcdef", 7) != std::string::npos)
+    fail("the manifest of ollama names a blob by \"" + one_line(digest, 80) + "\"", "pull the model again");
+  return "/blobs/sha256-" + digest.substr(7);
+}
+
+std::string find_in_ollama(std::string_view name) {
+  const std::string manifest = ollama_manifest(name);
+  std::vector<std::string> stores{environment("OLLAMA_MODELS")};
+  if (stores[0].empty()) stores = {home_folder(".ollama/models"), "/usr/share/ollama/.ollama/models"};
+  for (const std::string& store : stores) {
+    const std::string path = store + manifest;
+    if (store.empty() || !is_file(path)) continue;
+    const Fields config = Fields::parse(read_file(path, kMaxManifest));
+    if (const auto layers = config.objects("layers"))
+      for (const Fields& layer : *layers) {
+        if (layer.find_string("mediaType").value_or("") != "application/vnd.ollama.image.model") continue;
+        const std::string blob = store + blob_of(layer.find_string("digest").value_or(""));
+        if (!exists(blob)) fail("the blob of the model is gone from ollama's store", "pull the model again");
+        return blob;
+      }
+    fail("the manifest in ollama's store names no GGUF", "give the model's own file or a Hub id");
+  }
+  fail("ollama's store has no model of that name", "see `ollama list`, pull it, or set OLLAMA_MODELS");
+}
+
+std::string lmstudio_models() {
+  // The application writes down where its home is when it was moved.
+  std::string home = home_folder(".lmstudio");
+  if (const std::string pointer = home_folder(".lmstudio-home-pointer"); !pointer.empty() && exists(pointer)) {
+    home = read_file(pointer, 4096);
+    while (!home.empty() && (home.back() == '\n' || home.back() == '\r')) home.pop_back();
+  }
+  if (!home.empty() && is_directory(home + "/models")) return home + "/models";
+  return home_folder(".cache/lm-studio/models");
+}
+
+std::string find_in_lmstudio(std::string_view name) {
+  const auto at = name.find('@');
+  const std::vector<std::string_view> parts = split(name.substr(0, at), '/');
+  if (parts.size() != 2) fail("\"" + one_line(name, 80) + "\" is no model of LM Studio's", "name it publisher/model");
+  for (const std::string_view part : parts) check_part(part, name);
+  const std::string folder = lmstudio_models() + "/" + std::string(parts[0]) + "/" + std::string(parts[1]);
+  if (is_directory(folder)) {
+    if (exists(folder + "/config.json")) return folder;
+    const std::string file = choose_gguf(gguf_files(folder), at == std::string_view::npos ? "" : name.substr(at + 1));
+    if (!file.empty()) return file;
+  }
+  fail("LM Studio's folder has no model of that name",
+       "name it publisher/model[@quantization], as the folders are named");
+}
+
+std::string find_in_llama_cpp(std::string_view name) {
+  const auto colon = name.find(':');
+  std::string_view tag = colon == std::string_view::npos ? "" : name.substr(colon + 1);
+  if (tag == "latest") tag = "";
+  const HubId id = parse_hub_id(name.substr(0, colon), "https://huggingface.co");
+  std::string cache = environment("LLAMA_CACHE");
+  const bool own = !cache.empty();
+  if (!own) {
+    const std::string root = environment("XDG_CACHE_HOME");
+    cache = root.empty() ? home_folder(".cache/llama.cpp") : root + "/llama.cpp";
+  }
+  std::string prefix = id.repo + "_";
+  std::replace(prefix.begin(), prefix.end(), '/', '_');
+  if (std::string file = choose_gguf(gguf_files(cache, prefix), tag); !file.empty()) return file;
+  for (const std::string& hf : {own ? cache : std::string(), hf_cache_folder()})
+    if (const std::string folder = find_in_hf_cache(hf, id.repo, "main"); !folder.empty())
+      if (std::string file = choose_gguf(gguf_files(folder), tag); !file.empty()) return file;
+  fail("llama.cpp's cache has no model of that name", "fetch it with llama-server -hf, or set LLAMA_CACHE");
+}
+
+struct Store {
+  std::string_view prefix;
+  std::string (*find)(std::string_view name);
+};
+constexpr std::array kStores{Store{kOllama, find_in_ollama}, Store{kLmStudio, find_in_lmstudio},
+                             Store{kLlamaCpp, find_in_llama_cpp}};
+
+}  // namespace
+
+bool is_in_store(std::string_view argument) {
+  return std::any_of(kStores.begin(), kStores.end(), [&](const Store& s) { return argument.starts_with(s.prefix); });
+}
+
+std::string find_in_store(std::string_view argument) {
+  for (const Store& store : kStores)
+    if (argument.starts_with(store.prefix)) return store.find(argument.substr(store.prefix.size()));
+  fail("no store of that name", "ollama:, lmstudio: and llama.cpp: are known");
+}
+
+}  // namespace kvplan

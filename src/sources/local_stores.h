@@ -1,0 +1,24 @@
+// Models by the names that other tools give them, in those tools' own folders. Nothing is fetched.
+//
+//   ollama:llama3.1:8b                    OLLAMA_MODELS, ~/.ollama/models, /usr/share/ollama/.ollama/models:
+//                                         manifests/HOST/NAMESPACE/MODEL/TAG names the blob that is the GGUF
+//   lmstudio:publisher/model[@Q4_K_M]     ~/.lmstudio/models/publisher/model/*.gguf
+//   llama.cpp:org/name[:Q4_K_M]           LLAMA_CACHE, ~/.cache/llama.cpp: org_name_FILE.gguf; since 2026 the layout of
+//                                         the HF tools' cache, there or in that cache
+#ifndef KVPLAN_SOURCES_LOCAL_STORES_H_
+#define KVPLAN_SOURCES_LOCAL_STORES_H_
+
+#include <string>
+#include <string_view>
+
+namespace kvplan {
+
+// Whether the argument begins with a store's name.
+bool is_in_store(std::string_view argument);
+
+// The model's file, or its folder where it is no GGUF. Throws Error(kBadInput).
+std::string find_in_store(std::string_view argument);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_SOURCES_LOCAL_STORES_H_

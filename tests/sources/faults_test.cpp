@@ -1,0 +1,180 @@
+// The same against a hub that does not behave, caches that are damaged, and several runs at once.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "sources/site.h"
+
+namespace kvplan {
+namespace {
+
+TEST_CASE("hub: pauses and second attempts") {
+  if (!has_curl()) return;
+  Site site;
+  const Answer busy = refusal(429, "");
+  const Answer ill = refusal(503, "");
+  Answer dropped;
+  dropped.fault = Fault::kHangUp;
+  const std::string path = "/org/small/resolve/main/config.json";
+  for (const Answer& trouble : {busy, ill, dropped}) {
+    site.hub.forget();
+    site.hub.on(path, {trouble, trouble, with_commit(kSmallConfig)});
+    const Run run = site.run({"org/small"});
+    CAPTURE(run.err);
+    CHECK(run.exit == 0);
+    const auto seen = site.hub.seen();
+    CHECK(std::count_if(seen.begin(), seen.end(), [&](const Seen& s) { return s.path == path; }) >= 3);
+  }
+  Site other;
+  other.hub.fallback(ill);
+  check_refused(other.run({"org/small"}), Exit::kHub, "503 after 4 attempts");
+  CHECK(other.hub.seen().size() == 4);
+  other.hub.forget();
+  Answer long_pause = busy;
+  long_pause.headers = {"Retry-After: 3600"};
+  other.hub.fallback(long_pause);
+  check_refused(other.run({"org/small"}), Exit::kHub, "3600 seconds");
+  CHECK(other.hub.seen().size() == 1);
+}
+
+TEST_CASE("hub: redirects that lead nowhere") {
+  if (!has_curl()) return;
+  Site site;
+  Answer loop = refusal(302, "");
+  loop.headers = {"Location: " + site.hub.url() + "/org/small/resolve/main/config.json"};
+  site.hub.fallback(loop);
+  check_refused(site.run({"org/small"}), Exit::kHub, "redirects without end");
+  CHECK(site.hub.seen().size() < 10);
+  for (const std::string location :
+       {"Location: file:///etc/passwd", "Location: http://a@b/", "Location: ftp://x/", "X-None: 1"}) {
+    CAPTURE(location);
+    loop.headers = {location};
+    site.hub.fallback(loop);
+    check_refused(site.run({"org/small"}), Exit::kHub, "no address that can be followed");
+  }
+}
+
+TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, no copy kept") {
+  if (!has_curl()) return;
+  struct Row {
+    std::string what;
+    Answer answer;
+    std::string line;
+  };
+  const auto faulty = [](Fault fault, const std::string& body) {
+    Answer out = with_commit(body);
+    out.fault = fault;
+    return out;
+  };
+  Answer gzip = with_commit("no gzip at all");
+  gzip.headers.push_back("Content-Encoding: gzip");
+  const std::vector<Row> rows{
+      {"a page", with_commit("<!DOCTYPE html><html>log in</html>"), "a web page"},
+      {"nothing", with_commit(""), "no JSON object"},
+      {"a list", with_commit("[1, 2]"), "no JSON object"},
+      {"half an object", with_commit(kConfig.substr(0, 200)), "broken"},
+      {"silence", faulty(Fault::kSilent, ""), "in time"},
+      {"a trickle", faulty(Fault::kTrickle, "{"), "in time"},
+      {"too much", faulty(Fault::kEndless, "{"), "larger than 16 MiB"},
+      {"headers without end", faulty(Fault::kHeaders, ""), "headers without end"},
+      {"half the body", faulty(Fault::kTruncate, kConfig), "closed the connection early"},
+      {"hang-up", faulty(Fault::kHangUp, ""), "closed the connection early"},
+      {"bad compression", gzip, "no sound answer"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    Site site;
+    site.hub.fallback(row.answer);
+    const Run run = site.run({"org/small"}, {"KVPLAN_HTTP_TIMEOUT_MS=200"});
+    check_refused(run, Exit::kHub, row.line);
+    CHECK(run.seconds < 5);
+#ifndef KVPLAN_SANITIZED
+    CHECK(run.peak_mib < 150);
+#endif
+    CHECK_FALSE(site.has_cached_model());
+  }
+}
+
+TEST_CASE("hub: weights that a server lies about") {
+  if (!has_curl()) return;
+  const std::string file = safetensors(
+      R"({"model.embed_tokens.weight": {"dtype": "BF16", "shape": [1000, 64], "data_offsets": [0, 128000]}})", 128000);
+  struct Row {
+    std::string what, name;
+    Answer answer;
+  };
+  std::vector<Row> rows;
+  for (const std::string range : {"bytes 5-131076/200000", "bytes 0-10/200000", "bytes 0-131071/9", "bytes 0-131071/*",
+                                  "nonsense", "bytes 0-18446744073709551615/18446744073709551616"}) {
+    Answer answer = with_commit(file);
+    answer.content_range = range;
+    rows.push_back({range, "model.safetensors", answer});
+  }
+  Answer endless = with_commit(file);
+  endless.fault = Fault::kEndless;
+  rows.push_back({"without end", "model.safetensors", endless});
+  rows.push_back({"a header beyond the file", "model.safetensors", with_commit(std::string(8, '\x7f') + "{}")});
+  rows.push_back({"a header of nonsense", "model.safetensors", with_commit(safetensors("{\"a\": 1}", 10))});
+  rows.push_back({"too short", "model.safetensors", with_commit("abc")});
+  rows.push_back({"an index that is a page", "model.safetensors.index.json", with_commit("<html>")});
+  rows.push_back({"an index that leaves its folder", "model.safetensors.index.json",
+                  with_commit(R"({"weight_map": {"a": "../../x.safetensors"}})")});
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    Site site;
+    site.serve("org/small", {{"config.json", with_commit(kSmallConfig)}, {row.name, row.answer}});
+    const Run run = site.run({"org/small"}, {"KVPLAN_HTTP_TIMEOUT_MS=200"});
+    check_refused(run, Exit::kHub, "");
+    CHECK(run.seconds < 5);
+    CHECK_FALSE(site.has_cached_model());
+  }
+}
+
+TEST_CASE("hub: two runs at once on one cache") {
+  if (!has_curl()) return;
+  Site site;
+  site.serve("org/large", {{"config.json", with_commit(kConfig)},
+                           {"model.safetensors.index.json", with_commit(index_of(4, 16060522496))}});
+  std::vector<Run> runs(4);
+  std::vector<std::thread> threads;
+  for (Run& run : runs) threads.emplace_back([&site, &run] { run = site.run({"org/large", "--json"}); });
+  for (std::thread& thread : threads) thread.join();
+  for (const Run& run : runs) {
+    CAPTURE(run.err);
+    CHECK(run.exit == 0);
+    CHECK(run.out == runs[0].out);
+  }
+  CHECK(site.run({"org/large", "--json", "--offline"}).out == runs[0].out);
+  CHECK_FALSE(holds(site.all_files(), ".part-"));
+}
+
+TEST_CASE("hub: damage in kvplan's cache is fetched anew, and a cache that cannot be written is no error") {
+  if (!has_curl()) return;
+  Site site;
+  site.serve("org/large", {{"config.json", with_commit(kConfig)},
+                           {"model.safetensors.index.json", with_commit(index_of(4, 16060522496))}});
+  const Run first = site.run({"org/large", "--json"});
+  CHECK(first.exit == 0);
+  std::string config;
+  for (const auto& entry : fs::recursive_directory_iterator(site.home.path()))
+    if (entry.path().filename() == "config.json") config = entry.path().string();
+  REQUIRE_FALSE(config.empty());
+  for (const std::string& damage : {std::string(), kConfig.substr(0, 100)}) {
+    std::ofstream(config, std::ios::trunc) << damage;
+    check_refused(site.run({"org/large", "--offline"}), Exit::kHub, "no copy");
+    CHECK(site.run({"org/large", "--json"}).out == first.out);
+    CHECK(site.run({"org/large", "--json", "--offline"}).out == first.out);
+  }
+  const Run run = site.run({"org/large", "--json"}, {"XDG_CACHE_HOME=/dev/null"});
+  CHECK(run.exit == 0);
+  CHECK(holds(run.out, "hub_not_cached"));
+  const Run no_home = site.run({"org/large"}, {"XDG_CACHE_HOME=", "HOME=", "HF_HOME="});
+  CAPTURE(no_home.err);
+  CHECK(no_home.exit == 0);
+}
+
+}  // namespace
+}  // namespace kvplan
