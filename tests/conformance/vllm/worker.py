@@ -16,7 +16,7 @@ import card
 REFUSALS = (ValueError, NotImplementedError, AssertionError)
 RULES = re.compile(r"divi|support")
 ELSEWHERE = re.compile(r"does not recognize this architecture|trust_remote_code|custom code|[Uu]nrecognized configuration class"
-                       r"|kernel \w|meta tensor|No module named|not installed|Can't load|requires the following fields in hf_quant_config")
+                       r"|kernel \w|meta tensor|device meta|No module named|not installed|Can't load|requires the following fields in hf_quant_config")
 
 
 def failed(error):
