@@ -6,7 +6,7 @@ import os
 import subprocess
 import threading
 
-COUNT = 2
+COUNT = int(os.environ.get("KVPLAN_WORKERS", "2"))
 
 
 class Workers:

@@ -1,0 +1,55 @@
+"""A model as mlx-lm builds it, with lazy arrays that take no memory: its parameters, its bytes, its bytes once quantized."""
+import contextlib
+import io
+
+import mlx.core as mx
+from mlx.utils import tree_flatten
+from mlx_lm.convert import mixed_quant_predicate_builder
+from mlx_lm.utils import _get_classes, quantize_model
+
+RECIPES = {
+    **{f"{bits}g64": {"group_size": 64, "bits": bits} for bits in (4, 8, 6, 3)},
+    "4g32": {"group_size": 32, "bits": 4},
+    "mxfp4": {"group_size": 32, "bits": 4, "mode": "mxfp4"},
+    "nvfp4": {"group_size": 16, "bits": 4, "mode": "nvfp4"},
+    "mxfp8": {"group_size": 32, "bits": 8, "mode": "mxfp8"},
+    "mixed_4_6": {"group_size": 64, "bits": 4},
+    "mixed_3_4": {"group_size": 64, "bits": 4},
+}
+
+
+def dtype_of(config):
+    parts = (config, config.get("text_config") or {})
+    name = next((part[key] for part in parts for key in ("dtype", "torch_dtype") if part.get(key)), None)
+    return {"float16": mx.float16, "float32": mx.float32}.get(name, mx.bfloat16)
+
+
+def build(config, dtype):
+    """The model in the type that its checkpoint has; what its class keeps in float32 stays so."""
+    Model, Args = _get_classes(config)
+    model = Model(Args.from_dict(config))
+    cast = getattr(model, "cast_predicate", lambda _: True)
+    model.load_weights([(name, array.astype(dtype) if cast(name) and mx.issubdtype(array.dtype, mx.floating) else array)
+                        for name, array in tree_flatten(model.parameters())], strict=False)
+    return model
+
+
+def sizes(model):
+    arrays = [array for _, array in tree_flatten(model.parameters())]
+    return sum(a.size for a in arrays), sum(a.nbytes for a in arrays)
+
+
+def quantized(model, config):
+    """{recipe: bytes, or mlx-lm's words where it does not quantize the model}"""
+    out, plain = {}, model.leaf_modules()
+    for name, recipe in RECIPES.items():
+        try:
+            if name.startswith("mixed"):
+                recipe = {**recipe, "quant_predicate": mixed_quant_predicate_builder(name, model)}
+            with contextlib.redirect_stdout(io.StringIO()):
+                quantize_model(model, dict(config), **recipe)
+            out[name] = sizes(model)[1]
+        except Exception as e:
+            out[name] = " ".join(f"{type(e).__name__}: {e}".split())[:160]
+        model.update_modules(plain)
+    return out
