@@ -1,0 +1,198 @@
+"""SGLang 0.5.8's own arguments, model classes and pools, as far as they go without a card.
+
+Its ModelRunner sizes and builds the pools itself: its own constructor runs, with the steps that need a card or other
+ranks left out, up to the pools. worker.py makes an Engine of a case and asks resolve(), load() and then pools() or
+built_in(); at_once_0_5_8.py goes on from there.
+"""
+import types
+
+import torch
+import words
+from described_card import CARD, GIB, answer
+from release_0_5_23 import OnMeta, Ranks, held, name_of, nbytes
+from sglang.srt.model_executor.model_runner import ModelRunner
+
+
+def import_engine():
+    """Everything that a case needs, once: the cases run in forks of this process."""
+    import sglang.srt.managers.scheduler  # noqa: F401
+    from sglang.srt.model_executor import model_runner
+    from sglang.srt.models.registry import ModelRegistry
+
+    model_runner.compute_initial_expert_location_metadata = lambda **how: None  # on which rank an expert lies
+    ModelRegistry.get_supported_archs()  # imports every model
+    answer()
+
+
+class Loaded(Exception):
+    """The runner has its model and is about to build its pools."""
+
+
+class Runner(ModelRunner):
+    """A ModelRunner of the first rank, on a card that is told to it."""
+
+    def init_torch_distributed(self):
+        from sglang.srt.distributed import parallel_state
+        from sglang.srt.layers import dp_attention
+
+        args = self.server_args
+        self.tp_group = self.pp_group = Ranks(1)
+        for name, size in (("_WORLD", self.tp_size), ("_TP", self.tp_size), ("_PP", 1), ("_MOE_EP", self.moe_ep_size),
+                           ("_MOE_TP", self.tp_size // self.moe_ep_size)):
+            setattr(parallel_state, name, Ranks(size))
+        dp_attention._ENABLE_DP_ATTENTION_FLAG = args.enable_dp_attention
+        rank, size, dp_rank = dp_attention.compute_dp_attention_world_info(args.enable_dp_attention, 0, self.tp_size, self.dp_size)
+        dp_attention._ATTN_TP_RANK, dp_attention._ATTN_TP_SIZE, dp_attention._ATTN_DP_RANK = rank, size, dp_rank
+        dp_attention._ATTN_DP_SIZE = dp_attention._LOCAL_ATTN_DP_SIZE = self.dp_size if args.enable_dp_attention else 1
+        dp_attention._LOCAL_ATTN_DP_RANK = 0
+        dp_attention._ATTN_TP_GROUP = self.attention_tp_group = Ranks(size)
+        return CARD.free
+
+    def load_model(self):
+        """The model's own class on the meta device: one rank's bytes before anything is repacked."""
+        from sglang.srt.configs.load_config import LoadConfig
+        from sglang.srt.model_loader import loader
+        from sglang.srt.model_loader.utils import set_default_torch_dtype
+
+        self.said, how, config = {}, LoadConfig(), self.model_config
+        try:
+            with set_default_torch_dtype(config.dtype), torch.device("meta"), OnMeta():
+                self.model = loader._initialize_model(config, how)
+            self.said["weights_built"] = {"parameters": sum(map(nbytes, self.model.parameters())),
+                                          "buffers": sum(map(nbytes, self.model.buffers()))}
+        except Exception as error:
+            if not words.is_doubtful(error):
+                raise
+            self.said["not_built"] = words.of(error)  # the pools need no more of a model than its config
+            self.model = types.SimpleNamespace(config=config.hf_config, **self.quantization_alone(how))
+        self.dtype = config.dtype
+        self.sliding_window_size = self.window()
+
+    def quantization_alone(self, how):
+        from sglang.srt.model_loader.weight_utils import get_quant_config
+
+        config = self.model_config
+        return {"quant_config": get_quant_config(config, how, {}, None)} if config.quantization else {}
+
+    def window(self):
+        """As ModelRunner.load_model() finds it."""
+        config = self.model_config
+        if hasattr(self.model, "get_attention_sliding_window_size"):
+            return self.model.get_attention_sliding_window_size()
+        if config.is_hybrid_swa and config.sliding_window_size is not None:
+            return config.sliding_window_size
+        return config.attention_chunk_size
+
+    def init_memory_pool(self, total_gpu_memory):
+        self.free_before = total_gpu_memory
+        raise Loaded
+
+
+class Engine:
+    def __init__(self, case):
+        self.case, self.tp = case, case["tp"]
+        self.free_before = case["mib"] / 1024 - case["context_gib"]
+        CARD.tell(case["mib"], case["sm"], case["gpu"], self.free_before)
+
+    def resolve(self):
+        """The arguments as the server settles them, and what it reads from the config."""
+        from sglang.srt.configs.model_config import ModelConfig
+        from sglang.srt.server_args import ServerArgs
+
+        given = dict(self.case.get("given", {}))
+        self.args = args = ServerArgs(model_path=self.case["folder"], tp_size=self.tp, **given)
+        yield "args", arguments(args)
+        self.config = config = ModelConfig.from_server_args(args)
+        yield "model", {"is_hybrid_swa": bool(config.is_hybrid_swa), "multimodal": bool(config.is_multimodal),
+                        "mla": str(config.attention_arch).endswith("MLA"), "context_len": config.context_len,
+                        "dtype": name_of(config.dtype)}
+        if config.quantization:
+            yield "quantization", config.quantization
+
+    def load(self):
+        """ModelRunner's constructor up to the pools, with the model on the meta device; then the type of the cache."""
+        from sglang.srt.managers.scheduler import Scheduler
+        from sglang.srt.server_args import set_global_server_args_for_scheduler
+
+        args = self.args
+        set_global_server_args_for_scheduler(args)
+        Scheduler.init_moe_gemm_config(types.SimpleNamespace(model_config=self.config, server_args=args))
+        self.runner = Runner.__new__(Runner)
+        try:
+            self.runner.__init__(model_config=self.config, mem_fraction_static=args.mem_fraction_static, gpu_id=0, tp_rank=0,
+                                 tp_size=self.tp, moe_ep_rank=0, moe_ep_size=args.ep_size, pp_rank=0, pp_size=1, nccl_port=0,
+                                 server_args=args)
+        except Loaded:
+            pass
+        self.runner.check_quantized_moe_compatibility()
+        yield from self.runner.said.items()
+        yield "kv_dtype", name_of(self.runner.kv_cache_dtype)
+
+    def pools(self):
+        """Cells, capacities beside the weights that are told, bytes of what is built."""
+        runner = self.runner
+        states = runner.mambaish_config
+        if states is not None:
+            yield "state_slot", int(states.mamba2_cache_params.mamba_cache_per_req)
+        CARD.free = self.free_before - self.case["weights"] / GIB
+        yield "free_before", self.free_before
+        yield "weights", self.case["weights"]
+        self.build()
+        yield "pool", self.sizes()
+        if states is not None:
+            yield "state_slots", self.args.max_mamba_cache_size
+        yield "built", self.built()
+
+    def build(self, device="meta"):
+        """Its own sizes and pools; tensors of the card lie on the meta device."""
+        self.runner.device = device
+        with torch.device("meta"), OnMeta():
+            ModelRunner.init_memory_pool(self.runner, self.free_before)
+
+    def build_in(self, bytes_for_the_cache):
+        """The same where the free memory that is told leaves just so many bytes."""
+        CARD.free = bytes_for_the_cache / GIB + self.free_before * (1 - self.args.mem_fraction_static)
+        self.build()
+
+    def sizes(self):
+        runner = self.runner
+        swa = {name: getattr(runner, name) for name in ("full_max_total_num_tokens", "swa_max_total_num_tokens") if runner.is_hybrid_swa}
+        return {"max_total_num_tokens": runner.max_total_num_tokens, "max_running_requests": runner.req_to_token_pool.size, **swa}
+
+    def built(self):
+        requests, pool = self.runner.req_to_token_pool, self.runner.token_to_kv_pool
+        out, seen = {"req_pool": type(requests).__name__, "req_table_bytes": nbytes(requests.req_to_token)}, set()
+        states = getattr(requests, "mamba_pool", None)
+        if states is not None:
+            out["state_bytes"] = held(states.mamba_cache.__dict__, set())
+            out["state_pool"] = type(states).__name__
+            held(states, seen)
+        return {**out, "kv_pool": type(pool).__name__, "kv_bytes": held(pool, seen)}
+
+    def built_in(self, bytes_for_the_cache):
+        """A start with room enough: the attention backends take the card, and the pools are built."""
+        backends = list(dict.fromkeys(self.args.get_attention_backends()))
+        for backend in backends:
+            self.check(backend)
+        self.build_in(bytes_for_the_cache)
+        yield "backends", backends
+        yield "kv_pool", type(self.runner.token_to_kv_pool).__name__
+
+    def check(self, backend):
+        """What the backend's factory says of model and card; what its class wants of a card is not reached."""
+        from sglang.srt.layers.attention.attention_registry import ATTENTION_BACKENDS
+
+        try:
+            ATTENTION_BACKENDS[backend](self.runner)
+        except (AssertionError, ValueError) as error:
+            if words.file_of(error).endswith("attention_registry.py"):
+                raise
+        except Exception:  # the class itself, which wants more of a runner than there is here
+            pass
+
+
+def arguments(args):
+    names = ("mem_fraction_static", "chunked_prefill_size", "max_prefill_tokens", "page_size", "kv_cache_dtype", "attention_backend",
+             "max_running_requests", "swa_full_tokens_ratio", "mamba_full_memory_ratio", "disable_radix_cache")
+    graphs = None if args.disable_cuda_graph else ["full", args.cuda_graph_max_bs, len(args.cuda_graph_bs)]
+    return {**{name: getattr(args, name) for name in names}, "decode_graph": graphs}
