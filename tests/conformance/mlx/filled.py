@@ -3,30 +3,28 @@ import re
 
 from transformers import CONFIG_MAPPING
 
-
-class Incomplete(Exception):
-    """mlx-lm asks for a key that neither the config nor a default has."""
+# Where neither has them.
+NOTHING_OF_MEMORY = {"rope_scaling": None, "rope_theta": 10000.0, "rope_local_base_freq": 10000.0, "partial_rotary_factor": 0.5,
+                     "rotary_emb_base": 10000.0, "rotary_pct": 0.5, "n_ctx": 1024}
 
 
 def filled(config, error):
-    """The config with the arguments that `error` names as missing, and their names."""
-    if "missing" not in str(error) or config["model_type"] not in CONFIG_MAPPING:
-        raise Incomplete(error)
-    names = re.findall(r"'(\w+)'", str(error))
-    default = CONFIG_MAPPING[config["model_type"]]().to_dict()
-    out = with_keys(config, default, names)
+    """(names, config): the keys that `error` names as missing, as far as a value is known, and the config with them."""
+    asked = re.findall(r"'(\w+)'", error) if "required positional argument" in error else re.findall(r"(\w+) is missing", error)
+    known = CONFIG_MAPPING[config["model_type"]]().to_dict() if asked and config["model_type"] in CONFIG_MAPPING else {}
+    whole = {**known, **config}
+    out, names = with_keys(config, known, asked, whole)
     for key, part in config.items():
-        if isinstance(part, dict) and isinstance(default.get(key), dict):
-            out[key] = with_keys(part, default[key], names)
-    if out == config:
-        raise Incomplete(error)
-    return out, names
+        if key.endswith("_config") and isinstance(part, dict) and isinstance(known.get(key), dict):
+            out[key], more = with_keys(part, known[key], asked, whole)
+            names = sorted({*names, *more})
+    return names, out
 
 
-def with_keys(part, default, names):
-    """`part` and, of the keys that it has not, those of `names`; RoPE's where older files have them."""
-    rope = part.get("rope_parameters") or default.get("rope_parameters") or {}
-    known = {**default, "rope_scaling": None}
-    if "rope_theta" in rope:
-        known["rope_theta"] = rope["rope_theta"]
-    return {**{name: known[name] for name in names if name in known}, **part}
+def with_keys(part, known, asked, whole):
+    """`part` with the keys of `asked` that it has not and a default has, and their names."""
+    rope = part.get("rope_parameters") or known.get("rope_parameters") or {}
+    tied = {"tie_word_embeddings": whole["tie_word_embeddings"]} if "tie_word_embeddings" in whole else {}
+    known = {**NOTHING_OF_MEMORY, **tied, **rope, **known}
+    more = {name: known[name] for name in asked if name not in part and name in known}
+    return {**part, **more}, sorted(more)

@@ -11,7 +11,7 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "critical")
 
 import mlx.core as mx  # noqa: E402
 from caches import Caches  # noqa: E402
-from filled import Incomplete, filled  # noqa: E402
+from filled import filled  # noqa: E402
 from weights import build, dtype_of, quantized, sizes  # noqa: E402
 
 PATIENCE = 900  # seconds of a model, after which its process ends
@@ -20,19 +20,20 @@ PATIENCE = 900  # seconds of a model, after which its process ends
 def row_of(config):
     """The figures, with what mlx-lm asked for and the config did not have put in; or why there are none."""
     given = []
-    try:
-        while True:
-            try:
-                row = figures(config)
-                return {**row, "filled": given} if given else row
-            except TypeError as e:
-                config, names = filled(config, e)
-                given += names
-    except Incomplete as e:
-        return {"not_run": words(e)}
-    except Exception as e:
-        unknown = isinstance(e, ValueError) and "not supported" in str(e)
-        return {"refused" if unknown else "not_run": words(e)}
+    while True:
+        try:
+            row = figures(config)
+            return {**row, "filled": given} if given else row
+        except (Exception, SystemExit) as e:
+            names, config = filled(config, str(e))
+            if not names:
+                return said(e)
+            given += names
+
+
+def said(e):
+    unknown = isinstance(e, ValueError) and "not supported" in str(e)
+    return {"refused" if unknown else "not_run": words(e)}
 
 
 def words(e):
