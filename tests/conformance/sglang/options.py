@@ -9,34 +9,9 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, sys.argv[1]]
+sys.path[:0] = [HERE, os.path.dirname(HERE), sys.argv[1]]
 import described_card  # noqa: E402  (beside this file)
-
-
-def kind_of(action):
-    if isinstance(action, argparse.BooleanOptionalAction):
-        return "switch with --no-"
-    if action.nargs == 0:
-        return "switch"
-    if action.type is None:
-        return "text"
-    return {"str": "text", "loads": "json"}.get(getattr(action.type, "__name__", ""), getattr(action.type, "__name__", "text"))
-
-
-def of(parser):
-    out = {}
-    for action in parser._actions:
-        if not action.option_strings or isinstance(action, argparse._HelpAction):
-            continue
-        row = {"kind": kind_of(action)}
-        if action.option_strings[1:]:
-            row["also"] = action.option_strings[1:]
-        if action.nargs not in (None, 0):
-            row["values"] = str(action.nargs)
-        if action.choices is not None:
-            row["choices"] = [str(choice) for choice in action.choices]
-        out[action.option_strings[0]] = row
-    return out
+import parser_options  # noqa: E402  (in the folder above)
 
 
 def main():
@@ -49,7 +24,8 @@ def main():
 
     parser = argparse.ArgumentParser()
     ServerArgs.add_cli_args(parser)
-    lines = (f"{json.dumps(name)}:{json.dumps(row, separators=(',', ':'))}" for name, row in of(parser).items())
+    options = parser_options.of(parser, {"str": "text", "loads": "json"}, with_defaults=False)
+    lines = (f"{json.dumps(name)}:{json.dumps(row, separators=(',', ':'))}" for name, row in options.items())
     print("{" + ",\n".join(lines) + "}", file=answers)
 
 
