@@ -81,6 +81,10 @@ def worker_for(engine, mem):
 class Driven:
     """A Scheduler that was not given a card: the attributes that its own constructor would have set, and its own steps."""
 
+    @staticmethod
+    def tokens(prompt):
+        return array.array("q", prompt)
+
     def __init__(self, engine, mem):
         from sglang.srt import runtime_context as context
         from sglang.srt.disaggregation.utils import DisaggregationMode
@@ -136,7 +140,7 @@ class Driven:
 
         params = SamplingParams(max_new_tokens=ANSWER, ignore_eos=True)
         params.normalize(None)
-        request = Req(name, "", array.array("q", prompt), params, vocab_size=self.it.model_config.vocab_size)
+        request = Req(name, "", self.tokens(prompt), params, vocab_size=self.it.model_config.vocab_size)
         self.it.init_req_max_new_tokens(request)
         cut = ANSWER - request.sampling_params.max_new_tokens
         if cut > 2 or validate_input_length(request, self.it.max_req_input_len, False):  # its own bound is two short

@@ -11,6 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import cases  # noqa: E402  (beside this file)
 import common  # noqa: E402
+from workers import COUNT  # noqa: E402
 
 TORCH = "torch==2.13.0"
 TRANSFORMERS = {"0.5.23": "5.19.0", "0.5.8": "4.57.1"}  # what the release's wheel asks for
@@ -19,7 +20,6 @@ PACKAGES = """IPython aiohttp compressed-tensors dill distro einops fastapi gguf
 partial_json_parser pillow prometheus-client psutil pybase64 pydantic python-dateutil python-multipart pyzmq requests
 sentencepiece setproctitle tiktoken uvicorn uvloop watchfiles xxhash zstandard""".split()
 REPORTED = ("torch", "transformers", "compressed-tensors")
-WORKERS = 2
 
 
 def prepare(room, release):
@@ -91,7 +91,7 @@ def ask_all(room, release, todo, answers):
             failures.append(failure)
 
     for group in of_one_card(todo):
-        threads = [threading.Thread(target=run, args=(group[i::WORKERS],), name=f"worker-{i}") for i in range(WORKERS) if group[i::WORKERS]]
+        threads = [threading.Thread(target=run, args=(group[i::COUNT],), name=f"worker-{i}") for i in range(COUNT) if group[i::COUNT]]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -143,21 +143,27 @@ class Engine:
             yield "state_slots", self.args.max_mamba_cache_size
         yield "built", self.built()
 
-    def build(self, device="meta"):
+    def build(self):
         """Its own sizes and pools; tensors of the card lie on the meta device."""
-        self.runner.device = device
+        self.runner.device = "meta"
         with torch.device("meta"), OnMeta():
             ModelRunner.init_memory_pool(self.runner, self.free_before)
 
-    def build_in(self, bytes_for_the_cache):
-        """The same where the free memory that is told leaves just so many bytes."""
+    def leave(self, bytes_for_the_cache):
+        """The free memory that is told leaves just so many bytes."""
         CARD.free = bytes_for_the_cache / GIB + self.free_before * (1 - self.args.mem_fraction_static)
-        self.build()
 
     def sizes(self):
         runner = self.runner
         swa = {name: getattr(runner, name) for name in ("full_max_total_num_tokens", "swa_max_total_num_tokens") if runner.is_hybrid_swa}
-        return {"max_total_num_tokens": runner.max_total_num_tokens, "max_running_requests": runner.req_to_token_pool.size, **swa}
+        return {"max_total_num_tokens": runner.max_total_num_tokens, "max_running_requests": self.most_requests(), **swa}
+
+    def most_requests(self):
+        """As ModelRunner.initialize() bounds them, after the pools."""
+        args, runner = self.args, self.runner
+        ranks = args.dp_size if args.enable_dp_attention else 1
+        asked = runner.max_total_num_tokens // 2 if args.max_running_requests is None else args.max_running_requests // ranks
+        return min(asked, runner.req_to_token_pool.size)
 
     def built(self):
         requests, pool = self.runner.req_to_token_pool, self.runner.token_to_kv_pool
@@ -174,7 +180,8 @@ class Engine:
         backends = list(dict.fromkeys(self.args.get_attention_backends()))
         for backend in backends:
             self.check(backend)
-        self.build_in(bytes_for_the_cache)
+        self.leave(bytes_for_the_cache)
+        self.build()
         yield "backends", backends
         yield "kv_pool", type(self.runner.token_to_kv_pool).__name__
 

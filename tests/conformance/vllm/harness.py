@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import cases  # noqa: E402  (beside this file)
 import common  # noqa: E402
+from workers import COUNT  # noqa: E402
 
 TORCH = "torch==2.13.0"
 TRANSFORMERS = {"0.26.0": "5.12.1"}  # of releases that the newest is too new for
@@ -24,7 +25,6 @@ LEFT_OUT = re.compile(r"torch|torchaudio|torchvision|torchcodec|transformers|PyN
                       r"|fastsafetensors|instanttensor|quack.*|tokenspeed.*|humming.*", re.IGNORECASE)
 REPORTED = ("torch", "transformers", "compressed-tensors", "triton")
 ANSWERING = ("worker.py", "card.py", "stubs.py", "plan.py", "at_once.py", "options.py")  # run in the environment
-WORKERS = 2
 BATCH = 200  # cases of one process, whose imports take as long as twenty
 # The registry's lists of classes that generate text.
 GENERATING = ("_TEXT_GENERATION_MODELS", "_MULTIMODAL_MODELS", "_TRANSFORMERS_SUPPORTED_MODELS")
@@ -167,7 +167,7 @@ def rows(room, release, only):
     todo = list(batches(wanted, answers))
     paths = {name: common.write_config(room.folder("configs"), name, files[name]) for name in {c["config"] for c in wanted} - {None}}
     engine = Engine(room, release, paths, answers, common.Progress(sum(len(batch) for _, _, batch in todo)))
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with ThreadPoolExecutor(COUNT) as pool:
         list(pool.map(engine.ask, todo))
     for case in wanted:
         head = {k: v for k, v in case.items() if k != "mem" and case["config"]}
