@@ -50,7 +50,10 @@ def decode(seq_lens, last_loc, free_pages, out, _, page_size):
 
 
 def on_meta(pool):
-    return lambda *args, **how: pool(*args, **{**how, "device": "meta"})
+    def init(self, *args, **how):
+        pool.__init__(self, *args, **{**how, "device": "meta"})
+
+    return type(pool.__name__, (pool,), {"__init__": init})
 
 
 def without_kernels():

@@ -134,6 +134,7 @@ class Engine:
         states = runner.mambaish_config
         if states is not None:
             yield "state_slot", int(states.mamba2_cache_params.mamba_cache_per_req)
+            yield "mamba_ratio", self.states_of_a_request()
         CARD.free = self.free_before - self.case["weights"] / GIB
         yield "free_before", self.free_before
         yield "weights", self.case["weights"]
@@ -142,6 +143,13 @@ class Engine:
         if states is not None:
             yield "state_slots", self.args.max_mamba_cache_size
         yield "built", self.built()
+
+    def states_of_a_request(self):
+        """As ModelRunner.init_memory_pool() has it, without speculation."""
+        from sglang.srt.model_executor import model_runner_kv_cache_mixin as pools
+
+        more = pools.MAMBA_CACHE_V2_ADDITIONAL_RATIO_OVERLAP if self.args.enable_mamba_extra_buffer() else 0
+        return 1 if self.args.disable_radix_cache else pools.MAMBA_CACHE_SIZE_MAX_RUNNING_REQUESTS_RATIO + more
 
     def build(self):
         """Its own sizes and pools; tensors of the card lie on the meta device."""
