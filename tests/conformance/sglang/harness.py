@@ -23,6 +23,8 @@ REPORTED = ("torch", "transformers", "compressed-tensors")
 
 
 def prepare(room, release):
+    if not os.path.exists(os.path.join(HERE, f"release_{release.replace('.', '_')}.py")):
+        raise common.Failure(f"nothing here runs SGLang {release}; tests/conformance/sglang/README.md says what a release takes")
     room.unpacked(f"sglang=={release}")
     room.pip(TORCH, f"transformers=={TRANSFORMERS.get(release, TRANSFORMERS['0.5.23'])}", *PACKAGES)
     return {"sglang": release, **room.versions(*REPORTED)}
