@@ -5,7 +5,7 @@
 namespace kvplan {
 
 ModelSpec::operator WeightModel() const {
-  WeightModel out{.model_type = model_type,
+  WeightModel out{.model_type = type(),
                   .family = family,
                   .dtype = dtype,
                   .num_layers = layers.size(),

@@ -43,7 +43,10 @@ struct ModelSpec {
   std::string format;        // "config.json" or "gguf"
   std::string model_type;    // of the decoder, as the config names it
   std::string architecture;  // "LlamaForCausalLM"; empty where the config names none
-  std::string family;        // the rule that classified it; "generic" for the fallback
+  std::string hf_type;       // Hugging Face's name of model_type, where another format has its own
+  // A GGUF from before the latent's keys: llama.cpp caches expanded keys and values.
+  bool expanded_latents = false;
+  std::string family;  // the rule that classified it; "generic" for the fallback
 
   Dtype dtype = Dtype::kBfloat16;          // of the checkpoint's computation
   bool dtype_declared = false;             // false: no dtype anywhere, bfloat16 assumed
@@ -78,6 +81,9 @@ struct ModelSpec {
 
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;
+
+  // What rules ask for.
+  const std::string& type() const { return hf_type.empty() ? model_type : hf_type; }
 
   // The weights room's view of it.
   operator WeightModel() const;  // NOLINT: a view, as span is of a vector

@@ -45,7 +45,8 @@ struct VisionShape {
 // What engines may know of a model beside its caches.
 struct ModelShape {
   std::string_view model_type, architecture, format;
-  std::uint64_t num_layers = 0;  // with the layers that hold no cache
+  bool expanded_latents = false;  // of a GGUF from before the latent's keys
+  std::uint64_t num_layers = 0;   // with the layers that hold no cache
   std::uint64_t num_nextn_layers = 0;
   std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
   std::uint64_t num_heads = 0;  // the most query heads of any layer

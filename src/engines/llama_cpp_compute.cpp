@@ -61,7 +61,7 @@ struct Widths {
 void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool keeps_windows) {
   std::uint64_t key = 0, value = 0, key_elements = 0, value_elements = 0, latent = 0;
   std::uint64_t channels = 0, state = 0, inner = 0;
-  for (const Term& term : cache.compact) {
+  for (const Term& term : llama_cpp_expands_latents(input.model) ? cache.expanded : cache.compact) {
     if (term.growth == Growth::kSequence && term.role == Role::kState) {
       const std::uint64_t elements = mul(mul(term.shape.units, term.shape.vectors), term.shape.width);
       if (term.shape.columns > 0) {

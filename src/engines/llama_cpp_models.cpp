@@ -84,19 +84,19 @@ constexpr std::string_view kGgufNames =
     "qwen3vl qwen3vlmoe qwen4exp refact rnd1 rwkv6 rwkv6qwen2 rwkv7 seed_oss smallthinker smollm3 spark2_5 "
     "stablelm starcoder starcoder2 step35 t5 t5encoder talkie wavtokenizer_dec xverse";
 
-// Of a config: the model_type; of a GGUF: the architecture.
 constexpr std::string_view kWindowed =
     "gemma2 gemma3 gemma3_text gemma3n gemma3n_text gemma4 gemma4_text gemma4_unified gemma4_unified_text gpt_oss "
     "cohere2 cohere2_moe cohere2moe olmo2 olmo3 exaone4 exaone4_5 exaone4_5_text exaone_moe llama4 llama4_text "
     "smallthinker mimo2 mimo_v2 mimo_v2_flash step35 step3p5 step3p7 granite_swa granite_moe_swa granitemoeswa afmoe "
-    "mellum muse_glimmer plamo3 laguna lfm2 lfm2_moe lfm2moe spark2_5 maple dots3note dots3_note deepseek4 "
+    "mellum muse_glimmer muse_glimmer_text plamo3 laguna lfm2 lfm2_moe lfm2moe spark2_5 maple dots3note dots3_note "
+    "deepseek4 "
     "deepseek_v4 dflash";
 constexpr std::string_view kExpanded = "minicpm3 plm";
 constexpr std::string_view kEmptyLayers = "deci nemotron_nas";
 constexpr std::string_view kIndexValues = "minimax_m3 minimax_m3_vl minimax_m3_text minimax_m3_sparse";
 constexpr std::string_view kRollback =
     "kimi_k3 qwen35 qwen35moe qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text qwen4exp qwen4_exp deepseek4 "
-    "deepseek_v4 nemotron_h nemotron_h_moe lfm2 lfm2_moe lfm2moe bailingmoe3 bailing_moe_v3";
+    "deepseek_v4 nemotron_h nemotron_h_moe lfm2 lfm2_moe lfm2moe bailingmoe3 bailing_moe_v3 bailing_hybrid";
 constexpr std::string_view kFourStreams = "gemma3n gemma3n_text deepseek4 deepseek_v4";
 constexpr std::string_view kNoFlashAttention = "grok grok_1 grok1 grok_2";
 
@@ -126,7 +126,7 @@ bool llama_cpp_keeps_windows(const ModelShape& model) {
 }
 
 bool llama_cpp_expands_latents(const ModelShape& model) {
-  return has_name(kExpanded, model.model_type);
+  return model.expanded_latents || has_name(kExpanded, model.model_type);
 }
 
 bool llama_cpp_keeps_empty_layers(const ModelShape& model) {

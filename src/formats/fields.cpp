@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 
 struct Fields::Document {
   Json root;
+  OwnKeys own;  // of a translated file
   std::vector<ConfigFact> facts;
   std::unordered_map<const void*, std::set<std::string, std::less<>>> read;  // an object's keys
   std::unordered_set<std::string> named;                                     // the keys of facts
@@ -151,6 +152,38 @@ Fields Fields::empty() {
   return parse("{\"\":0}");
 }
 
+Fields Fields::translated(std::string_view json, OwnKeys own) {
+  Fields out = parse(json);
+  out.document_->own = std::move(own);
+  return out;
+}
+
+const OwnKey* Fields::own_key(std::string_view key) const {
+  if (document_->own.empty()) return nullptr;
+  const auto found = document_->own.find(path_ + std::string(key));
+  return found == document_->own.end() ? nullptr : &found->second;
+}
+
+std::string Fields::shown(std::string_view key) const {
+  const OwnKey* own = own_key(key);
+  return own == nullptr ? path_ + std::string(key) : one_line(own->name, 80);
+}
+
+std::string Fields::in_own_words(std::string_view sentence) const {
+  const auto in_word = [](char c) { return c == '_' || c == '.' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  std::string out;
+  while (!sentence.empty()) {
+    std::size_t length = 0;
+    while (length < sentence.size() && in_word(sentence[length])) ++length;
+    while (length > 1 && sentence[length - 1] == '.') --length;
+    const auto own = length == 0 ? document_->own.end() : document_->own.find(sentence.substr(0, length));
+    if (length == 0) length = 1;
+    out += own == document_->own.end() ? sentence.substr(0, length) : std::string_view(own->second.name);
+    sentence.remove_prefix(length);
+  }
+  return out;
+}
+
 Fields Fields::with_defaults(std::string_view class_name, std::string_view defaults) const {
   Fields out = *this;
   out.class_ = class_name;
@@ -225,7 +258,13 @@ void Fields::record(std::string_view key, std::string_view text, Origin origin) 
   if (origin == Origin::kFile || origin == Origin::kAlias) {
     if (!document_->read[node_].emplace(key).second) return;
   }
-  std::string full = path_ + std::string(key);
+  const OwnKey* own = own_key(key);
+  if (own == nullptr && !document_->own.empty()) return;  // no key of the file says it
+  std::string full = own == nullptr ? path_ + std::string(key) : own->name;
+  if (own != nullptr && origin != Origin::kDerived) {
+    if (!own->value.empty()) text = own->value;
+    origin = own->origin;
+  }
   if (document_->named.insert(full).second) document_->facts.push_back({std::move(full), std::string(text), origin});
 }
 
@@ -249,8 +288,7 @@ std::vector<std::string> Fields::misread() const {
 }
 
 void Fields::wrong(std::string_view key, std::string_view got, std::string_view wanted) const {
-  fail("\"" + path_ + std::string(key) + "\" is " + one_line(got, 60) + ", not " + std::string(wanted),
-       "correct the config");
+  fail("\"" + shown(key) + "\" is " + one_line(got, 60) + ", not " + std::string(wanted), "correct the config");
 }
 
 std::optional<std::uint64_t> Fields::find_count(std::string_view key) const {
@@ -271,7 +309,7 @@ std::optional<std::uint64_t> Fields::find_count(std::string_view key) const {
 
 std::uint64_t Fields::count(std::string_view key) const {
   const auto value = find_count(key);
-  if (!value) fail("\"" + path_ + std::string(key) + "\" is missing", "a config must name it");
+  if (!value) fail("\"" + shown(key) + "\" is missing", "a config must name it");
   if (*value == 0) wrong(key, "0", "a positive number");
   return *value;
 }

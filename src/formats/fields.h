@@ -1,9 +1,10 @@
-// A config.json as a reader sees it: typed look-ups that record which keys were read and where a value came from.
-// The JSON behind it is config.cpp's alone.
+// A model's config as a reader sees it, under Hugging Face's keys: typed look-ups that record which keys were read and
+// where a value came from. Another format is translated to these keys, and its facts and errors name the file's own.
 #ifndef KVPLAN_FORMATS_FIELDS_H_
 #define KVPLAN_FORMATS_FIELDS_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,15 @@
 #include "kvplan/note.h"
 
 namespace kvplan {
+
+// What a file of another format calls a key.
+struct OwnKey {
+  std::string name;
+  std::string value{};  // what the file says there, where the translation says it in other words
+  Origin origin = Origin::kFile;
+};
+// By Hugging Face's key, with its path. Keys that the file could have and has not may be among them.
+using OwnKeys = std::map<std::string, OwnKey, std::less<>>;
 
 class Fields {
  public:
@@ -24,6 +34,8 @@ class Fields {
   static Fields parse(std::string_view text);
   // An object without keys: class defaults alone.
   static Fields empty();
+  // Another format's keys, translated to `json`.
+  static Fields translated(std::string_view json, OwnKeys own);
 
   // The same object, answering absent keys with `defaults` ("key=value key=value", values as JSON; they must outlive
   // it), those of the class `class_name`. A key that is there with the value null is not absent: null is an answer.
@@ -81,6 +93,10 @@ class Fields {
   std::vector<std::string> unread() const;
   // "text_config." for a nested object, "" for the root.
   const std::string& path() const { return path_; }
+  // The key as the file has it.
+  std::string shown(std::string_view key) const;
+  // A sentence about Hugging Face's keys as one about the file's own.
+  std::string in_own_words(std::string_view sentence) const;
 
  private:
   Fields(std::shared_ptr<Document> document, const void* node, std::string path, std::string class_name);
@@ -92,6 +108,7 @@ class Fields {
     Origin origin = Origin::kFile;
   };
   std::optional<Hit> look_up(std::string_view key) const;
+  const OwnKey* own_key(std::string_view key) const;
   void record(std::string_view key, std::string_view text, Origin origin) const;
   void misfit(std::string_view key) const;
   [[noreturn]] void wrong(std::string_view key, std::string_view got, std::string_view wanted) const;

@@ -68,6 +68,8 @@ void read_rwkv(Reader& reader);
 void read_xlstm(Reader& reader);
 void read_mllama(Reader& reader);
 void read_encoder_decoder(Reader& reader);
+void read_router_layer(Reader& reader);
+void read_no_cache(Reader& reader);
 void read_looped(Reader& reader);          // HRM, IQuest, Ouro: more caches than weight layers
 void read_conv_attention(Reader& reader);  // ZAYA, Inkling, Baichuan-M1: short convolutions beside the attention
 void read_plamo(Reader& reader);

@@ -1,17 +1,16 @@
-// The table of GGUF architectures (general.architecture): which rule reads which. To add one, write a row in
-// gguf_archs.cpp, and a rule in gguf_rules.cpp where no rule fits.
+// The table of GGUF architectures (general.architecture): what Hugging Face calls each, and what of its layers the
+// file leaves unsaid. To add one, write its name in a row of gguf_archs.cpp.
 #ifndef KVPLAN_MODELS_GGUF_ARCHS_H_
 #define KVPLAN_MODELS_GGUF_ARCHS_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
-#include "models/gguf_reader.h"
+#include "formats/gguf_keys.h"
+#include "models/families.h"
 
 namespace kvplan {
-
-struct GgufArch;
-using GgufRule = void (*)(GgufReader& reader, const GgufArch& arch);
 
 // Which layers have a window, where the file does not say it layer by layer (attention.sliding_window_pattern).
 struct GgufWindow {
@@ -24,52 +23,29 @@ struct GgufWindow {
 };
 
 struct GgufArch {
-  std::string_view names;  // separated by spaces
-  std::string_view family;
-  GgufRule read;
+  // Separated by spaces: "name" where Hugging Face's is the same, "name=other", "name=other/with_a_window".
+  std::string_view names;
+  // Where the family reads how a config spells what a GGUF says plainly; null: the family of the name.
+  FamilyFunction read = nullptr;
   GgufWindow window{};
+  GgufRecurrence recurrence = GgufRecurrence::kNone;
+  std::string_view needs{};         // keys without which llama.cpp refuses the file
+  std::uint64_t interval = 0;       // where the file names no recurrent layers: all but every interval-th are
+  bool empty_is_recurrent = false;  // a layer without KV heads has the recurrence
 };
 
 // Null where no row has it.
 const GgufArch* find_gguf_arch(std::string_view architecture);
+bool is_gguf_projector(std::string_view architecture);
+// Hugging Face's name of it.
+std::string gguf_model_type(const GgufArch& arch, std::string_view architecture, bool windowed);
 
-// gguf_rules.cpp and gguf_recurrent.cpp. Each fills model().layers.
-void gguf_plain(GgufReader& reader, const GgufArch& arch);
-void gguf_windowed(GgufReader& reader, const GgufArch& arch);
-void gguf_dflash(GgufReader& reader, const GgufArch& arch);
-void gguf_exaone4(GgufReader& reader, const GgufArch& arch);
-void gguf_smallthinker(GgufReader& reader, const GgufArch& arch);
-void gguf_llama4(GgufReader& reader, const GgufArch& arch);
-void gguf_shared(GgufReader& reader, const GgufArch& arch);
-void gguf_latent(GgufReader& reader, const GgufArch& arch);
-void gguf_sparse_latent(GgufReader& reader, const GgufArch& arch);
-void gguf_minimax_m3(GgufReader& reader, const GgufArch& arch);
-void gguf_deepseek4(GgufReader& reader, const GgufArch& arch);
-void gguf_encoder(GgufReader& reader, const GgufArch& arch);
-void gguf_t5(GgufReader& reader, const GgufArch& arch);
-void gguf_mllama(GgufReader& reader, const GgufArch& arch);
-void gguf_looped(GgufReader& reader, const GgufArch& arch);
-void gguf_router_layer(GgufReader& reader, const GgufArch& arch);
-void gguf_projector(GgufReader& reader, const GgufArch& arch);
-void gguf_mamba(GgufReader& reader, const GgufArch& arch);
-void gguf_mamba2(GgufReader& reader, const GgufArch& arch);
-void gguf_jamba(GgufReader& reader, const GgufArch& arch);
-void gguf_mamba2_hybrid(GgufReader& reader, const GgufArch& arch);
-void gguf_nemotron_h(GgufReader& reader, const GgufArch& arch);
-void gguf_falcon_h1(GgufReader& reader, const GgufArch& arch);
-void gguf_delta_net(GgufReader& reader, const GgufArch& arch);
-void gguf_kda(GgufReader& reader, const GgufArch& arch);
-void gguf_lightning(GgufReader& reader, const GgufArch& arch);
-void gguf_lfm2(GgufReader& reader, const GgufArch& arch);
-void gguf_rwkv6(GgufReader& reader, const GgufArch& arch);
-void gguf_rwkv7(GgufReader& reader, const GgufArch& arch);
+// Latent attention where the file has it.
+void read_latent_or_plain(Reader& reader);
 
-// Pieces that several rules use.
-Mixer gguf_full(const GgufReader& reader, std::uint64_t layer);  // None where the layer has no KV heads
-Latent gguf_latent_of(const GgufReader& reader, std::uint64_t layer);
-bool gguf_has_latent(const GgufReader& reader);
-// The mixer of a layer with a window, or without where it covers all that the model can hold.
-Mixer gguf_window(const GgufReader& reader, const Heads& heads, std::uint64_t window);
+// What else an architecture's keys say, once those of the table are translated: which layer is what, and what
+// llama.cpp takes where the file is silent.
+void complete_gguf_keys(GgufKeys& keys, const GgufArch& arch, std::string_view architecture);
 
 }  // namespace kvplan
 

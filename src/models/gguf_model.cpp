@@ -1,20 +1,17 @@
-#include "models/read.h"
-
+// A GGUF to ModelSpec: its keys become those of a config, which the family of its architecture reads.
 #include <algorithm>
 #include <array>
 
+#include "formats/gguf_keys.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "models/gguf_archs.h"
-#include "models/gguf_reader.h"
 #include "models/gguf_tensors.h"
+#include "models/read.h"
 
 namespace kvplan {
 
 namespace {
-
-// More layers than any model has; a file that says 2^32 must be an error, not a loop.
-constexpr std::uint64_t kMaxLayers = 10000;
 
 // Keys that speak of a cache. An architecture that nobody knows and that has one is not guessed at.
 bool cache_like(std::string_view key) {
@@ -26,12 +23,12 @@ bool cache_like(std::string_view key) {
                      [&](std::string_view part) { return key.find(part) != std::string_view::npos; });
 }
 
-std::vector<std::string> unread_cache_keys(const GgufReader& reader) {
+// The latent's keys are understood whatever the architecture.
+std::vector<std::string> cache_keys_of_unknown(const GgufKeys& keys) {
+  const bool latent = keys.number("attention.key_length_mla") > 0 && keys.number("attention.value_length_mla") > 0;
   std::vector<std::string> out;
-  // The latent's keys are understood whatever the architecture.
-  const bool latent = gguf_has_latent(reader);
-  for (const std::string& key : reader.unread())
-    if (cache_like(key) && !(latent && key.ends_with("_lora_rank"))) out.push_back(reader.full(key));
+  for (const std::string& key : keys.all())
+    if (cache_like(key) && !(latent && key.ends_with("_lora_rank"))) out.push_back(keys.full(key));
   return out;
 }
 
@@ -40,59 +37,57 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // MTP layers stand behind the model's own and are counted in block_count.
-void read_layer_count(GgufReader& reader) {
-  const std::uint64_t blocks = reader.positive("block_count");
+void read_layer_count(GgufKeys& keys, std::string_view architecture) {
+  const std::uint64_t blocks = keys.positive("block_count");
   if (blocks > kMaxLayers)
-    fail("\"" + one_line(reader.full("block_count"), 80) + "\" is " + std::to_string(blocks),
+    fail("\"" + one_line(keys.full("block_count"), 80) + "\" is " + std::to_string(blocks),
          "a model has at most " + std::to_string(kMaxLayers) + " layers");
-  std::uint64_t nextn = reader.value_or("nextn_predict_layers", 0);
+  std::uint64_t nextn = keys.number("nextn_predict_layers");
   if (nextn > blocks)
-    fail("\"" + one_line(reader.full("nextn_predict_layers"), 80) + "\" is " + std::to_string(nextn) + " of " +
+    fail("\"" + one_line(keys.full("nextn_predict_layers"), 80) + "\" is " + std::to_string(nextn) + " of " +
              std::to_string(blocks) + " layers",
          "correct the metadata");
   // DeepSeek-V4 was also converted without them, block_count then being the model's own.
-  if (reader.model().model_type == "deepseek4" && nextn > 0 &&
-      !reader.file().has_tensor("blk." + std::to_string(blocks - nextn) + ".nextn.eh_proj.weight"))
+  if (architecture == "deepseek4" && nextn > 0 &&
+      !keys.file().has_tensor("blk." + std::to_string(blocks - nextn) + ".nextn.eh_proj.weight"))
     nextn = 0;
   if (nextn == blocks) nextn = 0;  // a file of MTP layers alone is a model of its own
-  reader.model().num_nextn_layers = nextn;
-  reader.set_layers(blocks, nextn);
+  keys.set_layers(blocks, nextn);
 }
 
-// A number for all layers, or the largest of one for each.
-std::uint64_t largest(const GgufReader& reader, std::string_view key) {
-  if (!reader.is_array(key)) return reader.value_or(key, 0);
-  const std::vector<std::uint64_t> values = reader.array(key).value_or(std::vector<std::uint64_t>());
-  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+void read_sizes(const Fields& text, ModelSpec& model) {
+  text.count("num_hidden_layers");
+  model.num_nextn_layers = text.count_or("num_nextn_predict_layers", 0);
+  model.max_model_len = Tokens(text.count_or("max_position_embeddings", 0));
+  model.hidden_size = text.count("hidden_size");
+  model.intermediate_size = text.count_or("intermediate_size", 0);
+  model.experts = read_experts(text, model.intermediate_size);
+  model.vocab_size = text.count_or("vocab_size", 0);
 }
 
-// llama.cpp's rule: experts are as wide as the MLP where no key says otherwise.
-ExpertShape read_experts(const GgufReader& reader, std::uint64_t feed_forward) {
-  ExpertShape out;
-  out.count = reader.value_or("expert_count", 0);
-  if (out.count == 0) return {};
-  out.used = largest(reader, "expert_used_count");
-  out.width = largest(reader, "expert_feed_forward_length");
-  if (out.width == 0) out.width = feed_forward;
-  out.dense_layers = reader.value_or("leading_dense_block_count", 0);
-  // Llama 4: every step-th layer has experts.
-  if (const std::uint64_t step = reader.value_or("interleave_moe_layer_step", 0); step > 1)
-    out.dense_layers = reader.num_layers() - reader.num_layers() / step;
-  return out;
+std::string_view family_name(const GgufArch& arch, std::string_view type) {
+  const Family* family = find_family(type);
+  if (arch.read == nullptr || (family != nullptr && family->read == arch.read)) return family->name;
+  for (const Family& row : families())
+    if (row.read == arch.read) return row.name;
+  return family == nullptr ? "windowed" : family->name;
 }
 
-void read_sizes(GgufReader& reader) {
-  ModelSpec& model = reader.model();
-  model.max_model_len = Tokens(reader.value_or("context_length", 0));
-  model.hidden_size = reader.positive("embedding_length");
-  model.intermediate_size = largest(reader, "feed_forward_length");
-  model.experts = read_experts(reader, model.intermediate_size);
-  if (const auto size = reader.find("vocab_size")) {
-    model.vocab_size = *size;
-  } else if (const auto tokens = reader.file().length("tokenizer.ggml.tokens")) {
-    model.vocab_size = *tokens;
-    reader.derived("vocab_size", *tokens);
+// What is said of Hugging Face's keys is said of the file's.
+void read_fields(const GgufArch& arch, Reader& reader) {
+  const Fields& text = reader.text;
+  try {
+    read_sizes(text, reader.model);
+    (arch.read == nullptr ? find_family(text.class_name())->read : arch.read)(reader);
+  } catch (const Error& error) {
+    const std::string words = text.in_own_words(error.what());
+    const std::size_t end = words.rfind("; ");
+    const std::string remedy = words.substr(end + 2);
+    const bool of_config = remedy == "correct the config" || remedy == "a config must name it";
+    fail(error.code(), words.substr(0, end),
+         of_config ? "correct the metadata, or download the file again" : std::string_view(remedy));
   }
+  for (Note& note : reader.model.notes) note.message = text.in_own_words(note.message);
 }
 
 }  // namespace
@@ -113,29 +108,46 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   const auto named = file.text("general.architecture");
   if (!named || named->empty()) fail("the key \"general.architecture\" is missing", "give a model's *.gguf file");
   model.architecture = model.model_type = one_line(*named, 80);
-  model.facts.push_back({"general.architecture", '"' + model.architecture + '"', Origin::kFile});
+  if (is_gguf_projector(*named))
+    fail("the file is a projector of images or sound (" + one_line(*named, 40) + "), no language model",
+         "give the model's own *.gguf file, and this one with --mmproj");
 
-  GgufReader reader(file, *named, model);
-  const GgufArch* arch = find_gguf_arch(*named);
-  if (arch != nullptr && arch->read == gguf_projector) arch->read(reader, *arch);
-  static constexpr GgufArch kGeneric{"", "generic", gguf_latent};
+  GgufKeys keys(file, *named);
+  // A draft for DeepSeek-V4 has its attention.
+  const bool compressed_draft = *named == "dflash" && keys.number("hyper_connection.count") > 0;
+  const std::string_view rules = compressed_draft ? "deepseek4" : *named;
+  static constexpr GgufArch kGeneric{"", read_latent_or_plain};
+  const GgufArch* arch = find_gguf_arch(rules);
   const bool unknown = arch == nullptr;
-  if (unknown) arch = &kGeneric;
-  model.family = arch->family;
-
   std::vector<std::string> unread;
   if (unknown) {
-    unread = unread_cache_keys(reader);
+    arch = &kGeneric;
+    unread = cache_keys_of_unknown(keys);
     if (!unread.empty() && !options.assume)
       fail(Exit::kUnknownArchitecture,
            "the architecture " + model.architecture +
                " is not known, and keys that speak of a cache were not understood: " + joined(unread),
            "--assume plans it from the plain fields all the same");
   }
-  read_layer_count(reader);
-  read_sizes(reader);
-  arch->read(reader, *arch);
-  read_gguf_tensors(reader);
+  read_layer_count(keys, rules);
+  keys.translate(arch->recurrence);
+  complete_gguf_keys(keys, *arch, rules);
+
+  const std::string type = gguf_model_type(*arch, rules, keys.number("attention.sliding_window") > 0);
+  model.hf_type = compressed_draft ? "" : type;
+  model.family = unknown ? "generic" : std::string(family_name(*arch, type));
+  model.expanded_latents = keys.has("kv_lora_rank") && !keys.contains("attention.key_length_mla");
+  const Fields text = keys.fields().with_defaults(type, "");
+  Reader reader{text, text, model};
+  read_fields(*arch, reader);
+  model.facts = text.facts();
+  model.facts.insert(model.facts.begin(), {"general.architecture", '"' + model.architecture + '"', Origin::kFile});
+  const bool always = has_word("minicpm3 plm", *named);  // llama.cpp knows no latent of these
+  if (!always && keys.number("attention.kv_lora_rank") > 0 && keys.number("attention.key_length_mla") == 0)
+    model.notes.push_back({NoteLevel::kInfo, "expanded_mla",
+                           "the file was converted without the latent's keys (key_length_mla): llama.cpp caches "
+                           "expanded keys and values"});
+  read_gguf_tensors(file, keys.num_layers(), model);
   if (unknown) {
     std::string message = "the architecture " + model.architecture +
                           " is not known: planned from its plain fields as " + model_attention(model);

@@ -99,29 +99,38 @@ std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& layers) {
   return out;
 }
 
+// The heads of a layer that projects keys of its own.
+const Heads* key_heads(const Layer& layer) {
+  for (const Mixer& mixer : layer.mixers) {
+    if (const auto* full = std::get_if<FullAttention>(&mixer)) return &full->heads;
+    if (const auto* window = std::get_if<SlidingWindow>(&mixer)) return &window->heads;
+    if (const auto* chunked = std::get_if<Chunked>(&mixer)) return &chunked->heads;
+    if (const auto* sparse = std::get_if<SparseGqa>(&mixer)) return &sparse->heads;
+  }
+  return nullptr;
+}
+
 // Metadata that the file's own tensors contradict: engines refuse such a file, or load another model than planned.
-void check_metadata(const GgufReader& reader) {
-  ModelSpec& model = reader.model();
+void check_metadata(const Gguf& file, std::uint64_t num_layers, ModelSpec& model) {
   const auto warn = [&](const std::string& message) {
     model.notes.push_back({NoteLevel::kWarning, "metadata_differs", message});
   };
+  const Heads* heads = model.layers.empty() ? nullptr : key_heads(model.layers.front());
   std::uint64_t layers = 0;
-  for (const GgufTensor& tensor : reader.file().tensors()) {
+  for (const GgufTensor& tensor : file.tensors()) {
     const Name name = parse_name(tensor.name);
     if (name.layer && name.module.starts_with("blk.")) layers = std::max(layers, *name.layer + 1);
     if (tensor.name == "token_embd.weight" && tensor.dims[0] != model.hidden_size)
       warn("embedding_length is " + std::to_string(model.hidden_size) + ", and the embedding is " +
            std::to_string(tensor.dims[0]) + " wide");
-    if (tensor.name != "blk.0.attn_k.weight" || tensor.num_dims < 2 || reader.kv_heads(0) == 0) continue;
-    const auto width = [&](bool windowed) {
-      return checked_mul(reader.kv_heads(0), reader.heads(0, windowed).head_dim, "the width of the keys");
-    };
-    if (tensor.dims[1] != width(false) && tensor.dims[1] != width(true))
-      warn("the metadata's keys of layer 0 are " + std::to_string(width(false)) + " wide, and its tensor makes " +
+    if (tensor.name != "blk.0.attn_k.weight" || tensor.num_dims < 2 || heads == nullptr) continue;
+    const std::uint64_t width = checked_mul(heads->num_kv_heads, heads->head_dim, "the width of the keys");
+    if (tensor.dims[1] != width)
+      warn("the metadata's keys of layer 0 are " + std::to_string(width) + " wide, and its tensor makes " +
            std::to_string(tensor.dims[1]));
   }
-  if (layers > 0 && layers < reader.num_layers())
-    warn("block_count is " + std::to_string(reader.num_layers()) + ", and the file has the tensors of " +
+  if (layers > 0 && layers < num_layers)
+    warn("block_count is " + std::to_string(num_layers) + ", and the file has the tensors of " +
          std::to_string(layers) + " layers");
 }
 
@@ -133,11 +142,10 @@ struct Alike {
 
 }  // namespace
 
-void read_gguf_tensors(const GgufReader& reader) {
-  const std::span<const GgufTensor> tensors = reader.file().tensors();
+void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& model) {
+  const std::span<const GgufTensor> tensors = file.tensors();
   if (tensors.empty()) return;
-  ModelSpec& model = reader.model();
-  const std::uint64_t experts_used = reader.value_or("expert_used_count", 0);
+  const std::uint64_t experts_used = model.experts.used;
   using Key = std::tuple<std::string, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t, bool>;
   std::map<Key, Alike> alike;
   std::map<std::string, Bytes> by_type;
@@ -209,9 +217,9 @@ void read_gguf_tensors(const GgufReader& reader) {
     head.is_tied = true;
     model.tensors.push_back(std::move(head));
   }
-  check_metadata(reader);
+  check_metadata(file, num_layers, model);
   // The mixture by its number, else the type that holds most bytes.
-  if (const auto id = reader.file().count("general.file_type"))
+  if (const auto id = file.count("general.file_type"))
     for (const FileType& row : kFileTypes)
       if (row.id == *id) model.stored_weights = row.name;
   if (model.stored_weights.empty() && !by_type.empty())

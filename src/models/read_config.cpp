@@ -158,23 +158,6 @@ void read_cache_types(const Fields& root, const Fields& text, std::string_view h
   }
 }
 
-// Experts are as wide as the dense MLP where the config has no width of their own.
-ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size) {
-  // Lists with an entry for each layer (Hunyuan) are read where the layers are; the first stands for all here.
-  const auto number = [&text](std::string_view key) -> std::uint64_t {
-    if (const auto list = text.counts(key)) return list->empty() ? 0 : list->front();
-    return text.is_object(key) ? 0 : text.count_or(key, 0);
-  };
-  ExpertShape out;
-  out.count = number("num_experts");
-  if (out.count < 2) return {};
-  out.used = number("num_experts_per_tok");
-  out.width = number("moe_intermediate_size");
-  if (out.width == 0) out.width = intermediate_size;
-  out.dense_layers = number("first_k_dense_replace");
-  return out;
-}
-
 // Keys that speak of a cache. One that nobody read is a warning, and a reason to refuse an unknown architecture.
 bool cache_like(std::string_view key) {
   static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),

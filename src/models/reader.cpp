@@ -117,13 +117,20 @@ Tokens read_window(const Fields& config) {
   return Tokens(config.count_or("sliding_window", 0));
 }
 
-Heads layer_heads(const Fields& config, std::uint64_t layer, const Heads& heads) {
-  const auto all = config.child("per_layer_config");
-  if (!all) return heads;
-  config.touch("per_layer_config");
-  const auto own = all->child(std::to_string(layer));
-  if (!own) return heads;
-  return read_heads(*own, {"num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"}, heads);
+LayerHeads::LayerHeads(const Fields& config)
+    : each_(config.child("per_layer_config")),
+      queries_(config.counts("num_attention_heads_per_layer")),
+      keys_(config.counts("num_key_value_heads_per_layer")) {
+  if (each_) config.touch("per_layer_config");
+}
+
+Heads LayerHeads::of(std::uint64_t layer, Heads heads) const {
+  if (const auto own = each_ ? each_->child(std::to_string(layer)) : std::nullopt)
+    heads = read_heads(*own, {"num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"}, heads);
+  if (queries_ && layer < queries_->size()) heads.num_heads = (*queries_)[layer];
+  if (keys_ && layer < keys_->size()) heads.num_kv_heads = (*keys_)[layer];
+  if (queries_ || keys_) check_heads(heads);
+  return heads;
 }
 
 namespace {
@@ -160,21 +167,19 @@ Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tok
   }
 }
 
+namespace {
+bool slides(Label label) {
+  return label == Label::kSliding || label == Label::kHybridSliding || label == Label::kChunked;
+}
+}  // namespace
+
 void read_decoder(Reader& reader, const PatternRule& rule) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(reader.text);
+  const Heads sliding = read_heads(reader.text, {"", "", "swa_head_dim", "swa_v_head_dim"}, heads);
   const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
   const Tokens window = read_window(reader.text);
-  // Laguna's windows have more query heads; DeciLM's search gave each layer its own KV heads.
-  const auto queries = reader.text.counts("num_attention_heads_per_layer");
-  const auto keys = reader.text.counts("num_key_value_heads_per_layer");
-  const auto own_heads = [&](std::uint64_t i) {
-    Heads own = layer_heads(reader.text, i, heads);
-    if (queries && i < queries->size()) own.num_heads = (*queries)[i];
-    if (keys && i < keys->size()) own.num_kv_heads = (*keys)[i];
-    if (queries || keys) check_heads(own);
-    return own;
-  };
+  const LayerHeads own(reader.text);
   for (std::uint64_t i = 0; i < layers; ++i) {
     if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
       fail(Exit::kUnknownArchitecture,
@@ -183,8 +188,25 @@ void read_decoder(Reader& reader, const PatternRule& rule) {
     if (labels[i] == Label::kNone)
       reader.model.layers.push_back({{None{}}});
     else
-      reader.model.layers.push_back({{attention_mixer(reader, labels[i], own_heads(i), window)}});
+      reader.model.layers.push_back(
+          {{attention_mixer(reader, labels[i], own.of(i, slides(labels[i]) ? sliding : heads), window)}});
   }
+}
+
+ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size) {
+  // Lists with an entry for each layer (Hunyuan) are read where the layers are; the first stands for all here.
+  const auto number = [&text](std::string_view key) -> std::uint64_t {
+    if (const auto list = text.counts(key)) return list->empty() ? 0 : list->front();
+    return text.is_object(key) ? 0 : text.count_or(key, 0);
+  };
+  ExpertShape out;
+  out.count = number("num_experts");
+  if (out.count < 2) return {};
+  out.used = number("num_experts_per_tok");
+  out.width = number("moe_intermediate_size");
+  if (out.width == 0) out.width = intermediate_size;
+  out.dense_layers = number("first_k_dense_replace");
+  return out;
 }
 
 Ssm read_mamba1(const Fields& config) {
@@ -194,7 +216,8 @@ Ssm read_mamba1(const Fields& config) {
   // Where the file sizes the mixer, "expand" is only a remark (Falcon-Mamba's says 16 and means 2). In hybrids the same
   // key is the MLP's.
   const bool alone = config.class_name() == "mamba" || config.class_name() == "falcon_mamba";
-  const auto own = alone ? config.bare().find_count("intermediate_size") : std::nullopt;
+  const std::string_view width = config.has("mamba_d_ssm") ? "mamba_d_ssm" : "intermediate_size";
+  const auto own = alone || config.has("mamba_d_ssm") ? config.bare().find_count(width) : std::nullopt;
   ssm.d_inner = own && *own > 0 ? *own : scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
   config.derived("d_inner", ssm.d_inner);
   ssm.d_state = positive(config, "state_size", config.count_or("state_size", 16));
@@ -212,12 +235,20 @@ Ssm read_mamba2(const Fields& config) {
   ssm.version = Ssm::Version::kMamba2;
   ssm.d_state = positive(config, "state_size", config.count_or("state_size", 128));
   ssm.conv_kernel = positive(config, "conv_kernel", config.count_or("conv_kernel", 4));
-  ssm.n_groups = positive(config, "n_groups", config.count_or("n_groups", 1));
+  ssm.conv_over_groups = config.class_name() != "plamo2";
+  ssm.n_groups = config.count_or("n_groups", 1);
+  if (ssm.conv_over_groups) positive(config, "n_groups", ssm.n_groups);
   ssm.num_heads = config.count("mamba_num_heads");
   // "auto" where the width follows from the expansion.
   const auto head_dim = config.is_string("mamba_d_head") ? std::nullopt : config.find_count("mamba_head_dim");
   if (head_dim && *head_dim > 0) {
     ssm.head_dim = *head_dim;
+  } else if (const auto width = config.find_count("mamba_d_ssm"); width && *width > 0) {
+    ssm.head_dim = *width / ssm.num_heads;
+    if (*width % ssm.num_heads != 0)
+      fail("\"mamba_d_ssm\" is " + std::to_string(*width) + ", no multiple of \"mamba_num_heads\", " +
+               std::to_string(ssm.num_heads),
+           "correct the config");
   } else {
     ssm.head_dim =
         scaled_width(config.find_real("expand").value_or(2.0), config.count("hidden_size"), "expand") / ssm.num_heads;
@@ -231,6 +262,8 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
   const std::uint64_t layers = reader.num_layers();
   const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
   const Tokens window = read_window(reader.text);
+  const LayerHeads own(reader.text);
+  Heads sliding;
   std::optional<Heads> heads;  // a model of recurrent layers alone need not name any
   for (std::uint64_t i = 0; i < layers; ++i) {
     if (labels[i] == Label::kNone) {
@@ -241,8 +274,11 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
       reader.model.layers.push_back({{recurrent}});
       continue;
     }
-    if (!heads) heads = read_heads(reader.text);
-    Layer layer{{attention_mixer(reader, labels[i], layer_heads(reader.text, i, *heads), window)}};
+    if (!heads) {
+      heads = read_heads(reader.text);
+      sliding = read_heads(reader.text, {"", "", "swa_head_dim", "swa_v_head_dim"}, *heads);
+    }
+    Layer layer{{attention_mixer(reader, labels[i], own.of(i, slides(labels[i]) ? sliding : *heads), window)}};
     if (labels[i] == Label::kHybrid || labels[i] == Label::kHybridSliding) layer.mixers.push_back(recurrent);
     reader.model.layers.push_back(std::move(layer));
   }

@@ -50,8 +50,17 @@ void check_heads(const Heads& heads);
 // The window: sliding_window and its aliases. 0 where it is absent, null or zero.
 Tokens read_window(const Fields& config);
 
-// A head geometry for one layer: per_layer_config {"5": {"head_dim": 512, "num_key_value_heads": 2}} over `heads`.
-Heads layer_heads(const Fields& config, std::uint64_t layer, const Heads& heads);
+// What single layers have of their own: per_layer_config {"5": {"head_dim": 512, "num_key_value_heads": 2}}, and lists
+// of heads (Laguna's windows have more query heads; DeciLM's search gave each layer its own KV heads).
+class LayerHeads {
+ public:
+  explicit LayerHeads(const Fields& config);
+  Heads of(std::uint64_t layer, Heads heads) const;
+
+ private:
+  std::optional<Fields> each_;
+  std::optional<std::vector<std::uint64_t>> queries_, keys_;
+};
 
 // The mixer for an attention label: full, sliding, chunked or sink. A window at or beyond the model's maximum length
 // is full attention.
@@ -59,6 +68,9 @@ Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tok
 
 // A whole decoder of plain attention: labels from the pattern, heads the same in every layer but for overrides.
 void read_decoder(Reader& reader, const PatternRule& rule);
+
+// Experts are as wide as the dense MLP where the config has no width of their own.
+ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size);
 
 // Mamba fields in all spellings. `hidden_size` gives the inner width where only an expansion factor is named.
 Ssm read_mamba1(const Fields& config);

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "engines/requests.h"
 #include "kvplan/error.h"
 #include "kvplan/storage.h"
+#include "plan/plan.h"
 #include "support/gguf_writer.h"
 
 namespace kvplan {
@@ -95,20 +97,39 @@ GgufWriter latent(std::string_view architecture, std::uint32_t layers) {
       .u32(".attention.value_length_mla", 128);
 }
 
-TEST_CASE("a llama GGUF gives its facts and ignores a window, as llama.cpp does") {
-  const ModelSpec model = read(attending("llama", 32, 4096, 32, 8)
-                                   .u32(".feed_forward_length", 14336)
-                                   .u32(".attention.sliding_window", 4096)
-                                   .strings("tokenizer.ggml.tokens", 32000, "x"));
+// What a report says of a key of the file; nothing where no fact has it.
+std::string fact(const ModelSpec& model, std::string_view key, Origin origin = Origin::kFile) {
+  for (const ConfigFact& each : model.facts)
+    if (each.key == key && each.origin == origin) return each.value;
+  return "";
+}
+
+// Mistral-7B-v0.1's header, with the window that its config names.
+GgufWriter mistral() {
+  return attending("llama", 32, 4096, 32, 8).u32(".feed_forward_length", 14336).u32(".attention.sliding_window", 4096);
+}
+
+TEST_CASE("a llama GGUF gives its facts under the file's keys, and keeps its window") {
+  const ModelSpec model = read(mistral().strings("tokenizer.ggml.tokens", 32000, "x"));
   CHECK(model.format == "gguf");
   CHECK(model.model_type == "llama");
   CHECK(model.dtype == Dtype::kFloat16);
   CHECK(model.vocab_size == 32000);
   CHECK(model.intermediate_size == 14336);
   CHECK(model.max_model_len == Tokens(131072));
-  CHECK(model_attention(model) == "gqa");
+  CHECK(model_attention(model) == "sliding_window");
   CHECK(token_elements(model) == 32 * 2 * 8 * 128);  // 1 GiB of f16 at 8192 tokens
-  CHECK(model.notes.at(0).code == "window_ignored");
+  CHECK(model.type() == "mistral");
+  CHECK(fact(model, "llama.block_count") == "32");
+  CHECK(fact(model, "llama.attention.head_count_kv") == "8");
+  CHECK(fact(model, "llama.attention.sliding_window") == "4096");
+  CHECK(fact(model, "llama.vocab_size", Origin::kDerived) == "32000");
+  CHECK(fact(model, "llama.attention.key_length", Origin::kDerived) == "128");
+  for (const ConfigFact& each : model.facts) CHECK_MESSAGE(each.key.find('.') != std::string::npos, each.key);
+  // A file without the key has no window, whatever Mistral's class has.
+  const ModelSpec plain = read(attending("llama", 32, 4096, 32, 8));
+  CHECK(model_attention(plain) == "gqa");
+  CHECK(plain.type() == "llama");
 }
 
 TEST_CASE("layers of a GGUF may differ: deci, openelm") {
@@ -140,8 +161,10 @@ TEST_CASE("windows stand in the pattern of the architecture unless the file list
   CHECK(windows(with("cohere2", 32)) == 24);
   CHECK(windows(with("olmo2", 32)) == 24);
   CHECK(windows(with("exaone4", 64)) == 48);
-  CHECK(windows(with("exaone4", 30)) == 0);
-  CHECK(windows(with("phi3", 32)) == 0);
+  CHECK(windows(with("exaone4", 30)) == 23);  // i % 4 < 3 of 30; llama.cpp has windows in the model of 64 layers alone
+  CHECK(windows(attending("exaone4", 30, 4096, 32, 8, 128)) == 0);
+  CHECK(windows(with("phi3", 32)) == 32);
+  CHECK(windows(with("qwen2", 28)) == 28);
   CHECK(windows(with("gemma3", 6).u32(".attention.sliding_window_pattern", 3)) == 4);
   CHECK(windows(with("gemma3", 3).bools(".attention.sliding_window_pattern", {false, true, false})) == 1);
   CHECK(windows(with("mimo2", 3).bools(".attention.sliding_window_pattern", {false, true, true})) == 2);
@@ -178,6 +201,36 @@ TEST_CASE("MTP layers are no part of a GGUF's layers") {
   CHECK(token_elements(model) * 2 * 8192 == 1472ULL << 20);
 }
 
+// GiB of the cache at 32768 tokens: what the architecture needs, and what the engine takes.
+struct Cache {
+  double logical, reserved;
+};
+Cache cache(const ModelSpec& model, const std::string& engine) {
+  const Plan plan = make_plan(model, request_for(engine, 32768));
+  constexpr double kGib = 1 << 30;
+  return {static_cast<double>(plan.kv_cache.logical.count()) / kGib,
+          static_cast<double>(plan.kv_cache.reserved.count()) / kGib};
+}
+
+// What an engine does with a model is the engine's: each gives what it gives for the model's config.json.
+TEST_CASE("engines plan a GGUF as its config.json, and llama.cpp as it runs the file") {
+  const auto near = [](double gib) { return doctest::Approx(gib).epsilon(0.0005); };
+  // 32 layers of 2 x 8 x 128 numbers in 16 bits are 128 KiB a token: 0.5 GiB of a window, 4 GiB of all. vLLM keeps a
+  // chunk of 16384 tokens beside the window, llama.cpp knows no window of a llama.
+  const ModelSpec window = read(mistral());
+  CHECK(cache(window, "logical").reserved == near(0.5));
+  CHECK(cache(window, "vllm").reserved == near(2.502));  // and one page
+  CHECK(cache(window, "llama.cpp").reserved == near(4.0));
+  // 61 layers of 576 numbers in 16 bits.
+  const ModelSpec v3 = read(latent("deepseek2", 61));
+  CHECK(v3.model_type == "deepseek2");
+  CHECK(v3.type() == "deepseek_v3");
+  for (const char* engine : {"logical", "vllm", "llama.cpp"}) CHECK(cache(v3, engine).reserved == near(2.1445));
+  // 12 layers of 2 x 8 x 64 numbers keep all, 0.75 GiB; SGLang's other 12 have 0.8 of the tokens.
+  const ModelSpec oss = read(attending("gpt-oss", 24, 2880, 64, 8, 64).u32(".attention.sliding_window", 128));
+  CHECK(cache(oss, "sglang").reserved == near(1.350));
+}
+
 TEST_CASE("a latent is cached where the file was converted with it") {
   CHECK(token_elements(read(latent("deepseek2", 61))) == 61 * 576);
   // 2160 MiB at 8192 tokens: the file of DeepSeek-V2-Lite from before the latent's keys.
@@ -188,6 +241,24 @@ TEST_CASE("a latent is cached where the file was converted with it") {
                                  .u32(".attention.value_length", 128));
   CHECK(token_elements(old) * 2 * 8192 == 2160ULL << 20);
   CHECK(old.notes.at(0).code == "expanded_mla");
+  // With the rotated width the latent is known all the same, and what llama.cpp caches of such a file is its own rule:
+  // 27 layers of 512 + 64 numbers, or of 16 x (192 + 128).
+  const ModelSpec lite = read(base("deepseek2", 27, 2048)
+                                  .u32(".attention.head_count", 16)
+                                  .u32(".attention.head_count_kv", 16)
+                                  .u32(".attention.kv_lora_rank", 512)
+                                  .u32(".attention.key_length", 192)
+                                  .u32(".attention.value_length", 128)
+                                  .u32(".rope.dimension_count", 64));
+  CHECK(token_elements(lite) == 27 * 576);
+  CHECK(cache(lite, "llama.cpp").reserved == doctest::Approx(4 * 2160.0 / 1024));
+  CHECK(cache(lite, "vllm").reserved == doctest::Approx(27 * 576 * 2.0 * 32768 / (1 << 30)));
+}
+
+TEST_CASE("errors of a family name the file's keys") {
+  std::string line;
+  CHECK(refusal(attending("llama", 2, 4096, 32, 5), &line) == Exit::kBadInput);
+  CHECK_MESSAGE(line.find("\"llama.attention.head_count_kv\" is 5") != std::string::npos, line);
 }
 
 TEST_CASE("indexers stand on the layers that the file says") {

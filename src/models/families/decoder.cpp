@@ -92,9 +92,10 @@ void read_mimo_v2(Reader& reader) {
   std::vector<Label> labels = layer_labels(reader.text, layers, {Default::kFullEvery, 6});
   if (!reader.text.is_list("layer_types") && !reader.text.is_list("hybrid_layer_pattern") && !labels.empty())
     labels.front() = Label::kFull;
+  const LayerHeads own(reader.text);
   for (std::uint64_t i = 0; i < layers; ++i) {
     const bool slides = labels[i] == Label::kSliding;
-    reader.model.layers.push_back({{attention_mixer(reader, labels[i], slides ? sliding : full, window)}});
+    reader.model.layers.push_back({{attention_mixer(reader, labels[i], own.of(i, slides ? sliding : full), window)}});
   }
 }
 
@@ -109,9 +110,10 @@ void read_step3p5(Reader& reader) {
   }
   const std::vector<Label> labels = layer_labels(reader.text, layers, {Default::kFullFirstOf, 4});
   const Tokens window = read_window(reader.text);
+  const LayerHeads own(reader.text);
   for (std::uint64_t i = 0; i < layers; ++i) {
     const Heads& base = labels[i] == Label::kSliding ? sliding : full;
-    reader.model.layers.push_back({{attention_mixer(reader, labels[i], layer_heads(reader.text, i, base), window)}});
+    reader.model.layers.push_back({{attention_mixer(reader, labels[i], own.of(i, base), window)}});
   }
 }
 

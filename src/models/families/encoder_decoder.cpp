@@ -132,6 +132,12 @@ void read_encoder(Reader& reader) {
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{None{}}});
 }
 
+// Encoders and diffusion models of a GGUF, whichever they are.
+void read_no_cache(Reader& reader) {
+  reader.inform("no_cache", "a model of this architecture keeps no cache of its own");
+  reader.model.layers.assign(reader.num_layers(), Layer{{None{}}});
+}
+
 // Llama 3.2 Vision: the layers of cross_attention_layers attend to the image alone.
 void read_mllama(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();

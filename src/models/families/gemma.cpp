@@ -52,9 +52,10 @@ void read_gemma4(Reader& reader) {
   const std::vector<Label> labels =
       layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 6, true, Label::kSliding, ""});
   const Tokens window = read_window(reader.text);
+  const LayerHeads own(reader.text);
   for (std::uint64_t i = 0; i < layers; ++i) {
     const Heads& base = labels[i] == Label::kSliding ? sliding : full;
-    reader.model.layers.push_back({{attention_mixer(reader, labels[i], layer_heads(reader.text, i, base), window)}});
+    reader.model.layers.push_back({{attention_mixer(reader, labels[i], own.of(i, base), window)}});
   }
   share_tail(reader, reader.text.count_or("num_kv_shared_layers", 0));
 }

@@ -103,7 +103,7 @@ Tokens needed_window(const Reader& reader, std::string_view word) {
 }
 
 // One layer of the kind that `word` names.
-Layer layer_of(const Reader& reader, std::uint64_t index, std::string_view word, Label label) {
+Layer layer_of(const Reader& reader, const LayerHeads& own, std::uint64_t index, std::string_view word, Label label) {
   const Fields& text = reader.text;
   switch (label) {
     case Label::kNone: return {{None{}}};
@@ -113,7 +113,7 @@ Layer layer_of(const Reader& reader, std::uint64_t index, std::string_view word,
     case Label::kRecurrent: return {{recurrent_mixer(reader, word)}};
     default: break;
   }
-  Heads heads = layer_heads(text, index, read_heads(text));
+  Heads heads = own.of(index, read_heads(text));
   switch (label) {
     case Label::kMha: heads.num_kv_heads = heads.num_heads; return {{FullAttention{heads}}};
     case Label::kMqa: heads.num_kv_heads = 1; return {{FullAttention{heads}}};
@@ -197,6 +197,7 @@ void read_kinds(Reader& reader) {
     reader.warn("unknown_attention_type",
                 "attention_type \"" + one_line(named, 40) + "\" names no kind that is known; the other fields decide");
   const std::uint64_t layers = reader.num_layers();
+  const LayerHeads own(text);
 
   const auto settings = text.child("ssm_cfg");
   if (settings && text.list_size("attn_layer_idx").value_or(0) == 0) {
@@ -209,9 +210,9 @@ void read_kinds(Reader& reader) {
   const bool patterned = words || kind == nullptr || kind->kind == "hybrid";
   if (!patterned) {
     const Label label = parse_label(kind->kind, "attention_type");
-    const Layer layer = layer_of(reader, 0, kind->kind, label);
+    const Layer layer = layer_of(reader, own, 0, kind->kind, label);
     for (std::uint64_t i = 0; i < layers; ++i)
-      reader.model.layers.push_back(text.is_object("per_layer_config") ? layer_of(reader, i, kind->kind, label)
+      reader.model.layers.push_back(text.is_object("per_layer_config") ? layer_of(reader, own, i, kind->kind, label)
                                                                        : layer);
     return;
   }
@@ -224,7 +225,7 @@ void read_kinds(Reader& reader) {
     reader.warn("pattern_missing",
                 "attention_type says hybrid, but nothing says which layer is what: all attend fully");
   for (std::uint64_t i = 0; i < layers; ++i)
-    reader.model.layers.push_back(layer_of(reader, i, words ? std::string_view((*words)[i]) : "", labels[i]));
+    reader.model.layers.push_back(layer_of(reader, own, i, words ? std::string_view((*words)[i]) : "", labels[i]));
 }
 }  // namespace
 

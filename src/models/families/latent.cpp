@@ -90,6 +90,20 @@ void read_mla(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{latent}});
 }
 
+namespace {
+// dots3.note: layers with a window have a latent of their own width: one key for all heads, no value.
+void keep_windows(Reader& reader) {
+  const std::uint64_t width = reader.text.count_or("swa_head_dim", 0);
+  const Tokens window = read_window(reader.text);
+  if (width == 0 || window == Tokens(0)) return;
+  reader.text.touch("swa_v_head_dim");
+  const std::vector<Label> labels = layer_labels(reader.text, reader.model.layers.size(), {});
+  const Heads latent{reader.text.count("num_attention_heads"), 1, width, 0};
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] == Label::kSliding) reader.model.layers[i] = {{SlidingWindow{latent, window}}};
+}
+}  // namespace
+
 void read_sparse_mla(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   reader.text.touch("index_share_for_mtp_iteration");
@@ -97,6 +111,7 @@ void read_sparse_mla(Reader& reader) {
   SparseMla shared = sparse;
   shared.index_head_dim = 0;
   for (const bool own : own_indexers(reader.text, layers)) reader.model.layers.push_back({{own ? sparse : shared}});
+  keep_windows(reader);
 }
 
 // LongCat-Flash: each layer holds two latent attentions; num_layers counts the layers, num_hidden_layers the

@@ -203,9 +203,29 @@ void read_jet_nemotron(Reader& reader) {
 // Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers; block index keys beside the full ones are small (indexer_head_dim
 // for indexer_compress_ratio tokens), and no engine's log counts them with the rest.
 // Source: transformers modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
+namespace {
+// A GGUF counts the index keys of every token, and convolves the embeddings of the last n tokens in some layers.
+void push_gguf_extras(Reader& reader) {
+  const Fields& text = reader.text;
+  std::vector<Layer>& layers = reader.model.layers;
+  for (Layer& layer : layers)
+    if (const auto* full = std::get_if<FullAttention>(&layer.mixers.front()))
+      layer.mixers.front() = SparseGqa{full->heads, text.count("index_head_dim"), text.count_or("index_n_heads", 0)};
+  const auto mixed = text.counts("ple_layer_ids");
+  if (!mixed || mixed->empty()) return;
+  constexpr std::string_view kWhat = "the channels of the n-gram convolution";
+  const std::uint64_t width = checked_mul(text.count("ple_ngram_size"), text.count("hidden_size"), kWhat);
+  const ShortConv ngrams{checked_mul(width, text.count_or("hyper_connection_count", 1), kWhat),
+                         text.count("ple_conv_kernel")};
+  for (const std::uint64_t i : *mixed)
+    if (i < layers.size()) layers[i].mixers.push_back(ngrams);
+}
+}  // namespace
+
 void read_qwen4_exp(Reader& reader) {
   read_gated_delta_net(reader);
   const Fields& text = reader.text;
+  if (text.count_or("index_head_dim", 0) > 0) return push_gguf_extras(reader);
   text.touch("indexer_kv_heads");  // one
   const std::uint64_t ratio = text.count_or("indexer_compress_ratio", 0);
   if (text.count_or("indexer_n_heads", 0) > 0 && ratio > 0)

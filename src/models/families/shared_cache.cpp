@@ -51,6 +51,14 @@ void read_phi4flash(Reader& reader) {
   }
 }
 
+// Granite Switch: one more attention of a single head behind the layers routes to adapters.
+void read_router_layer(Reader& reader) {
+  read_decoder(reader, {});
+  Heads heads = read_heads(reader.text);
+  heads.num_heads = heads.num_kv_heads = 1;
+  reader.model.layers.push_back({{FullAttention{heads}}});
+}
+
 namespace {
 void push_passes(Reader& reader, const Heads& heads, std::uint64_t caches) {
   check_layers(caches, "num_hidden_layers");

@@ -31,7 +31,8 @@ Ssm read_mamba2_alone(const Fields& text) {
 }  // namespace
 
 void read_mamba2_model(Reader& reader) {
-  const Ssm ssm = read_mamba2_alone(reader.text);
+  const bool spelled_as_hybrid = reader.text.has("mamba_num_heads");
+  const Ssm ssm = spelled_as_hybrid ? read_mamba2(reader.text) : read_mamba2_alone(reader.text);
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{ssm}});
 }
 
@@ -245,11 +246,13 @@ Rwkv read_rwkv_mixer(const Fields& config) {
   rwkv.hidden_size = config.count("hidden_size");
   if (const auto width = config.find_count("attention_hidden_size"); width && *width > 0 && rwkv.version < 7)
     rwkv.hidden_size = *width;
-  rwkv.token_shifts = type == "rwkv6qwen2" || type == "arwkv7" ? 1 : 2;
+  rwkv.token_shifts = config.count_or("token_shift_count", type == "rwkv6qwen2" || type == "arwkv7" ? 1 : 2);
   if (rwkv.version > 4) {
     rwkv.head_dim = config.count_or("head_dim", 64);
     if (rwkv.head_dim == 0 || rwkv.hidden_size % rwkv.head_dim != 0)
-      fail("\"head_dim\" does not divide the hidden size", "correct the config");
+      fail("\"head_dim\" is " + std::to_string(rwkv.head_dim) + ", which does not divide a \"hidden_size\" of " +
+               std::to_string(rwkv.hidden_size),
+           "correct the config");
   }
   return rwkv;
 }

@@ -1,0 +1,71 @@
+// A GGUF header under Hugging Face's keys: a table of keys, and what it takes to say the rest in their words.
+#ifndef KVPLAN_FORMATS_GGUF_KEYS_H_
+#define KVPLAN_FORMATS_GGUF_KEYS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/fields.h"
+#include "formats/gguf.h"
+
+namespace kvplan {
+
+// What the keys of a recurrence ("ssm.*", "kda.*", "wkv.*") stand for in an architecture.
+enum class GgufRecurrence { kNone, kMamba1, kMamba2, kDeltaNet, kKda, kShortConv, kRwkv };
+
+// Keys of the file are named without the architecture's prefix: "attention.head_count" is "llama.attention.head_count".
+class GgufKeys {
+ public:
+  GgufKeys(const Gguf& file, std::string_view architecture);
+
+  const Gguf& file() const { return file_; }
+  std::string full(std::string_view own) const { return prefix_ + std::string(own); }
+  bool contains(std::string_view own) const { return file_.contains(full(own)); }
+  bool is_array(std::string_view own) const { return file_.is_array(full(own)); }
+  std::uint64_t number(std::string_view own, std::uint64_t fallback = 0) const;
+  // Throws where the key is absent or zero.
+  std::uint64_t positive(std::string_view own) const;
+  // One value for each layer: an array with an entry for each block (MTP blocks may be left out where the array says
+  // what its layers are), or a number for all of them.
+  std::vector<std::uint64_t> per_layer(std::string_view own) const;
+  std::vector<std::string> all() const;
+
+  // MTP layers stand behind the model's own, and block_count counts them.
+  void set_layers(std::uint64_t block_count, std::uint64_t num_nextn);
+  std::uint64_t num_layers() const { return num_layers_; }
+
+  // Every key of the table that the file has.
+  void translate(GgufRecurrence recurrence);
+
+  // One more: `key` is Hugging Face's, `own` the file's that says it.
+  void set(std::string_view key, std::uint64_t value, std::string_view own, Origin origin = Origin::kFile);
+  void set(std::string_view key, const std::vector<std::uint64_t>& values, std::string_view own,
+           Origin origin = Origin::kFile);
+  // Words for what the file says in numbers; `fallback` is what llama.cpp takes where it does not.
+  void set(std::string_view key, const std::vector<std::string_view>& words, std::string_view own,
+           std::uint64_t fallback);
+  bool has(std::string_view key) const { return values_.contains(std::string(key)); }
+  // The file's value as a report shows it.
+  std::string text(std::string_view own) const;
+
+  Fields fields() const;
+
+ private:
+  void put(std::string_view key, std::string json, std::string_view own, std::string value, Origin origin);
+  void translate_heads(GgufRecurrence recurrence);
+  void translate_latent();
+
+  const Gguf& file_;
+  std::string prefix_;
+  std::uint64_t block_count_ = 0, num_layers_ = 0;
+  std::map<std::string, std::string> values_;  // Hugging Face's key, with the path of one that is nested; JSON
+  OwnKeys own_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_FORMATS_GGUF_KEYS_H_
