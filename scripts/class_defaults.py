@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Writes what the config classes of transformers take for keys that a config leaves out.
 
-    PYTHON scripts/class_defaults.py [-o FILE]
+    PYTHON scripts/class_defaults.py [-o src/models/class_defaults.txt]
 
-PYTHON has the release of transformers that is meant (`pip install transformers==5.23.0`; torch is not needed). Each config class
-is constructed without arguments, nested ones too; numbers, truth values, nulls and words are kept, but for what says nothing of
-memory (token ids, probabilities, labels). Lists are left out: patterns of layers are rules of their own. A key that the
-class derives from another one is left out too: the reader derives it. Found by giving every number another value and
-looking at what else moves.
+PYTHON has the release of transformers that is meant (`pip install transformers==5.23.0` in an environment of its own; torch is
+not needed). Each config class is constructed without arguments, nested ones too; numbers, truth values, nulls and words are
+kept, but for what says nothing of memory (token ids, probabilities, labels). Lists are left out: patterns of layers are
+rules of their own. A key that the class derives from another one is left out too: the reader derives it. Found by giving
+every number another value and looking at what else moves.
 
-A line a class: "model_type: key=value key=value", sorted, values as JSON; the first line names the release.
+A line a class: "model_type: key=value key=value", sorted by type, values as JSON; the first line names the release. A nested
+config whose defaults are the outer class's own (Voxtral's decoder is no default Llama) has a line "outer type/key/model_type".
 """
 import argparse
 import contextlib
+import dataclasses
 import io
 import json
 import logging
@@ -23,11 +25,11 @@ import warnings
 # Keys that say nothing of shapes or layers.
 UNREAD = re.compile(
     r"""_token_id$|_token_index$|_id$|^id2label|^label2id|dropout|drop_rate|_drop$|_pdrop$|_prob$|probability|initializer|init_std|^init_|_init$
-    |_act$|activation|^hidden_act|_eps$|epsilon|^norm_eps|_scale$|^scale|scaling|multiplier|_coef$|_coeff$|loss|alpha|_beta$|_gamma$|temperature
-    |^output_|^return_dict|^use_cache$|^is_decoder$|^is_encoder_decoder$|^chunk_size_feed_forward$|^problem_type$|^architectures$
-    |^dtype$|^torch_dtype$|^transformers_version$|^model_type$|^tokenizer|_attn_implementation|^gradient|^attn_implementation|rope_theta|_theta$
-    |^mask_|layerdrop|^summary_|jitter|^label|softcapping|^logit_|time_step|^mlp_type$|^position_embedding_type$|^add_cross_attention$
-    |^classifier|^pad_|_std$|_min$|_max$|_floor$|^rope_|_rope_base|base_frequency""", re.VERBOSE)
+    |_act$|^activation$|^hidden_act|_eps$|epsilon|^norm_eps|_scale$|^scale$|scaling|_multipliers?$|_coef$|_coeff$|loss|alpha|_beta$|_gamma$|temperature
+    |^output_attentions|^output_hidden|^output_router|^return_dict|^use_cache$|^is_decoder$|^is_encoder_decoder$|^chunk_size_feed_forward$|^problem_type$
+    |^architectures$|^dtype$|^torch_dtype$|^transformers_version$|^model_type$|^tokenizer|_attn_implementation|^gradient|^attn_implementation
+    |rope_theta|_theta$|^mask_|layerdrop|^summary_|jitter|^label|softcapping|^logit_|time_step|^mlp_type$|^position_embedding_type$
+    |^add_cross_attention$|^classifier|^pad_|_std$|_min$|_max$|_floor$|^rope_|_rope_base|base_frequency""", re.VERBOSE)
 
 
 def quiet(make):
@@ -37,6 +39,14 @@ def quiet(make):
             return make().to_dict()
         except Exception:  # a class may refuse anything
             return None
+
+
+def fields_of(config_class):
+    """Of a class that refuses its own defaults: what its fields say."""
+    made = quiet(config_class)
+    if made is not None or not dataclasses.is_dataclass(config_class):
+        return made
+    return {f.name: f.default for f in dataclasses.fields(config_class) if f.init}
 
 
 def is_plain(value):
@@ -55,14 +65,37 @@ def derived_keys(config_class, fields):
     return out
 
 
+def kept_of(fields):
+    return {k: v for k, v in sorted(fields.items())
+            if is_plain(v) and not UNREAD.search(k) and not (isinstance(v, str) and (re.search(r"\s", v) or not v))}
+
+
 def row_of(config_class):
-    fields = quiet(config_class)
-    if fields is None:
-        return None
-    kept = {k: v for k, v in fields.items() if is_plain(v) and not UNREAD.search(k)}
+    kept = kept_of(fields_of(config_class) or {})
     derived = derived_keys(config_class, kept)
-    # A null is the reader's own default, but where the class has a number for it in other circumstances.
-    return {k: v for k, v in sorted(kept.items()) if k not in derived and not (isinstance(v, str) and (" " in v or not v))}
+    return {k: v for k, v in kept.items() if k not in derived}
+
+
+def nested_rows(config_class, rows, found):
+    """{(key, type): row} of the configs inside a class that it fills in another way than their own class does."""
+    out = {}
+    for key, value in (quiet(config_class) or {}).items():
+        inner = value.get("model_type") if isinstance(value, dict) else None
+        if inner not in rows:
+            continue
+        made = (quiet(lambda: config_class(**{key: {"model_type": inner}})) or {}).get(key)
+        if not isinstance(made, dict):
+            continue
+        made = kept_of(made)
+
+        def moved_from(own):
+            return {k: v for k, v in made.items() if own and own.get(k, v) != v}
+
+        moved = moved_from(fields_of(found[inner]))
+        moved |= moved_from(quiet(lambda: found[inner](**moved)))  # what the inner class would derive from them
+        if moved:
+            out[key, inner] = dict(sorted({**rows[inner], **moved}.items()))
+    return out
 
 
 def classes():
@@ -71,16 +104,15 @@ def classes():
 
     out = {}
     for name in sorted(CONFIG_MAPPING_NAMES):
-        with contextlib.suppress(Exception):  # a class whose own imports are not there
-            todo = [(name, CONFIG_MAPPING[name])]
-            while todo:
-                model_type, config_class = todo.pop()
-                if model_type in out or not model_type:
-                    continue
-                out[model_type] = config_class
-                for inner in (getattr(config_class, "sub_configs", None) or {}).values():
-                    if getattr(inner, "model_type", "") and inner.__name__ != "AutoConfig":
-                        todo.append((inner.model_type, inner))
+        todo = [(name, CONFIG_MAPPING[name])]
+        while todo:
+            model_type, config_class = todo.pop()
+            if model_type in out or not model_type:
+                continue
+            out[model_type] = config_class
+            for inner in (getattr(config_class, "sub_configs", None) or {}).values():
+                if getattr(inner, "model_type", "") and inner.__name__ != "AutoConfig":
+                    todo.append((inner.model_type, inner))
     return out
 
 
@@ -93,13 +125,21 @@ def main():
     import transformers
 
     lines = [f"# transformers {transformers.__version__}: config classes constructed without arguments"]
-    found = classes()
+    try:
+        found = classes()
+    except ImportError as error:
+        sys.exit(f"{error}; use an environment that has transformers alone")
+    rows = {}
     for i, (model_type, config_class) in enumerate(sorted(found.items())):
         if sys.stderr.isatty():
             print(f"\r\033[K{i + 1}/{len(found)} {model_type}", end="", file=sys.stderr, flush=True)
-        fields = row_of(config_class)
-        if fields:
-            lines.append(f"{model_type}: " + " ".join(f"{k}={json.dumps(v)}" for k, v in fields.items()))
+        rows[model_type] = row_of(config_class)
+    for model_type, config_class in found.items():
+        for (key, inner), row in nested_rows(config_class, rows, found).items():
+            rows[f"{model_type}/{key}/{inner}"] = row
+    for name, row in sorted(rows.items()):
+        if row:
+            lines.append(f"{name}: " + " ".join(f"{k}={json.dumps(v)}" for k, v in row.items()))
     text = "\n".join(lines) + "\n"
     if args.output == "-":
         sys.stdout.write(text)

@@ -105,7 +105,7 @@ constexpr std::array kClassOf{
 }  // namespace
 
 std::string flat_class(const std::string& model_type) {
-  return has_class(model_type + "_text") && !has_class(model_type) ? model_type + "_text" : model_type;
+  return has_class(model_type + "_text") ? model_type + "_text" : model_type;
 }
 
 std::string text_class(const Fields& text, const std::string& root_type) {
@@ -131,9 +131,8 @@ std::string class_word(std::string_view name) {
 }
 
 std::string class_of(std::string type) {
-  if (!has_class(type))
-    for (const ClassOf& row : kClassOf)
-      if (row.model_type == type) return std::string(row.same_as);
+  for (const ClassOf& row : kClassOf)
+    if (row.model_type == type) return std::string(row.same_as);
   return type;
 }
 

@@ -247,16 +247,15 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
 
   // Grok-2's file calls itself "git", which is an image captioner.
   if (type == "git" && model.architecture.starts_with("Grok")) type = "grok-1";
-  // A model_type that nobody knows may still have an architecture that says what it is.
+  // A model_type that nobody knows may still have an architecture that says what it is, or a class with defaults.
   const Family* family = find_family(type);
-  if (family == nullptr || type.empty()) {
-    if (const std::string_view implied = model_type_of(model.architecture); !implied.empty()) {
-      family = find_family(implied);
-      text = with_class(text, class_of(std::string(implied)));
-    }
+  const std::string_view implied = family == nullptr || type.empty() ? model_type_of(model.architecture) : "";
+  if (!implied.empty()) {
+    family = find_family(implied);
+    text = with_class(text, class_of(std::string(implied)));
   } else {
     const std::string_view version = class_of_version(lower(type), text);
-    text = with_class(text, version.empty() ? class_of(lower(type)) : std::string(version));
+    text = with_class_inside(text, root_type, version.empty() ? class_of(lower(type)) : std::string(version));
   }
   model.model_type = class_word(type.empty() ? root_type : type);
   refuse_layers_that_are_no_list(text);
