@@ -1,6 +1,9 @@
 #include "models/inventory/inventory.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -26,13 +29,22 @@ bool has_head(const Inventory& inventory) {
   return !has_word(kBodies, name);
 }
 
+// What the file says: the config of the class that owns the head decides, which is the outermost one (transformers'
+// PreTrainedModel.get_expanded_tied_weights_keys). The decoder of a pair is a whole model, and owns its head.
+std::optional<bool> told_tied(const Inventory& inventory) {
+  const Fields root = inventory.reader.root.bare(), text = inventory.text.bare();
+  std::vector<Fields> places = {root};
+  if (const auto thinker = root.child("thinker_config")) places.push_back(*thinker);
+  places.insert(text.path() == "decoder." ? places.begin() : places.end(), text);
+  for (const Fields& place : places)
+    for (const std::string_view key :
+         {"tie_word_embeddings", "tie_embeddings", "share_input_output_layers", "weight_tying"})
+      if (const auto told = place.find_bool(key)) return told;
+  return std::nullopt;
+}
+
 bool head_is_tied(const Inventory& inventory) {
-  const Fields bare = inventory.text.bare();
-  for (const std::string_view key :
-       {"tie_word_embeddings", "tie_embeddings", "share_input_output_layers", "weight_tying"}) {
-    if (const auto own = bare.find_bool(key)) return *own;
-    if (const auto own = inventory.reader.root.bare().find_bool(key)) return *own;
-  }
+  if (const auto told = told_tied(inventory)) return *told;
   // Falcon's and Qwen2.5-Omni's files hold their head whatever the class says.
   if (inventory.is("falcon refinedweb refinedwebmodel qwen2_5_omni_text")) return false;
   if (const auto usual = inventory.text.find_bool("tie_word_embeddings")) return *usual;
