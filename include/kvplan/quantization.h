@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kvplan {
@@ -28,6 +29,7 @@ struct WeightScheme {
 struct SchemeRule {
   std::string pattern;  // exact, suffix, glob, or "re:..."
   std::optional<WeightScheme> scheme;
+  std::string_view list = {};  // the key that it stands under, a literal: "ignore"
 };
 
 struct QuantDeclaration {

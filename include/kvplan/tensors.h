@@ -66,7 +66,9 @@ enum class Place : std::uint8_t { kLayers, kFirst, kLast };
 struct TensorGroup {
   Component component = Component::kOther;
   TensorRole role = TensorRole::kLinear;
-  std::string module;  // as checkpoints spell it, "*" for the layer: "model.layers.*.self_attn.q_proj"
+  std::string module;  // as Llama's would be called, "*" for the layer: "model.layers.*.self_attn.q_proj"
+  // What files and classes of this family call it, which lists of modules may name; empty: as `module` says.
+  std::vector<std::string> names;
   std::vector<LayerRun> layers;
   Place place = Place::kLayers;
   std::uint64_t copies = 1;  // of one layer: experts

@@ -39,11 +39,12 @@ std::uint64_t millibits(const Fields& config, std::initializer_list<std::string_
 void add_rules(QuantDeclaration& out, const Fields& config, std::initializer_list<std::string_view> keys,
                const std::optional<WeightScheme>& scheme) {
   for (const std::string_view key : keys) {
-    if (config.is_string(key)) out.rules.push_back({*config.find_string(key), scheme});  // one name for a list of it
+    if (config.is_string(key))
+      out.rules.push_back({*config.find_string(key), scheme, key});  // one name for a list of it
     if (config.is_string(key) || !config.has(key)) continue;
     const auto names = config.strings(key);
     if (!names) fail("\"" + std::string(key) + "\" of the quantization config is no list", "name the modules");
-    for (const std::string& name : *names) out.rules.push_back({name, scheme});
+    for (const std::string& name : *names) out.rules.push_back({name, scheme, key});
   }
 }
 
@@ -140,7 +141,7 @@ void read_groups(QuantDeclaration& out, const Fields& config) {
       if (target == "Linear" || target == "re:.*" || target == "LinearBase" || target == "FusedMoE")
         out.scheme = scheme;
       else
-        out.rules.push_back({target, scheme});
+        out.rules.push_back({target, scheme, "targets"});
     }
   }
 }
@@ -169,7 +170,7 @@ void read_modelopt(QuantDeclaration& out, const Fields& config) {
     for (const std::string& key : layers->keys())
       if (const auto layer = layers->child(key))
         if (const auto scheme = scheme_of_algorithm(word(*layer, "quant_algo"), first_count(*layer, {"group_size"}, 0)))
-          out.rules.push_back({key, scheme});
+          out.rules.push_back({key, scheme, "quantized_layers"});
   } else {
     out.scheme = scheme_of_algorithm(algorithm, size);
     if (!out.scheme) read_groups(out, config);
@@ -213,9 +214,9 @@ void read_mlx(QuantDeclaration& out, const Fields& config) {
   for (const std::string& key : config.keys()) {
     if (const auto own = config.child(key); own && own->is_number("bits")) {
       config.touch(key);
-      out.rules.push_back({key, scheme_of(*own)});
+      out.rules.push_back({key, scheme_of(*own), "quantization"});
     } else if (config.is_bool(key) && !config.flag(key, true) && key.find('.') != std::string::npos) {
-      out.rules.push_back({key, std::nullopt});
+      out.rules.push_back({key, std::nullopt, "quantization"});
     }
   }
 }
@@ -324,9 +325,9 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
           const std::uint64_t own_bits = own ? millibits(*own, {"bits"}, bits / 1000) : bits;
           const std::string pattern = (map == "dynamic" ? "re:" : "") + name;
           if (stays || own_bits >= 16000)
-            out.rules.push_back({pattern, std::nullopt});
+            out.rules.push_back({pattern, std::nullopt, map});
           else if (own && !own->keys().empty())
-            out.rules.push_back({pattern, scheme_of(own_bits, first_count(*own, {"group_size"}, group(128)))});
+            out.rules.push_back({pattern, scheme_of(own_bits, first_count(*own, {"group_size"}, group(128))), map});
         }
     if (config.flag("lm_head", false)) out.head_scheme = out.scheme;
     return;
@@ -403,7 +404,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
     if (const auto layers = config.child("layer_quant_config"))
       for (const std::string& key : layers->keys())
         if (const auto layer = layers->child(key))
-          if (const auto scheme = scheme_of_quark(*layer)) out.rules.push_back({key, scheme});
+          if (const auto scheme = scheme_of_quark(*layer)) out.rules.push_back({key, scheme, "layer_quant_config"});
     if (out.scheme || !out.rules.empty()) return;
   }
   if (method == "torchao") {
@@ -454,11 +455,12 @@ QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::
         QuantDeclaration own;
         own.dialect = "modelopt";
         read_modelopt(own, config->quietly());
-        // The config may say the same with fewer words. An algorithm of an unknown name is one all the same.
+        // The config may say the same with fewer words, but not where it has a type for experts beside another one. An
+        // algorithm of an unknown name is one all the same.
         const std::string algorithm = word(*config, "quant_algo");
         const bool names_one = !algorithm.empty() && algorithm != "none" && algorithm != "no_quant";
-        if (own.is_known ? !is_declared(out) || out.rules.size() <= own.rules.size() : !is_declared(out) && names_one)
-          out = own;
+        const bool says_more = out.rules.size() <= own.rules.size() && !out.expert_scheme;
+        if (own.is_known ? !is_declared(out) || says_more : !is_declared(out) && names_one) out = own;
       }
     } catch (Error& error) {
       error.set_source("hf_quant_config.json");

@@ -317,6 +317,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   }
   model.quantization = read_quantization(root, text, hf_quant_config);
   build_inventory(reader);
+  if (is_declared(model.quantization)) name_modules(model, text.class_name());
   model.rotary_tables = read_rotary_tables(reader);
   if (const std::vector<std::string> misread = root.misread(); !misread.empty())
     model.notes.push_back({NoteLevel::kWarning, "misread_keys",

@@ -1,7 +1,9 @@
 #include "weights/rules.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "kvplan/error.h"
@@ -10,21 +12,27 @@ namespace kvplan {
 
 namespace {
 
-// Bounds of one list. Checkpoints bring tens of expressions and globs, hundreds where each layer has its own; whole
-// names and their beginnings are looked up and need no bound but the config's.
+// Bounds of one config. Checkpoints bring tens of expressions and globs, hundreds where each layer has its own. Whole
+// names and their beginnings are looked up: one for each matrix of each expert are tens of thousands.
+constexpr std::size_t kMaxRules = 300'000;     // some 400 bytes each with their text: 120 MB
 constexpr std::size_t kMaxExpressions = 5000;  // 6 KiB each at worst: 30 MiB
 constexpr std::size_t kMaxGlobs = 50'000;      // some 100 bytes each: 5 MB
 // Of all matching: half a second. 378 expressions on 126 layers of 7 modules take a third of it.
 constexpr std::uint64_t kMaxSteps = 150'000'000;
+// Of finding what names no module, for a note: 50 ms.
+constexpr std::uint64_t kMaxStepsOfNotes = 15'000'000;
 
-[[noreturn]] void refuse(const std::string& what) {
-  fail("the quantization config names modules by " + what,
+// The list by the key that it stands under.
+[[noreturn]] void refuse(const SchemeRule& rule, const std::string& what) {
+  const std::string list =
+      rule.list.empty() ? "the quantization config" : '"' + std::string(rule.list) + "\" of the quantization config";
+  fail(list + " names modules by " + what,
        "name the modules, join expressions by \"|\", or say the type with --weights");
 }
 
-[[noreturn]] void refuse_more(std::size_t bound, std::string_view kind, std::string_view pattern) {
-  refuse("more than " + std::to_string(bound) + " " + std::string(kind) + " (\"" + one_line(pattern, 40) +
-         "\" is one too many)");
+[[noreturn]] void refuse_more(const SchemeRule& rule, std::size_t bound, std::string_view kind) {
+  refuse(rule, "more than " + std::to_string(bound) + " " + std::string(kind) + " (\"" + one_line(rule.pattern, 40) +
+                   "\" is one too many)");
 }
 
 bool is_letter(char c) {
@@ -80,7 +88,8 @@ bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t
 std::string_view bare_module(std::string_view module) {
   for (bool again = true; again;) {
     again = false;
-    for (const std::string_view wrapper : {"model.", "language_model.", "backbone.", "transformer."}) {
+    for (const std::string_view wrapper : {"model.", "language_model.", "text_model.", "backbone.", "transformer.",
+                                           "decoder.", "gpt_neox.", "thinker.", "llm."}) {
       if (!module.starts_with(wrapper)) continue;
       module.remove_prefix(wrapper.size());
       again = true;
@@ -123,13 +132,14 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
   std::string key;
   std::size_t expressions = 0, globs = 0;
   for (const SchemeRule& rule : rules) {
+    if (in_order_.size() == kMaxRules) refuse_more(rule, kMaxRules, "names");
     Numbered entry;
     entry.order = in_order_.size();
     in_order_.push_back(&rule);
     std::string_view pattern = rule.pattern;
     if (pattern.starts_with("re:")) {
       pattern.remove_prefix(3);
-      if (++expressions > kMaxExpressions) refuse_more(kMaxExpressions, "expressions", rule.pattern);
+      if (++expressions > kMaxExpressions) refuse_more(rule, kMaxExpressions, "expressions");
       if (auto read = Expression::read(pattern))
         expressions_[tells_layers_apart(pattern) ? 1 : 0].emplace_back(*std::move(read), entry.order);
       else
@@ -143,7 +153,7 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
     const std::size_t star = text.find_first_of("*?");
     const bool is_prefix = star != std::string_view::npos && star > 0 && star + 1 == text.size() && text.back() == '*';
     if (star != std::string_view::npos && !is_prefix) {
-      if (++globs > kMaxGlobs) refuse_more(kMaxGlobs, "globs", rule.pattern);
+      if (++globs > kMaxGlobs) refuse_more(rule, kMaxGlobs, "globs");
       // "?" tells one digit from two.
       globs_[text.find_first_of("0123456789?") != std::string_view::npos ? 1 : 0].emplace_back(std::string(text) + ".*",
                                                                                                entry.order);
@@ -180,44 +190,50 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
   prefix_lengths_.erase(std::unique(prefix_lengths_.begin(), prefix_lengths_.end()), prefix_lengths_.end());
 }
 
+bool RuleBook::glob_names(const std::string& below, std::string_view module) const {
+  const std::string_view glob = std::string_view(below).substr(0, below.size() - 2);
+  const std::string_view bare = bare_module(module);
+  return glob_matches(glob, bare, steps_) || glob_matches(below, bare, steps_) ||
+         (bare.size() != module.size() && glob_matches(glob, module, steps_));
+}
+
+bool RuleBook::expression_names(const Expression& expression, std::string_view module) const {
+  const std::string_view bare = bare_module(module);
+  return expression.matches_start(module, steps_) ||
+         (bare.size() != module.size() && expression.matches_start(bare, steps_));
+}
+
 RuleBook::Order RuleBook::match(bool by_layer, std::string_view module, Order best) const {
   const std::size_t which = by_layer ? 1 : 0;
-  const std::string_view bare = bare_module(module);
-  const bool is_wrapped = bare.size() != module.size();
-  const auto check = [&] {
+  const auto check = [&](Order order) {
     if (steps_ > kMaxSteps)
-      refuse(std::to_string(expressions_[0].size() + expressions_[1].size() + globs_[0].size() + globs_[1].size()) +
-             " expressions and globs, which take too long to hold against every module of every layer");
+      refuse(*in_order_[order],
+             std::to_string(expressions_[0].size() + expressions_[1].size() + globs_[0].size() + globs_[1].size()) +
+                 " expressions and globs, which take too long to hold against every module of every layer");
   };
   for (const auto& [below, order] : globs_[which]) {
     if (order >= best) break;  // in the list's order
-    const std::string_view glob = std::string_view(below).substr(0, below.size() - 2);
-    if (glob_matches(glob, bare, steps_) || glob_matches(below, bare, steps_) ||
-        (is_wrapped && glob_matches(glob, module, steps_)))
-      best = order;
-    check();
+    if (glob_names(below, module)) best = order;
+    check(order);
   }
   for (const auto& [expression, order] : expressions_[which]) {
     if (order >= best) break;
-    if (expression.matches_start(module, steps_) || (is_wrapped && expression.matches_start(bare, steps_)))
-      best = order;
-    check();
+    if (expression_names(expression, module)) best = order;
+    check(order);
   }
   return best;
 }
 
-// Takes the entries of one name for a module that has it: numbers are the module's own in the name's places, next the
-// word behind.
-void RuleBook::offer(const std::vector<Numbered>& entries, std::span<const std::uint32_t> numbers,
-                     std::optional<std::uint32_t> next, Named& out) {
-  for (const Numbered& entry : entries) {
+// Takes the entries of one name for a module that has it.
+void RuleBook::offer(const Found& found, Named& out) {
+  for (const Numbered& entry : found.entries) {
     std::optional<std::uint64_t> layer;
     bool fits = true;
-    for (std::size_t i = 0; i < numbers.size() && fits; ++i) {
-      if (numbers[i] == kLayer)
+    for (std::size_t i = 0; i < found.numbers.size() && fits; ++i) {
+      if (found.numbers[i] == kLayer)
         layer = entry.numbers[i];
       else
-        fits = numbers[i] == entry.numbers[i];
+        fits = (found.numbers[i] == kExpert ? 0 : found.numbers[i]) == entry.numbers[i];
     }
     if (!fits) continue;
     if (entry.open.empty()) {
@@ -225,36 +241,31 @@ void RuleBook::offer(const std::vector<Numbered>& entries, std::span<const std::
         out.layers_.emplace_back(*layer, entry.order);
       else
         out.every_ = std::min(out.every_, entry.order);
-    } else if (next == kLayer) {
+    } else if (found.next == kLayer) {
       out.open_.emplace_back(entry.open, entry.order);
-    } else if (next && std::to_string(*next).starts_with(entry.open)) {
+    } else if (found.next && std::to_string(found.next == kExpert ? 0 : *found.next).starts_with(entry.open)) {
       out.every_ = std::min(out.every_, entry.order);
     }
   }
 }
 
-RuleBook::Named RuleBook::named(std::string_view module) const {
-  Named out;
-  out.book_ = this;
-  out.module_ = module;
+// A name stands for the module itself, for a block of modules, and for the end of a name: any whole run of words.
+template <class Take>
+void RuleBook::each_found(std::string_view module, Take take) const {
   struct Word {
     std::string_view text;
     std::optional<std::uint32_t> number;
   };
   std::vector<Word> words;
   const std::string_view bare = bare_module(module);
+  bool has_layer = false;
   for (std::size_t begin = 0; begin <= bare.size();) {
     const std::size_t end = std::min(bare.find('.', begin), bare.size());
     Word word{bare.substr(begin, end - begin), {}};
-    word.number = word.text == "*" ? kLayer : number_in(word.text);
+    word.number = word.text != "*" ? number_in(word.text) : std::exchange(has_layer, true) ? kExpert : kLayer;
     words.push_back(word);
     begin = end + 1;
   }
-  bool has_layer = false;
-  for (Word& word : words)
-    if (word.number == kLayer && std::exchange(has_layer, true)) word.number = 0;
-
-  // A name stands for the module itself, for a block of modules, and for the end of a name: any whole run of words.
   std::string key;
   std::vector<std::uint32_t> numbers;
   const auto append = [&](const Word& word, bool is_first) {
@@ -272,28 +283,34 @@ RuleBook::Named RuleBook::named(std::string_view module) const {
     for (std::size_t end = begin; end < words.size(); ++end) {
       append(words[end], end == begin);
       if (const auto found = exact_.find(std::string_view(key)); found != exact_.end())
-        offer(found->second, numbers, {}, out);
+        take(Found{found->second, numbers, {}});
     }
   }
-  if (!prefixes_.empty()) {
-    key.clear();
-    numbers.clear();
-    for (const Word& word : words) append(word, key.empty());
-    for (const std::size_t length : prefix_lengths_) {
-      if (length > key.size()) break;
-      const std::string_view start = std::string_view(key).substr(0, length);
-      const auto found = prefixes_.find(start);
-      if (found == prefixes_.end()) continue;
-      const auto whole = static_cast<std::size_t>(std::count(start.begin(), start.end(), '.'));
-      std::size_t count = 0;
-      for (std::size_t i = 0; i < whole && count < kNumbers; ++i)
-        if (words[i].number) ++count;
-      offer(found->second, std::span(numbers).first(count), words[whole].number, out);
-    }
+  if (prefixes_.empty()) return;
+  key.clear();
+  numbers.clear();
+  for (const Word& word : words) append(word, key.empty());
+  for (const std::size_t length : prefix_lengths_) {
+    if (length > key.size()) break;
+    const std::string_view start = std::string_view(key).substr(0, length);
+    const auto found = prefixes_.find(start);
+    if (found == prefixes_.end()) continue;
+    const auto whole = static_cast<std::size_t>(std::count(start.begin(), start.end(), '.'));
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < whole && count < kNumbers; ++i)
+      if (words[i].number) ++count;
+    take(Found{found->second, std::span<const std::uint32_t>(numbers).first(count), words[whole].number});
   }
+}
+
+RuleBook::Named RuleBook::named(std::vector<std::string> names) const {
+  Named out;
+  out.book_ = this;
+  for (const std::string& name : names) each_found(name, [&](const Found& found) { offer(found, out); });
   std::sort(out.layers_.begin(), out.layers_.end());
   std::sort(out.open_.begin(), out.open_.end());
-  out.every_ = match(false, with_layer(module, 0), out.every_);
+  for (const std::string& name : names) out.every_ = match(false, with_layer(name, 0), out.every_);
+  out.names_ = std::move(names);
   return out;
 }
 
@@ -310,8 +327,95 @@ const SchemeRule* RuleBook::Named::find(std::uint64_t layer) const {
     }
   }
   if (!book_->globs_[1].empty() || !book_->expressions_[1].empty())
-    best = book_->match(true, with_layer(module_, layer), best);
+    for (const std::string& name : names_) best = book_->match(true, with_layer(name, layer), best);
   return best == kNone ? nullptr : book_->in_order_[best];
+}
+
+// Marks the rules that name one of the modules it is shown.
+class RuleBook::Marker {
+ public:
+  explicit Marker(const RuleBook& book) : book_(book), is_used_(book.in_order_.size(), false) {}
+
+  void show(const Module& module) {
+    std::vector<bool> layers;
+    std::set<std::string, std::less<>> beginnings;  // of the layers' numbers
+    each_layer(module, [&](std::uint64_t layer) {
+      if (layer >= layers.size()) layers.resize(layer + 1, false);
+      layers[layer] = true;
+      if (book_.prefixes_.empty()) return;
+      const std::string number = std::to_string(layer);
+      for (std::size_t i = 1; i <= number.size(); ++i) beginnings.insert(number.substr(0, i));
+    });
+    const auto is_one = [&](std::uint32_t of_module, std::uint32_t of_rule) {
+      if (of_module == kLayer) return of_rule < layers.size() && layers[of_rule];
+      return of_module == kExpert ? of_rule < module.copies : of_rule == of_module;
+    };
+    for (const std::string& name : module.names)
+      book_.each_found(name, [&](const Found& found) {
+        for (const Numbered& entry : found.entries) {
+          bool fits = !is_used_[entry.order];
+          for (std::size_t i = 0; i < found.numbers.size() && fits; ++i)
+            fits = is_one(found.numbers[i], entry.numbers[i]);
+          if (fits && !entry.open.empty()) fits = found.next && begins(*found.next, entry.open, beginnings);
+          if (fits) is_used_[entry.order] = true;
+        }
+      });
+    for (const bool by_layer : {false, true}) {
+      const std::size_t which = by_layer ? 1 : 0;
+      for (const auto& [below, order] : book_.globs_[which])
+        look(module, by_layer, order, [&](std::string_view name) { return book_.glob_names(below, name); });
+      for (const auto& [expression, order] : book_.expressions_[which])
+        look(module, by_layer, order, [&](std::string_view name) { return book_.expression_names(expression, name); });
+    }
+  }
+
+  bool takes_too_long() const { return book_.steps_ > kMaxSteps; }
+  std::vector<const SchemeRule*> unmatched() const {
+    std::vector<const SchemeRule*> out;
+    for (std::size_t i = 0; i < is_used_.size(); ++i)
+      if (!is_used_[i]) out.push_back(book_.in_order_[i]);
+    return out;
+  }
+
+ private:
+  template <class Visit>
+  static void each_layer(const Module& module, Visit visit) {
+    for (const LayerRun& run : module.layers)
+      for (std::uint64_t i = 0; i < run.count; ++i) visit(run.first + i * run.step);
+  }
+
+  static bool begins(std::uint32_t next, std::string_view open, const std::set<std::string, std::less<>>& beginnings) {
+    if (next == kLayer) return beginnings.find(open) != beginnings.end();
+    return next == kExpert || std::to_string(next).starts_with(open);
+  }
+
+  // Tries one glob or expression in every layer, where it tells them apart, until it names one.
+  template <class Names>
+  void look(const Module& module, bool by_layer, Order order, Names names) {
+    for (const std::string& name : module.names) {
+      if (is_used_[order] || takes_too_long()) return;
+      if (!by_layer || module.layers.empty()) {
+        is_used_[order] = names(with_layer(name, 0));
+        continue;
+      }
+      each_layer(module, [&](std::uint64_t layer) {
+        if (!is_used_[order] && !takes_too_long()) is_used_[order] = names(with_layer(name, layer));
+      });
+    }
+  }
+
+  const RuleBook& book_;
+  std::vector<bool> is_used_;
+};
+
+std::vector<const SchemeRule*> RuleBook::unmatched(const std::vector<Module>& modules) const {
+  // Of no weight: what it takes is bounded on its own, and counts towards nothing else.
+  const std::uint64_t before = std::exchange(steps_, kMaxSteps - kMaxStepsOfNotes);
+  Marker marker(*this);
+  for (const Module& module : modules) marker.show(module);
+  const bool takes_too_long = marker.takes_too_long();
+  steps_ = before;
+  return takes_too_long ? std::vector<const SchemeRule*>() : marker.unmatched();
 }
 
 }  // namespace kvplan

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kvplan/quantization.h"
+#include "kvplan/tensors.h"
 #include "weights/expression.h"
 
 namespace kvplan {
@@ -43,18 +44,29 @@ class RuleBook {
    private:
     friend class RuleBook;
     const RuleBook* book_ = nullptr;
-    std::string module_;
+    std::vector<std::string> names_;
     Order every_ = kNone;                                   // of all layers
     std::vector<std::pair<std::uint64_t, Order>> layers_;   // by layer, the first of each
     std::vector<std::pair<std::string_view, Order>> open_;  // "layers.6*": beginnings of a layer's number, sorted
   };
-  // module: its name, "*" for the layer's number; a second "*" stands for the first of its experts.
-  Named named(std::string_view module) const;
+  // names: all that a module is called, "*" for the layer's number; a second "*" stands for the first of its experts.
+  Named named(std::vector<std::string> names) const;
+  Named named(std::string_view module) const { return named(std::vector<std::string>{std::string(module)}); }
   const SchemeRule* find(std::string_view module) const { return named(module).find(0); }
+
+  // A module in all its layers (0 for one outside of them) and copies.
+  struct Module {
+    std::vector<std::string> names;
+    std::vector<LayerRun> layers;
+    std::uint64_t copies = 1;
+  };
+  // The rules that name none of these modules, in the list's order; none where finding them would take too long.
+  std::vector<const SchemeRule*> unmatched(const std::vector<Module>& modules) const;
 
  private:
   static constexpr Order kNone = static_cast<Order>(-1);
-  static constexpr std::uint32_t kLayer = static_cast<std::uint32_t>(-1);  // the number of the layer at hand
+  static constexpr std::uint32_t kLayer = static_cast<std::uint32_t>(-1);   // the number of the layer at hand
+  static constexpr std::uint32_t kExpert = static_cast<std::uint32_t>(-2);  // of the expert
   static constexpr std::size_t kNumbers = 3;  // words of digits that a name gives up; further ones are text
 
   // A name whose numbers are taken out: "layers.*.mlp.gate".
@@ -68,8 +80,18 @@ class RuleBook {
   };
   using Names = std::unordered_map<std::string, std::vector<Numbered>, Hash, std::equal_to<>>;
 
-  static void offer(const std::vector<Numbered>& entries, std::span<const std::uint32_t> numbers,
-                    std::optional<std::uint32_t> next, Named& out);
+  // Entries of a key that a module's name has: its numbers in the key's places, `next` the word behind.
+  struct Found {
+    const std::vector<Numbered>& entries;
+    std::span<const std::uint32_t> numbers;
+    std::optional<std::uint32_t> next;
+  };
+  template <class Take>
+  void each_found(std::string_view module, Take take) const;
+  static void offer(const Found& found, Named& out);
+  class Marker;
+  bool glob_names(const std::string& below, std::string_view module) const;
+  bool expression_names(const Expression& expression, std::string_view module) const;
   Order match(bool by_layer, std::string_view module, Order best) const;
 
   Names exact_;

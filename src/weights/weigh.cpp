@@ -13,6 +13,7 @@
 #include "weights/rules.h"
 #include "weights/share.h"
 #include "weights/types.h"
+#include "weights/unmatched.h"
 
 namespace kvplan {
 
@@ -61,6 +62,12 @@ class Weigher::Storer {
 
   const WeightModel& model() const { return model_; }
   const std::string& name() const { return name_; }
+
+  // What the declaration's lists name in vain, found once.
+  const std::vector<Note>& notes() const {
+    if (!notes_) notes_ = declared_ ? notes_of_unmatched(model_, *rules_) : std::vector<Note>();
+    return *notes_;
+  }
 
   // Bytes of the group's share, all its layers and copies.
   Bytes bytes(const TensorGroup& group, const WeightShare& share) const {
@@ -121,7 +128,7 @@ class Weigher::Storer {
     if (ruled_.empty()) ruled_.resize(model_.tensors.size());
     std::vector<Ruled>& out = ruled_[static_cast<std::size_t>(&group - model_.tensors.data())];
     if (!out.empty()) return out;
-    const RuleBook::Named named = rules_->named(group.module);
+    const RuleBook::Named named = rules_->named(names_of(group));
     if (group.place != Place::kLayers) {
       out.push_back({{0, 1, 1}, type_by(named.find(0), group)});
       return out;
@@ -219,6 +226,7 @@ class Weigher::Storer {
   std::unique_ptr<RuleBook> rules_;
   mutable std::vector<std::vector<Ruled>> ruled_;        // by tensor group
   mutable std::map<WeightScheme, WeightType> resolved_;  // entries do not move
+  mutable std::optional<std::vector<Note>> notes_;
   bool declared_ = false;
   bool as_stored_ = false;
   bool tables_ = false;
@@ -405,6 +413,7 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
     report.is_known = false;
     return report;
   }
+  if (request.in_words) report.notes = storer.notes();
   std::map<Component, Sum> sums;
   for (const TensorGroup& group : model.tensors) {
     if (!counts(group, request)) continue;

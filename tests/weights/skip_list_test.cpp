@@ -124,6 +124,11 @@ TEST_CASE("a list may bring so many expressions and globs, and not one more") {
         "the modules, join expressions by \"|\", or say the type with --weights");
   CHECK(refusal(numbered("x*", 50000, "y"), 1) == "");
   CHECK(refusal(numbered("x*", 50001, "y"), 1).find("more than 50000 globs (\"x*50000y\" is") != std::string::npos);
+  CHECK(refusal(numbered("x", 300'000, ""), 1) == "");
+  CHECK(refusal(numbered("x", 300'001, ""), 1).find("more than 300000 names (\"x300000\" is") != std::string::npos);
+  Rules ignored = numbered("re:x", 5001, "");
+  for (SchemeRule& rule : ignored) rule.list = "ignore";
+  CHECK(refusal(ignored, 1).starts_with("kvplan: \"ignore\" of the quantization config names modules by more than"));
   // Unread ones are held against none, but reading them takes its time.
   CHECK(refusal(numbered("re:(x", 5001, ""), 1).find("more than 5000 expressions") != std::string::npos);
 }
@@ -143,6 +148,30 @@ TEST_CASE("what a list takes has an end") {
   // Those that end at their first character cost something too.
   CHECK(takes_too_long(numbered("re:x", 5000, ""), 10000));
   CHECK(takes_too_long(numbered("x*", 50000, "y"), 10000));
+}
+
+// Finding what names nothing ends without an error, and takes nothing of what the weights may.
+TEST_CASE("a list of which too much would have to be tried is told nothing of") {
+  const auto unmatched = [](const Rules& rules, std::uint64_t layers) {
+    const RuleBook book(rules);
+    const std::size_t count = book.unmatched({{{"model.layers.*.mlp.up_proj"}, {{0, layers, 1}}, 1}}).size();
+    const RuleBook::Named named = book.named("model.layers.*.mlp.up_proj");
+    for (std::uint64_t layer = 0; layer < 20; ++layer) CHECK(named.find(layer) == nullptr);
+    return count;
+  };
+  CHECK(unmatched(numbered("re:.*layers\\.x", 100, "\\..*"), 32) == 100);
+  CHECK(unmatched(numbered("re:.*layers\\.x", 100, "\\..*"), 10000) == 0);
+}
+
+TEST_CASE("rules that name a module in some layer or copy") {
+  const Rules rules{{"layers.3", {}},           {"layers.4", {}},        {"experts.7.up_proj", {}},
+                    {"experts.8.up_proj", {}},  {"model.layers.2*", {}}, {"model.layers.5*", {}},
+                    {"re:.*layers\\.3\\.", {}}, {"*layers.?.mlp*", {}},  {"*layers.??.mlp*", {}}};
+  const RuleBook book(rules);
+  std::string out;
+  for (const SchemeRule* rule : book.unmatched({{{"model.layers.*.mlp.experts.*.up_proj"}, {{0, 4, 1}}, 8}}))
+    out += rule->pattern + " ";
+  CHECK(out == "layers.4 experts.8.up_proj model.layers.5* *layers.??.mlp* ");
 }
 
 // What checkpoints bring, and some times as much.

@@ -111,6 +111,9 @@ bool write_encoder_decoder(Inventory& inventory);
 void write_towers(Inventory& inventory);
 void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns);
 
+// Gives the tensors the names that the family's files and class have for them.
+void name_modules(ModelSpec& model, std::string_view class_name);
+
 // Fills model.tensors. Where the config says too little, a note, and nothing pretended.
 void build_inventory(Reader& reader);
 
