@@ -3,7 +3,7 @@
 The pools, allocators, prefix tree, SchedulePolicy, PrefillAdder, ScheduleBatch and the handling of results are the
 release's own; K, V and states lie on the meta device, tables of indices in memory. In the scheduler's place for a worker
 stands one whose every next token is a seven. All requests wait together (of those that share a prefix, the first goes
-ahead); the count is the running batch when the first answer is complete, so that every request has its full length.
+ahead); counted are those that run when the first answer is complete, so that every request has its full length.
 """
 import array
 import types
@@ -184,9 +184,11 @@ class Driven:
         idle = 0
         while not any(request.finished() for request in requests):
             idle = 0 if self.step() else idle + 1
-            if idle > 2:  # nothing runs, and no result is on its way that could free something
-                raise RuntimeError("the scheduler stands still")
-        return it.running_batch.batch_size(), any(request.retracted_stain for request in requests)
+            if idle > 2:  # nothing runs, and no result is on its way that could free something: it waits for ever
+                raise TooLong
+        # The scheduler takes a request out of its batch while the last answer is on its way.
+        running = {*it.running_batch.reqs, *(request for request in requests if request.finished())}
+        return len(running), any(request.retracted_stain for request in requests)
 
     def enough(self, lengths):
         """More requests than can run: none holds less than half of its length, and of some only a window is held."""
