@@ -19,6 +19,8 @@ constexpr const char* kWeights = "/memory/0/weights_bytes";
 constexpr const char* kPageSize = "/kv_cache/block_size";
 constexpr const char* kAtOnce = "/verdict/runs_at_once";
 
+const Words kLight{"--weights", "iq1_s"};  // so few bytes that a card has room beside them
+
 // What the engine is planned with: by name, else the number in the formula of a line.
 struct Setting {
   const char* place;
@@ -45,8 +47,9 @@ bool is_request_table(const Json& line) {
 }
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-constexpr double kPointers = 1 << 16;   // the real pools hold the addresses of their layers too, a few KB
-constexpr const char* kShort = "1024";  // tokens, few enough for slots of states to be the limit
+constexpr double kPointers = 1 << 16;  // the real pools hold the addresses of their layers too, a few KB
+constexpr const char* kShort = "1";    // token: so few that slots of states are the limit
+constexpr const char* kMany = "64";    // requests: more tokens than a chunk has
 
 std::optional<double> number(const Reply& reply, const Setting& setting) {
   if (const auto named = reply.number(setting.place)) return named;
@@ -112,6 +115,11 @@ Words with(Words words, const Words& more) {
   return words;
 }
 
+// The bytes that a row names for the cache.
+Words budget_of(const Json& row) {
+  return {"--kv-cache-memory-bytes", text(row.at("mem"))};
+}
+
 // How many requests the scheduler runs together, each of a length (or of two in turn).
 void add_at_once(const Json& row, const std::function<Reply(const Words&)>& ask, Figures& out) {
   static const std::vector<std::pair<std::string, Words>> kLoads{
@@ -119,7 +127,7 @@ void add_at_once(const Json& row, const std::function<Reply(const Words&)>& ask,
       {"8k", {"--avg-len", "8192"}},
       {"mix", {"--seq-lens", "2048,32768"}},
       {"shared", {"--avg-len", "32768", "--shared-prefix", "16384"}}};
-  const Words budget{"--kv-cache-memory-bytes", text(row.at("mem"))};
+  const Words budget = budget_of(row);
   for (const auto& [load, more] : kLoads) {
     if (!row.at("at_once").contains(load) || row["at_once"][load].is_null()) continue;
     Figure figure{"runs at once, " + load, row["at_once"][load], ask(with(budget, more)).number(kAtOnce)};
@@ -146,7 +154,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   };
   Figures out;
   if (row.contains("refused") || row.contains("starts")) {
-    out.push_back(start(row, ask({})));
+    out.push_back(start(row, ask(row.contains("mem") ? budget_of(row) : Words{})));
     return out;
   }
   if (row.contains("at_once")) {
@@ -155,10 +163,13 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   }
   // The engine was told the weights: what kvplan's differ by goes back into the budget, so that the rules alone count.
   const auto with_told_weights = [&](const Reply& reply, const Words& words) {
-    const auto weights = reply.number(kWeights), budget = reply.number(kBudget);
-    const double differ = weights.value_or(0) - row.at("weights").get<double>();
-    if (!weights || differ == 0 || budget.value_or(0) == 0) return reply;
-    return ask(with(words, {"--kv-cache-memory-bytes", fmt::format("{:.0f}", std::max(0.0, *budget + differ))}));
+    Reply room = reply;
+    if (reply.number(kBudget).value_or(0) == 0) room = ask(with(words, kLight));  // the same share, less of it taken
+    const auto weights = room.number(kWeights), budget = room.number(kBudget);
+    const double told = row.at("weights");
+    if (reply.number(kWeights) == told || !weights || budget.value_or(0) == 0) return reply;
+    return ask(
+        with(words, {"--kv-cache-memory-bytes", fmt::format("{:.0f}", std::max(0.0, *budget + *weights - told))}));
   };
   const Json &args = row.at("args"), &pool = row.at("pool");
   const Words context{"--max-model-len", text(row.at("model").at("context_len"))};
@@ -172,7 +183,8 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   if (!row.contains("given") || !row["given"].contains("mem_fraction_static")) {
     out.push_back({"share of the card", share, plain.number(kShare), 1e-6});
     out.push_back({"tokens, from the card", tokens, with_told_weights(plain, context).number(kTokens)});
-    out.push_back({"chunk", args.at("chunked_prefill_size"), number(plain, kChunk)});
+    const Reply many = ask(with(context, {"--num-seqs", kMany}));
+    out.push_back({"chunk", args.at("chunked_prefill_size"), number(many, kChunk)});
     if (args.contains("decode_graph") && !args["decode_graph"].is_null())
       out.push_back({"decode graphs", args["decode_graph"].at(2), number(plain, kGraphSizes)});
     out.push_back({"page size", args.at("page_size"), plain.number(kPageSize)});
@@ -184,7 +196,8 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   if (row.contains("state_slot")) {
     out.push_back({"state slot, bytes", row["state_slot"], shared.sum(0, is_padding_slot)});
     const std::uint64_t each = row.at("mamba_ratio"), slots = row.at("state_slots");
-    out.push_back({"state slots of a request", row["mamba_ratio"], number(shared, kSlotsOfRequest)});
+    const Reply one = ask(with(with(context, of_share), {"--max-num-seqs", "1"}));
+    out.push_back({"state slots of a request", row["mamba_ratio"], number(one, kSlotsOfRequest)});
     const Words few = with({"--max-model-len", kShort}, of_share);
     const Reply reply = with_told_weights(ask(few), few);
     out.push_back({"requests, by state slots", static_cast<double>(slots / each), reply.number(kRequests)});
