@@ -158,8 +158,11 @@ Fields Fields::translated(std::string_view json, OwnKeys own) {
   return out;
 }
 
+bool Fields::is_translated() const {
+  return !document_->own.empty();
+}
+
 const OwnKey* Fields::own_key(std::string_view key) const {
-  if (document_->own.empty()) return nullptr;
   const auto found = document_->own.find(path_ + std::string(key));
   return found == document_->own.end() ? nullptr : &found->second;
 }
@@ -259,7 +262,7 @@ void Fields::record(std::string_view key, std::string_view text, Origin origin) 
     if (!document_->read[node_].emplace(key).second) return;
   }
   const OwnKey* own = own_key(key);
-  if (own == nullptr && !document_->own.empty()) return;  // no key of the file says it
+  if (own == nullptr && is_translated()) return;  // no key of the file says it
   std::string full = own == nullptr ? path_ + std::string(key) : own->name;
   if (own != nullptr && origin != Origin::kDerived) {
     if (!own->value.empty()) text = own->value;

@@ -93,6 +93,8 @@ class Fields {
   std::vector<std::string> unread() const;
   // "text_config." for a nested object, "" for the root.
   const std::string& path() const { return path_; }
+  // Another format's: what it lacks no class of Hugging Face's fills.
+  bool is_translated() const;
   // The key as the file has it.
   std::string shown(std::string_view key) const;
   // A sentence about Hugging Face's keys as one about the file's own.

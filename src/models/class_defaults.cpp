@@ -33,7 +33,8 @@ bool has_class(std::string_view model_type) {
 }
 
 Fields with_class(const Fields& fields, std::string_view model_type) {
-  return fields.with_defaults(model_type, fields_of(model_type).value_or(""));
+  // A translated file leaves out what it does not have.
+  return fields.with_defaults(model_type, fields.is_translated() ? "" : fields_of(model_type).value_or(""));
 }
 
 Fields with_class_inside(const Fields& nested, std::string_view outer_type, std::string_view model_type) {

@@ -4,6 +4,7 @@
 
 #include "formats/aliases.h"
 #include "formats/fields.h"
+#include "formats/mistral_keys.h"
 #include "formats/quantization.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -232,7 +233,7 @@ void read_layers(Reader& reader, const Family* family) {
 
 ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_config, std::string_view source,
                       const ReadOptions& options) {
-  const Fields root = Fields::parse(file_text);
+  const Fields root = parse_config(file_text);
   if (options.draft && is_medusa(root)) return read_medusa(root, source, *options.draft);
   ModelSpec model;
   model.source = source;

@@ -56,9 +56,15 @@ std::string quant_config_beside(const std::string& directory) {
   return out;
 }
 
+// Hugging Face's config, or Mistral's own; "" where neither is there.
+std::string config_in(const std::string& directory) {
+  for (const char* name : {"/config.json", "/params.json"})
+    if (exists(directory + name)) return directory + name;
+  return "";
+}
+
 ModelSpec load_directory(const std::string& directory, const SourceOptions& options) {
-  const std::string config = directory + "/config.json";
-  if (exists(config)) {
+  if (const std::string config = config_in(directory); !config.empty()) {
     ModelSpec model = read_config(read_file(config), quant_config_beside(directory), directory, options.read);
     read_stored(directory, model);
     return model;
@@ -136,7 +142,7 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
       out.insert(out.end(), named.begin(), named.end());
       continue;
     }
-    if (!is_directory(argument) || exists(argument + "/config.json") || is_other_layout(argument) ||
+    if (!is_directory(argument) || !config_in(argument).empty() || is_other_layout(argument) ||
         !entries(argument, ".gguf").empty()) {
       out.push_back(argument);
       continue;
@@ -144,7 +150,7 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
     // A directory of configs, and of directories that hold one each.
     std::vector<std::string> found = entries(argument, ".json");
     for (const std::string& entry : entries(argument, ""))
-      if (is_directory(entry) && exists(entry + "/config.json")) found.push_back(entry);
+      if (is_directory(entry) && !config_in(entry).empty()) found.push_back(entry);
     std::sort(found.begin(), found.end());
     if (found.empty()) {
       Error error(Exit::kBadInput, "the directory holds no config.json, no *.gguf and no *.json",

@@ -336,5 +336,30 @@ TEST_CASE("what was read is written down, with where it came from") {
   CHECK(origin("dtype") == "derived");
 }
 
+// params.json of Mistral-7B-v0.1 and Mixtral-8x7B-v0.1: the published totals of parameters, and a window only where the
+// file has one, whatever the class has.
+TEST_CASE("Mistral's own format is read as the model's config.json") {
+  const std::string dense =
+      R"({"dim": 4096, "n_layers": 32, "head_dim": 128, "hidden_dim": 14336, "n_heads": 32, "n_kv_heads": 8,
+          "norm_eps": 1e-05, "vocab_size": 32000, )";
+  const auto total = [](const ModelSpec& model) {
+    std::uint64_t out = 0;
+    for (const TensorGroup& group : model.tensors) out += group.stored().count();
+    return out;
+  };
+  const ModelSpec mistral = read(dense + R"("sliding_window": 4096})");
+  CHECK(mistral.model_type == "mistral");
+  CHECK(total(mistral) == 7241732096);
+  CHECK(model_attention(mistral) == "sliding_window");
+  CHECK(std::any_of(mistral.facts.begin(), mistral.facts.end(),
+                    [](const ConfigFact& fact) { return fact.key == "n_kv_heads" && fact.value == "8"; }));
+  const ModelSpec mixtral = read(dense + R"("moe": {"num_experts_per_tok": 2, "num_experts": 8}})");
+  CHECK(total(mixtral) == 46702792704);
+  CHECK(model_attention(mixtral) == "gqa");
+  // A list of windows is repeated over the layers.
+  const ModelSpec turns = read(dense + R"("sliding_window": [null, 32768, 32768, 32768]})");
+  CHECK(layers_of(turns, "sliding_window") == 24);
+}
+
 }  // namespace
 }  // namespace kvplan
