@@ -235,6 +235,10 @@ void read_latent_or_plain(Reader& reader) {
   reader.text.has("kv_lora_rank") ? read_mla(reader) : read_plain(reader);
 }
 
+std::span<const GgufArch> gguf_archs() {
+  return kArchs;
+}
+
 const GgufArch* find_gguf_arch(std::string_view architecture) {
   if (architecture.empty() || architecture.find_first_of(" =/") != std::string_view::npos) return nullptr;
   for (const GgufArch& arch : kArchs)

@@ -4,6 +4,7 @@
 #define KVPLAN_MODELS_GGUF_ARCHS_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,7 @@ struct GgufArch {
   bool empty_is_recurrent = false;  // a layer without KV heads has the recurrence
 };
 
+std::span<const GgufArch> gguf_archs();
 // Null where no row has it.
 const GgufArch* find_gguf_arch(std::string_view architecture);
 bool is_gguf_projector(std::string_view architecture);

@@ -67,10 +67,12 @@ void read_sizes(const Fields& text, ModelSpec& model) {
 
 std::string_view family_name(const GgufArch& arch, std::string_view type) {
   const Family* family = find_family(type);
+  if (arch.read == read_no_cache) return "encoder";
   if (arch.read == nullptr || (family != nullptr && family->read == arch.read)) return family->name;
   for (const Family& row : families())
     if (row.read == arch.read) return row.name;
-  return family == nullptr ? "windowed" : family->name;
+  if (family != nullptr) return family->name;
+  return arch.read == read_router_layer ? "plain" : "mla";
 }
 
 // What is said of Hugging Face's keys is said of the file's.

@@ -11,6 +11,8 @@
 #include "engines/requests.h"
 #include "kvplan/error.h"
 #include "kvplan/storage.h"
+#include "kvplan/strings.h"
+#include "models/gguf_archs.h"
 #include "plan/plan.h"
 #include "support/gguf_writer.h"
 
@@ -253,6 +255,17 @@ TEST_CASE("a latent is cached where the file was converted with it") {
   CHECK(token_elements(lite) == 27 * 576);
   CHECK(cache(lite, "llama.cpp").reserved == doctest::Approx(4 * 2160.0 / 1024));
   CHECK(cache(lite, "vllm").reserved == doctest::Approx(27 * 576 * 2.0 * 32768 / (1 << 30)));
+}
+
+TEST_CASE("every architecture of a GGUF is read by a family") {
+  for (const GgufArch& arch : gguf_archs())
+    for (const std::string_view word : split(arch.names)) {
+      const std::string_view name = word.substr(0, word.find('='));
+      CAPTURE(name);
+      CHECK(find_gguf_arch(name) == &arch);
+      for (const bool windowed : {false, true})
+        CHECK((arch.read != nullptr || find_family(gguf_model_type(arch, name, windowed)) != nullptr));
+    }
 }
 
 TEST_CASE("errors of a family name the file's keys") {
