@@ -90,14 +90,16 @@ constexpr std::string_view kWindowed =
     "smallthinker mimo2 mimo_v2 mimo_v2_flash step35 step3p5 step3p7 granite_swa granite_moe_swa granitemoeswa afmoe "
     "mellum muse_glimmer muse_glimmer_text plamo3 laguna lfm2 lfm2_moe lfm2moe spark2_5 maple dots3note dots3_note "
     "deepseek4 "
-    "deepseek_v4 dflash";
+    "deepseek_v4 deepseek_ref dflash";
 constexpr std::string_view kExpanded = "minicpm3 plm";
 constexpr std::string_view kEmptyLayers = "deci nemotron_nas";
-constexpr std::string_view kIndexValues = "minimax_m3 minimax_m3_vl minimax_m3_text minimax_m3_sparse";
+constexpr std::string_view kIndexValues =
+    "minimax_m3 minimax_m3_vl minimax_m3_vl_text minimax_m3_text minimax_m3_sparse";
 constexpr std::string_view kRollback =
     "kimi_k3 qwen35 qwen35moe qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text qwen4exp qwen4_exp deepseek4 "
-    "deepseek_v4 nemotron_h nemotron_h_moe lfm2 lfm2_moe lfm2moe bailingmoe3 bailing_moe_v3 bailing_hybrid";
-constexpr std::string_view kFourStreams = "gemma3n gemma3n_text deepseek4 deepseek_v4";
+    "deepseek_v4 deepseek_ref nemotron_h nemotron_h_moe lfm2 lfm2_moe lfm2moe bailingmoe3 bailing_moe_v3 "
+    "bailing_hybrid";
+constexpr std::string_view kFourStreams = "gemma3n gemma3n_text deepseek4 deepseek_v4 deepseek_ref";
 constexpr std::string_view kNoFlashAttention = "grok grok_1 grok1 grok_2";
 
 // Without what spellings differ in.

@@ -101,6 +101,21 @@ TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {
   CHECK(reason(rank, "a whole stream for each sequence") > 0);
 }
 
+TEST_CASE("llama.cpp: a model is the same under its other names") {
+  // llama.cpp converts them as the models they are: 0.253 and 4.64 GiB at 32k.
+  const auto reserved = [](ModelSpec model, std::string_view name) {
+    model.model_type = name;
+    const EngineInput input = engine_input(model, request_for("llama.cpp", 32768));
+    return LlamaCppLayout(input).reserved(load_for(32768));
+  };
+  const ModelSpec deepseek = test_model("deepseek-v4-flash");
+  CHECK(reserved(deepseek, "deepseek_ref") == reserved(deepseek, "deepseek_v4"));
+  const ModelSpec minimax = test_model("minimax-m3");
+  // 3 layers of keys and values, 57 with index keys and values of 128 beside them, in float16.
+  constexpr std::uint64_t kHeads = 2 * 4 * 128 * 2;
+  CHECK(reserved(minimax, "minimax_m3_vl_text").count() == 32768 * (60 * kHeads + 57 * 2 * 128 * 2));
+}
+
 TEST_CASE("llama.cpp: rows to roll back drafts") {
   // Qwen3.5: 48 states of 3 x 10,240 + 48 x 128 x 128 float32; 1 + drafts rows where a guess can be rejected (a run of
   // its 9B: 50.25 MiB, 251.25 with four rows more).
