@@ -172,8 +172,9 @@ bool cache_like(std::string_view key) {
   for (const std::string_view end : {"_dtype", "_bias", "_theta", "_dropout", "_token_id", "_scale", "_init", "_lr"})
     if (key.ends_with(end)) return false;
   if (key == "kv_cache" || key.starts_with("kv_cache_") || key.starts_with("use_kv_cache")) return false;
-  return key.starts_with("index_") || has("window") || key.ends_with("_rank") || has("state") ||
-         key.starts_with("compress") || has("kv");
+  if (has("sinkhorn")) return false;  // a way to normalize
+  return key.starts_with("index_") || has("window") || has("sink") || key == "attention_chunk_size" ||
+         key.ends_with("_rank") || has("state") || key.starts_with("compress") || has("kv");
 }
 
 // In a class that nobody knows, fields of a recurrence are no less a reason to stop.
@@ -299,7 +300,9 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
 
   const std::vector<std::string> unread = unread_cache_keys(text, unknown);
   const std::string shown = model.model_type.empty() ? "(none)" : one_line(model.model_type, 60);
-  if (unknown && !options.assume && (!unread.empty() || model.model_type.empty())) {
+  // attention_type says what the layers are where no model_type does.
+  const bool says_kind = !kind_of_word(text.find_string("attention_type").value_or("")).empty();
+  if (unknown && !options.assume && (!unread.empty() || (model.model_type.empty() && !says_kind))) {
     if (!unread.empty())
       fail(Exit::kUnknownArchitecture,
            "the model_type " + shown +

@@ -267,6 +267,28 @@ bool warns(const ModelSpec& model, const std::string& code) {
                      [&](const Note& note) { return note.code == code && note.level == NoteLevel::kWarning; });
 }
 
+TEST_CASE("a key of sinks, windows or chunks that nobody reads is a warning, in every family") {
+  const std::string fields = R"("hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32)";
+  for (const char* type : {"mistral", "llama", "qwen3", "gpt_oss"})
+    for (const char* key : {"attention_sink_size", "attention_chunk_size", "local_window"}) {
+      CAPTURE(type);
+      CAPTURE(key);
+      const std::string config = R"({"model_type": ")" + std::string(type) + R"(", )" + fields;
+      CHECK(warns(read(config + ", \"" + key + R"(": 4})"), "unread_keys"));
+      CHECK_FALSE(warns(read(config + "}"), "unread_keys"));
+    }
+}
+
+TEST_CASE("a config without a model_type is planned by its attention_type") {
+  const std::string fields =
+      R"("hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8)";
+  const ModelSpec model = read("{" + fields + R"(, "attention_type": "gqa"})");
+  CHECK(figures(model, 1, k16Bit).per_token == 131072);  // 32 layers x 2 x 8 x 128 x 2 B
+  CHECK(warns(model, "assumed_architecture"));
+  CHECK_THROWS_AS(read("{" + fields + "}"), Error);
+  CHECK_THROWS_AS(read("{" + fields + R"(, "attention_type": "of its own"})"), Error);
+}
+
 TEST_CASE("a list of layers that names one beyond the last is a warning") {
   const auto config = [](const std::string& indices) {
     return R"({"model_type": "granitemoehybrid", "hidden_size": 1536, "num_hidden_layers": 4, "num_attention_heads": 12,
