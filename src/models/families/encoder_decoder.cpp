@@ -108,6 +108,12 @@ void read_encoder_decoder(Reader& reader) {
       read_heads(text, {"cross_num_attention_heads", "cross_num_key_value_heads", "cross_head_dim", ""}, heads);
   text.derived("decoder_layers", layers);
   text.touch("attention_window");  // of LED's encoder
+  // TrOCR's decoder by itself has nothing to attend to across.
+  if (text.class_name() == "trocr" && !reader.root.child("encoder")) {
+    reader.inform("decoder_alone", "the config is a decoder's without its encoder: no cross attention is kept");
+    for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
+    return;
+  }
 
   if (!reader.root.child("encoder")) {
     std::uint64_t encoder_layers = own_count(
@@ -127,7 +133,9 @@ void read_encoder_decoder(Reader& reader) {
 
 // Encoders read a text at once and keep nothing; some are used as decoders all the same.
 void read_encoder(Reader& reader) {
-  if (reader.text.flag("is_decoder", false)) return read_decoder(reader, {});
+  const bool decodes =
+      reader.text.flag("is_decoder", false) || reader.model.architecture.ends_with("GenerationDecoder");
+  if (decodes) return read_decoder(reader, {});
   reader.inform("encoder_only", "an encoder reads its input at once: it keeps no cache");
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{None{}}});
 }

@@ -125,7 +125,8 @@ bool write_encoder_decoder(Inventory& inventory) {
   decoder.head_dim = row->is_t5 ? text.count_or("d_kv", h / decoder.heads) : h / decoder.heads;
   const std::uint64_t targets = first_of(text, {"max_target_positions", "max_position_embeddings"});
   const std::uint64_t sources = first_of(text, {"max_source_positions", "max_position_embeddings"});
-  encoder.write("encoder", false, sources);
+  // Donut and its like pair the decoder with an encoder of another class.
+  if (!inventory.reader.root.child("encoder")) encoder.write("encoder", false, sources);
   if (!inventory.reader.model.architecture.ends_with("EncoderModel")) decoder.write("decoder", true, targets);
   if (inventory.is("whisper")) {
     inventory.out.outside(Place::kFirst);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kvplan/strings.h"
+#include "models/class_defaults.h"
 #include "models/inventory/inventory.h"
 
 namespace kvplan {
@@ -63,6 +64,12 @@ bool says(const Inventory& inventory, std::string_view word) {
   return inventory.reader.model.architecture.find(word) != std::string::npos;
 }
 
+// The decoder of an encoder-decoder pair.
+bool attends_across(const Inventory& inventory) {
+  const std::vector<Mixer>& mixers = inventory.reader.model.layers.front().mixers;
+  return std::any_of(mixers.begin(), mixers.end(), [](const Mixer& m) { return std::holds_alternative<Cross>(m); });
+}
+
 std::uint64_t of(const Fields& text, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
   for (const std::string_view key : keys)
     if (const auto value = text.find_count(key); value && *value > 0) return *value;
@@ -75,7 +82,7 @@ void write_heads(Inventory& inventory, const EncoderRow& row, std::uint64_t e) {
   const std::uint64_t h = inventory.hidden;
   const bool masked = says(inventory, "ForMaskedLM") || says(inventory, "ForPreTraining") ||
                       says(inventory, "LMHeadModel") || says(inventory, "ForCausalLM") ||
-                      says(inventory, "GenerationDecoder");
+                      says(inventory, "GenerationDecoder") || attends_across(inventory);
   const bool labels = says(inventory, "Classification") || says(inventory, "ForMultipleChoice");
   out.outside(Place::kLast);
   if (masked && inventory.is("eurobert")) {
@@ -139,6 +146,67 @@ void write_nomic_mlps(Inventory& inventory, std::uint64_t layers, std::uint64_t 
   out.plain(Component::kExperts, "mlp.experts.bias", h);
 }
 
+namespace {
+
+// A ViT with its pooler. Source: transformers modeling_vit.py.
+void write_image_encoder(Inventory& inner) {
+  const Fields& text = inner.text;
+  Builder& out = inner.out;
+  const std::uint64_t h = inner.hidden;
+  const std::uint64_t image = text.count_or("image_size", 224);
+  const std::uint64_t patch = std::max<std::uint64_t>(1, text.count_or("patch_size", 16));
+  const auto times = [](std::uint64_t a, std::uint64_t b) { return checked_mul(a, b, "an image encoder"); };
+  out.outside(Place::kFirst);
+  out.linear(Component::kEncoder, "encoder.patch_embeddings", h,
+             times(text.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
+  out.plain(Component::kEncoder, "encoder.cls_token", h);
+  out.plain(Component::kEncoder, "encoder.position_embeddings",
+            times(checked_add(times(image / patch, image / patch), 1, "an image encoder"), h));
+  out.norms("encoder.layernorm", h, 1, true);
+  out.linear(Component::kEncoder, "encoder.pooler", h, h, Split::kNone, 0, true);
+  out.in_layers({{0, inner.reader.model.layers.size(), 1}}, "encoder.layers.*.");
+  for (const char* const name : {"q_proj", "k_proj", "v_proj"})
+    out.linear(Component::kEncoder, name, h, h, Split::kRows, 0, text.flag("qkv_bias", true));
+  out.linear(Component::kEncoder, "o_proj", h, h, Split::kColumns, 0, true);
+  write_dense_mlp(inner, Component::kEncoder, "mlp.", text.count_or("intermediate_size", times(4, h)), h, false, true);
+  out.norms("layernorm", h, 2, true);
+}
+
+}  // namespace
+
+bool write_pair_encoder(Inventory& inventory, const Fields& encoder) {
+  const std::string type = encoder.find_string("model_type").value_or("");
+  const Fields text = with_class(encoder, type);
+  ModelSpec model;
+  model.model_type = type;
+  model.hidden_size = text.count_or("hidden_size", 0);
+  model.vocab_size = text.count_or("vocab_size", 0);
+  const std::uint64_t layers = text.count_or("num_hidden_layers", 0);
+  if (model.hidden_size == 0 || layers == 0) return false;
+  model.layers.assign(check_layers(layers, "encoder.num_hidden_layers"), Layer{{None{}}});
+  Reader reader{inventory.reader.root, text, model};
+  Inventory inner{reader, text, traits_of(type), Builder(model), model.hidden_size, model.vocab_size};
+  if (type == "vit")
+    write_image_encoder(inner);
+  else if (!write_encoder_only(inner))
+    return false;
+  // One block before the decoder's first stage: its layers are no layers of the plan.
+  for (TensorGroup& group : model.tensors) {
+    std::uint64_t count = 0;
+    for (const LayerRun& run : group.layers) count += run.count;
+    if (count > 0) {
+      group.copies = checked_mul(group.copies, count, "an encoder");
+      group.used = checked_mul(group.used, count, "an encoder");
+    }
+    group.component = Component::kEncoder;
+    group.role = group.role == TensorRole::kHead ? TensorRole::kPlain : group.role;
+    group.place = Place::kFirst;
+    group.layers.clear();
+    inventory.reader.model.tensors.push_back(std::move(group));
+  }
+  return true;
+}
+
 bool write_encoder_only(Inventory& inventory) {
   const EncoderRow* row = nullptr;
   for (const EncoderRow& each : kRows)
@@ -200,6 +268,12 @@ bool write_encoder_only(Inventory& inventory) {
     if (jina) out.plain(Component::kMlp, "mlp.wo.bias", h);
   }
   out.norms("LayerNorm", h, 2, row->has_norm_bias);
+  if (attends_across(inventory)) {
+    for (const char* const name : {"crossattention.q_proj", "crossattention.k_proj", "crossattention.v_proj"})
+      out.linear(Component::kAttention, name, h, h, Split::kRows, 0, bias);
+    out.linear(Component::kAttention, "crossattention.o_proj", h, h, Split::kColumns, 0, bias);
+    out.norms("crossattention.LayerNorm", h, 1, row->has_norm_bias);
+  }
   if (inventory.is("modernbert")) {
     // The first block starts behind the embedding's norm.
     TensorGroup& norms = inventory.reader.model.tensors.back();

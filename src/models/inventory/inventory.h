@@ -106,6 +106,8 @@ void write_rg_lru(Inventory& inventory, const RgLru& lru);
 void write_extras(Inventory& inventory);
 // BERT and its kin; false for one that no row knows.
 bool write_encoder_only(Inventory& inventory);
+// The encoder of a pair of two configs ("encoder" and "decoder"), where a row knows it.
+bool write_pair_encoder(Inventory& inventory, const Fields& encoder);
 // Encoder and decoder of a known family; false where it is none.
 bool write_encoder_decoder(Inventory& inventory);
 void write_towers(Inventory& inventory);

@@ -301,7 +301,7 @@ bool write_vision(Inventory& inventory, const Fields& root, const Fields& v, con
   const bool is_siglip = own.starts_with("siglip") && own != "siglip2_vision_model";
   if (own == "pixtral") {
     write_pixtral(t, v);
-    if (root_type == "mistral3" || root_type == "lighton_ocr") {
+    if (root_type == "mistral3" || root_type == "mistral_large4" || root_type == "lighton_ocr") {
       p.plain("multi_modal_projector.norm", h());
       p.linear("multi_modal_projector.patch_merger", h(),
                times_in_tower(square(root.count_or("spatial_merge_size", 2)), h()), false);
@@ -469,6 +469,12 @@ void write_towers(Inventory& inventory) {
     const std::string own = side->find_string("model_type").value_or("");
     if (!write_audio(inventory, with_class(*side, own), root_type))
       guess_tower(inventory, *side, Component::kAudio, "the audio encoder (" + (own.empty() ? root_type : own) + ")");
+  }
+  if (const auto encoder = bare.child("encoder"); encoder && bare.child("decoder")) {
+    root.touch("encoder");
+    if (!write_pair_encoder(inventory, *encoder))
+      guess_tower(inventory, *encoder, Component::kEncoder,
+                  "the encoder (" + one_line(encoder->find_string("model_type").value_or("of no name"), 60) + ")");
   }
   guess_unread_parts(inventory, bare);
   note_absent_towers(inventory, bare, root_type, seen_vision, seen_audio);
