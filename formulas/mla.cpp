@@ -38,4 +38,17 @@ std::span<const KindInfo> Mla::infos() {
   return {&kInfo, 1};
 }
 
+CacheTerms Mla::terms(Form form) const {
+  CacheTerms out = latent_terms(latent, form);
+  if (window > Tokens(0))
+    for (Term& term : out) term.limit = {LimitKind::kWindow, window, Tokens(0)};
+  return out;
+}
+
+std::vector<Symbol> Mla::symbols() const {
+  std::vector<Symbol> out = latent_symbols(latent);
+  if (window > Tokens(0)) out.push_back({"W", window.count(), "sliding_window"});
+  return out;
+}
+
 }  // namespace kvplan

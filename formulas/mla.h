@@ -46,12 +46,13 @@ std::uint64_t latent_macs(const Latent& latent);
 
 struct Mla {
   Latent latent;
+  Tokens window{};  // W; 0 where every token is kept (dots.note's sliding layers have one)
 
   static std::span<const KindInfo> infos();
   const KindInfo& info() const { return infos()[0]; }
   std::string_view variant() const { return ""; }
-  CacheTerms terms(Form form) const { return latent_terms(latent, form); }
-  std::vector<Symbol> symbols() const { return latent_symbols(latent); }
+  CacheTerms terms(Form form) const;
+  std::vector<Symbol> symbols() const;
   std::uint64_t macs_per_entry() const { return latent_macs(latent); }
   friend bool operator==(const Mla&, const Mla&) = default;
 };

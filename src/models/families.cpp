@@ -26,7 +26,7 @@ constexpr std::array kFamilies{
         "qwen3_omni_moe_talker_text cosmos3_edge_text "
         "granite4_vision_text higgs_audio_v2 evolla csm_depth_decoder_model musicgen_decoder musicgen_melody_decoder "
         "imagegpt git clvp_decoder xlnet reformer blt_global_transformer kosmos_2_text_model kosmos_2_5_text_model "
-        "phixtral lille-130m codeshell molmo molmo2 "
+        "phixtral lille-130m codeshell molmo molmo2 unlimited_ocr_text "
         "deepseek_v1",
         read_plain},
     Family{"windowed",
@@ -35,7 +35,8 @@ constexpr std::array kFamilies{
            "gemma3_text t5gemma2_text cohere2 cohere2_moe olmo3 cwm exaone4 exaone_moe afmoe gpt_oss granite_swa "
            "granitemoe_swa "
            "laguna mellum modernbert-decoder gpt_neo smollm3 voxtral_realtime_text diffusion_gemma_text "
-           "muse_glimmer_text muse_glimmer_assistant smallthinker spark2_5 plamo3 kyutai_speech_to_text moshi_depth",
+           "muse_glimmer_text muse_glimmer_assistant smallthinker spark2_5 plamo3 kyutai_speech_to_text moshi_depth "
+           "beam flint kolibri1 muse_spark_text",
            read_windowed},
     Family{"qwen",
            "mimo qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text qwen3 qwen3_moe "
@@ -64,6 +65,8 @@ constexpr std::array kFamilies{
            "mistral4 pangu_ultra_moe deepseek_mtp sarvam_mla",
            read_mla},
     Family{"sparse_mla", "deepseek_v32 glm_moe_dsa axk2 hy_v4", read_sparse_mla},
+    Family{"dots3_note", "dots3_note_text", read_dots3_note},
+    Family{"mistral_large4", "mistral_large4_text", read_mistral_large4},
     Family{"longcat", "longcat_flash longcat_flash_ngram longcat_next", read_longcat},
     Family{"deepseek_v4", "deepseek_v4 deepseek_ref", read_deepseek_v4},
     Family{"minimax_m3", "minimax_m3_vl_text minimax_m3", read_minimax_m3},
@@ -86,7 +89,7 @@ constexpr std::array kFamilies{
     Family{"zamba2", "zamba2", read_zamba2},
     Family{"falcon_h1", "falcon_h1", read_falcon_h1},
     Family{"hymba", "hymba", read_hymba},
-    Family{"lfm2", "lfm2 lfm2_moe", read_lfm2},
+    Family{"lfm2", "lfm2 lfm2_moe lfm3", read_lfm2},
     Family{"recurrent_gemma", "recurrent_gemma", read_recurrent_gemma},
     Family{"rwkv", "rwkv rwkv5 rwkv6 rwkv6qwen2 rwkv7 arwkv7", read_rwkv},
     Family{"xlstm", "xlstm", read_xlstm},
@@ -99,7 +102,7 @@ constexpr std::array kFamilies{
            "speecht5 trocr pop2piano udop dia_decoder cohere_asr pix2struct_text_model nllb_moe",
            read_encoder_decoder},
     Family{"looped", "hrm_text iquestloopcoder ouro nanbeige", read_looped},
-    Family{"conv_attention", "zaya inkling_text baichuan_m1", read_conv_attention},
+    Family{"conv_attention", "zaya inkling_text inkling2_text baichuan_m1", read_conv_attention},
     Family{"encoder",
            "bert roberta xlm-roberta xlm-roberta-xl roberta-prelayernorm albert distilbert electra camembert deberta "
            "deberta-v2 mpnet modernbert eurobert nomic_bert jina_embeddings_v3 bert-generation rembert roformer "

@@ -43,6 +43,8 @@ void read_cross_layer(Reader& reader);  // Hunyuan's CLA, AFM's reuse
 void read_phi4flash(Reader& reader);
 void read_mla(Reader& reader);
 void read_sparse_mla(Reader& reader);
+void read_dots3_note(Reader& reader);
+void read_mistral_large4(Reader& reader);
 void read_longcat(Reader& reader);
 void read_deepseek_v4(Reader& reader);
 void read_minimax_m3(Reader& reader);
@@ -88,8 +90,10 @@ bool attends_plainly(const Family& family);
 Mixer latent_mixer(const Fields& config);         // MLA
 Mixer sparse_latent_mixer(const Fields& config);  // MLA with an indexer
 Mixer sparse_gqa_mixer(const Fields& config);
-Linear read_delta_net(const Fields& config);   // linear_num_key_heads ...
-Linear read_kda(const Fields& settings);       // of linear_attn_config
+Linear read_delta_net(const Fields& config);  // linear_num_key_heads ...
+Linear read_kda(const Fields& settings);      // of linear_attn_config
+// KDA of linear_attn_config, else of linear_* keys beside it, else of the class's usual heads.
+Linear read_linear_heads(const Fields& text, std::uint64_t num_heads, std::uint64_t head_dim);
 Linear read_matrix_state(const Heads& heads);  // lightning: one d x d matrix a head
 ShortConv read_short_conv(const Fields& config);
 RgLru read_rg_lru(const Fields& config);

@@ -117,15 +117,24 @@ Tokens read_window(const Fields& config) {
   return Tokens(config.count_or("sliding_window", 0));
 }
 
-LayerHeads::LayerHeads(const Fields& config)
-    : each_(config.child("per_layer_config")),
-      queries_(config.counts("num_attention_heads_per_layer")),
-      keys_(config.counts("num_key_value_heads_per_layer")) {
-  if (each_) config.touch("per_layer_config");
+std::optional<Fields> layer_config(const Fields& config, std::uint64_t layer) {
+  const auto all = config.child("per_layer_config");
+  if (!all) return std::nullopt;
+  config.touch("per_layer_config");
+  // transformers fills the names up with zeros to one width: "05" of 30 layers.
+  std::string name = std::to_string(layer);
+  for (; name.size() < 6; name.insert(name.begin(), '0'))
+    if (auto own = all->child(name)) return own;
+  return std::nullopt;
 }
 
+LayerHeads::LayerHeads(const Fields& config)
+    : config_(config),
+      queries_(config.counts("num_attention_heads_per_layer")),
+      keys_(config.counts("num_key_value_heads_per_layer")) {}
+
 Heads LayerHeads::of(std::uint64_t layer, Heads heads) const {
-  if (const auto own = each_ ? each_->child(std::to_string(layer)) : std::nullopt)
+  if (const auto own = layer_config(config_, layer))
     heads = read_heads(*own, {"num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"}, heads);
   if (queries_ && layer < queries_->size()) heads.num_heads = (*queries_)[layer];
   if (keys_ && layer < keys_->size()) heads.num_kv_heads = (*keys_)[layer];
@@ -156,6 +165,12 @@ Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tok
       const Tokens chunk(reader.text.count_or("attention_chunk_size", 8192));
       if (chunk == Tokens(0) || covers_all(chunk)) return FullAttention{heads};
       return Chunked{heads, chunk};
+    }
+    case Label::kSparse:
+    case Label::kSparseGqa: {
+      const std::uint64_t index_head_dim = reader.text.count_or("index_head_dim", 0);
+      if (index_head_dim == 0) return FullAttention{heads};
+      return SparseGqa{heads, index_head_dim, reader.text.count_or("index_n_heads", 4)};
     }
     case Label::kSink: {
       const Tokens sink(reader.text.count_or("attention_sink_size", 0));

@@ -50,6 +50,9 @@ void check_heads(const Heads& heads);
 // The window: sliding_window and its aliases. 0 where it is absent, null or zero.
 Tokens read_window(const Fields& config);
 
+// What per_layer_config says of one layer, under the layer's number.
+std::optional<Fields> layer_config(const Fields& config, std::uint64_t layer);
+
 // What single layers have of their own: per_layer_config {"5": {"head_dim": 512, "num_key_value_heads": 2}}, and lists
 // of heads (Laguna's windows have more query heads; DeciLM's search gave each layer its own KV heads).
 class LayerHeads {
@@ -58,7 +61,7 @@ class LayerHeads {
   Heads of(std::uint64_t layer, Heads heads) const;
 
  private:
-  std::optional<Fields> each_;
+  Fields config_;
   std::optional<std::vector<std::uint64_t>> queries_, keys_;
 };
 

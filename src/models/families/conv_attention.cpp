@@ -90,7 +90,8 @@ void read_baichuan_m1(Reader& reader) {
 }  // namespace
 
 void read_conv_attention(Reader& reader) {
-  if (reader.text.class_name() == "inkling_text") return read_inkling(reader);
+  if (reader.text.class_name() == "inkling_text" || reader.text.class_name() == "inkling2_text")
+    return read_inkling(reader);
   if (reader.text.class_name() == "baichuan_m1") return read_baichuan_m1(reader);
   const Heads heads = read_heads(reader.text);
   const std::vector<Label> labels = layer_labels(

@@ -25,6 +25,21 @@ Latent read_latent(const Fields& config) {
   return latent;
 }
 
+// The latent of one layer: per_layer_config over what all have.
+Latent layer_latent(const Fields& config, std::uint64_t layer) {
+  Latent latent = read_latent(config);
+  const auto own = layer_config(config, layer);
+  if (!own) return latent;
+  latent.num_heads = own->count_or("num_attention_heads", latent.num_heads);
+  latent.kv_lora_rank = own->count_or("kv_lora_rank", latent.kv_lora_rank);
+  latent.qk_rope_head_dim = own->count_or("qk_rope_head_dim", latent.qk_rope_head_dim);
+  latent.qk_nope_head_dim = own->count_or("qk_nope_head_dim", latent.qk_nope_head_dim);
+  latent.v_head_dim = own->count_or("v_head_dim", latent.v_head_dim);
+  latent.q_lora_rank = own->count_or("q_lora_rank", latent.q_lora_rank);
+  own->touch("num_key_value_heads");
+  return latent;
+}
+
 // Which layers have an indexer of their own: named, as letters (F and S), or every n-th.
 std::vector<bool> own_indexers(const Fields& config, std::uint64_t layers) {
   std::vector<bool> own(layers, true);
@@ -112,6 +127,47 @@ void read_sparse_mla(Reader& reader) {
   shared.index_head_dim = 0;
   for (const bool own : own_indexers(reader.text, layers)) reader.model.layers.push_back({{own ? sparse : shared}});
   keep_windows(reader);
+}
+
+// dots.note: latents with an indexer, and between them latents of another shape in a window (per_layer_config).
+// Source: transformers modeling_dots3_note.py.
+void read_dots3_note(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Tokens window = read_window(reader.text);
+  const std::vector<Label> labels = layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 4});
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const Latent latent = layer_latent(reader.text, i);
+    if (labels[i] == Label::kSliding) {
+      reader.model.layers.push_back({{Mla{latent, window}}});
+      continue;
+    }
+    SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(reader.text));
+    sparse.latent = latent;
+    reader.model.layers.push_back({{sparse}});
+  }
+}
+
+// Mistral Large 4: layers without a rotary embedding have no rotary part; their keys are as wide all the same. A layer
+// may read the cache of another (kv_source_layers). Source: transformers modeling_mistral_large4.py.
+void read_mistral_large4(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Fields& text = reader.text;
+  const SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(text));
+  SparseMla unrotated = sparse;
+  unrotated.latent.qk_nope_head_dim =
+      checked_add(sparse.latent.qk_nope_head_dim, sparse.latent.qk_rope_head_dim, "a key's width");
+  unrotated.latent.qk_rope_head_dim = 0;
+  const auto rope = text.counts("no_rope_layers");
+  const std::vector<bool> own = own_indexers(text, layers);
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    SparseMla layer = rope && i < rope->size() && (*rope)[i] == 0 ? unrotated : sparse;
+    if (!own[i]) layer.index_head_dim = 0;
+    reader.model.layers.push_back({{layer}});
+  }
+  if (const auto sources = text.counts("kv_source_layers"))
+    for (std::uint64_t i = 0; i < layers && i < sources->size(); ++i)
+      if ((*sources)[i] != i)
+        return reader.warn("shared_latents", "kv_source_layers: a latent that layers share is counted in each of them");
 }
 
 // LongCat-Flash: each layer holds two latent attentions; num_layers counts the layers, num_hidden_layers the

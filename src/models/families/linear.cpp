@@ -24,6 +24,19 @@ Linear read_kda(const Fields& settings) {
   return kda;
 }
 
+Linear read_linear_heads(const Fields& text, std::uint64_t num_heads, std::uint64_t head_dim) {
+  if (const auto settings = text.child("linear_attn_config")) {
+    text.touch("linear_attn_config");
+    return read_kda(*settings);
+  }
+  Linear kda;
+  kda.rule = Linear::Rule::kKda;
+  kda.num_key_heads = kda.num_value_heads = text.count_or("linear_num_heads", num_heads);
+  kda.key_head_dim = kda.value_head_dim = text.count_or("linear_head_dim", head_dim);
+  kda.conv_kernel = text.count_or("linear_conv_kernel_dim", 4);
+  return kda;
+}
+
 Linear read_matrix_state(const Heads& heads) {
   Linear linear;
   linear.rule = Linear::Rule::kLightning;
@@ -76,14 +89,12 @@ void push_linear_and_latent(Reader& reader, const std::vector<Label>& labels, co
 }  // namespace
 
 // Kimi-Linear and Kimi-K3: KDA, and latent attention in the layers of full_attn_layers (both lists count from 1).
+// transformers writes layer_types and linear_* keys in their place.
 void read_kimi_linear(Reader& reader) {
   const Fields& text = reader.text;
-  const auto settings = text.child("linear_attn_config");
-  if (!settings) return read_mla(reader);
-  text.touch("linear_attn_config");
-  const Linear kda = read_kda(*settings);
+  if (!text.is_object("linear_attn_config") && !text.has("linear_num_heads")) return read_mla(reader);
   const PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
-  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), kda);
+  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), read_linear_heads(text, 32, 128));
 }
 
 // GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
@@ -106,19 +117,8 @@ void read_gigachat(Reader& reader) {
 // latents without a rotary part; pooled index keys beside them are small. Source: vLLM configs/glm5_next.py.
 void read_glm5_next(Reader& reader) {
   const Fields& text = reader.text;
-  const auto settings = text.child("linear_attn_config");
-  Linear kda;
-  if (settings) {
-    text.touch("linear_attn_config");
-    kda = read_kda(*settings);
-  } else {
-    kda.rule = Linear::Rule::kKda;
-    kda.num_key_heads = kda.num_value_heads = text.count_or("linear_num_heads", 64);
-    kda.key_head_dim = kda.value_head_dim = text.count_or("linear_head_dim", 128);
-    kda.conv_kernel = text.count_or("linear_conv_kernel_dim", 4);
-  }
   PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
-  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), kda);
+  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), read_linear_heads(text, 64, 128));
   for (const std::string_view key :
        {"index_n_heads", "index_topk", "index_kpool_compress", "index_kpool_always_select_tail",
         "index_dsa_use_layernorm", "index_share_for_mtp_iteration"})
@@ -141,7 +141,10 @@ void read_lightning(Reader& reader) {
   heads.num_heads = text.count("num_attention_heads");
   heads.head_dim = text.count_or("head_dim", text.count("hidden_size") / heads.num_heads);
   Linear linear = read_matrix_state(heads);
-  if (text.has("short_conv_kernel_size") || text.has("kda_lower_bound")) {
+  if (text.has("linear_num_heads")) {
+    // As transformers writes it; its head_dim is the width of the rotary part.
+    linear = read_linear_heads(text, heads.num_heads, heads.head_dim);
+  } else if (text.has("short_conv_kernel_size") || text.has("kda_lower_bound")) {
     linear.rule = Linear::Rule::kKda;
     linear.conv_kernel = text.count_or("short_conv_kernel_size", 4);
   }

@@ -15,7 +15,9 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 void write_qk_norm(Inventory& inventory, const Heads& heads, std::string_view block, bool has_own_kv) {
   const Traits& traits = inventory.traits;
-  if (traits.qk_norm == QkNorm::kNone || !inventory.on(traits.qk_norm_key)) return;
+  // Hunyuan's library class always has them; the files of its remote code say so.
+  const bool always = inventory.is("hunyuan_v1_dense hunyuan_v1_moe") && !inventory.text.bare().contains("use_qk_norm");
+  if (traits.qk_norm == QkNorm::kNone || !(always || inventory.on(traits.qk_norm_key))) return;
   const bool wide = traits.qk_norm == QkNorm::kWide || traits.qk_norm == QkNorm::kEveryHead;
   const std::uint64_t bias = traits.qk_norm == QkNorm::kHeadBias ? 2 : 1;
   const auto norm = [&](std::string_view module, std::uint64_t count) {
@@ -88,8 +90,9 @@ void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, 
   if (has_own_kv) {
     out.linear(kAttn, named("k_proj"), keys, inventory.hidden, Split::kRows, heads.num_kv_heads, bias);
     // Gemma 4's full layers cache the key twice: one projection.
-    const bool shares_value = inventory.is("gemma4_text gemma4_unified_text") &&
-                              inventory.text.flag("attention_k_eq_v", false) &&
+    const bool is_gemma4 =
+        inventory.is("gemma4_text gemma4_unified_text") && inventory.text.flag("attention_k_eq_v", false);
+    const bool shares_value = (is_gemma4 || inventory.is("diffusion_gemma_text")) &&
                               heads.head_dim != inventory.text.count_or("head_dim", heads.head_dim);
     if (!shares_value)
       out.linear(kAttn, named("v_proj"), values, inventory.hidden, Split::kRows, heads.num_kv_heads, bias);
@@ -101,13 +104,29 @@ void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, 
   if (traits.gate == Gate::kHead && inventory.on(traits.gate_key))
     out.linear(kAttn, at + "g_proj", heads.num_heads, inventory.hidden, Split::kRows, heads.num_heads);
   if (traits.has_sinks) out.plain(kAttn, at + "sinks", heads.num_heads, Split::kRows, heads.num_heads);
-  if (inventory.is("inkling_text"))
+  if (inventory.is("inkling_text inkling2_text"))
     out.linear(kAttn, at + "r_proj", times(heads.num_heads, inventory.text.count_or("d_rel", 16)), inventory.hidden,
                Split::kRows, heads.num_heads);
   if (inventory.is("baichuan_m1"))
     out.plain(kAttn, at + "conv", times(2, times(heads.num_kv_heads, inventory.text.count_or("conv_window", 2))));
   write_qk_norm(inventory, heads, block, has_own_kv);
 }
+
+namespace {
+
+// A gate of one number a head, or as wide as the values, behind latent attention.
+void write_latent_gate(Inventory& inventory, const Latent& latent) {
+  const std::uint64_t n = latent.num_heads;
+  // Ling 3 has it beside KDA; Ling 2.5's lightning attention goes without.
+  const bool beside_kda = inventory.is("bailing_hybrid") &&
+                          (inventory.text.has("linear_num_heads") || inventory.text.has("short_conv_kernel_size"));
+  if (beside_kda || inventory.is("dots3_note_text"))
+    inventory.out.linear(kAttn, "self_attn.g_proj", n, inventory.hidden, Split::kRows, n);
+  if (inventory.is("hy_v4"))
+    inventory.out.linear(kAttn, "self_attn.gate_proj", times(n, latent.v_head_dim), inventory.hidden, Split::kRows, n);
+}
+
+}  // namespace
 
 void write_latent(Inventory& inventory, const Latent& latent) {
   Builder& out = inventory.out;
@@ -118,7 +137,12 @@ void write_latent(Inventory& inventory, const Latent& latent) {
   if (latent.q_lora_rank > 0) {
     out.linear(kAttn, "self_attn.q_a_proj", latent.q_lora_rank, h, Split::kNone, 0, bias);
     out.norms("self_attn.q_a_layernorm", latent.q_lora_rank);
-    out.linear(kAttn, "self_attn.q_b_proj", query, latent.q_lora_rank, Split::kRows, n);
+    // A.X-K2 makes queries and the gate of the values from the low rank before and behind its norm.
+    if (inventory.is("axk2"))
+      out.linear(kAttn, "self_attn.q_gate_proj", checked_add(query, times(n, latent.v_head_dim), "a projection"),
+                 times(2, latent.q_lora_rank), Split::kRows, n);
+    else
+      out.linear(kAttn, "self_attn.q_b_proj", query, latent.q_lora_rank, Split::kRows, n);
   } else {
     out.linear(kAttn, "self_attn.q_proj", query, h, Split::kRows, n);
   }
@@ -128,6 +152,7 @@ void write_latent(Inventory& inventory, const Latent& latent) {
   out.linear(kAttn, "self_attn.kv_b_proj", times(n, latent.qk_nope_head_dim + latent.v_head_dim), latent.kv_lora_rank,
              Split::kRows, n);
   out.linear(kAttn, "self_attn.o_proj", h, times(n, latent.v_head_dim), Split::kColumns, n, bias);
+  write_latent_gate(inventory, latent);
 }
 
 namespace {
@@ -152,11 +177,25 @@ void write_sparse_heads(Inventory& inventory, const SparseGqa& sparse) {
   out.norms("self_attn.index_k_norm", sparse.index_head_dim);
 }
 
+// ZAYA: one convolution a channel, then one a head; the values' delay has no weights.
+void write_zaya_conv(Inventory& inventory, const ShortConv& conv) {
+  const Heads heads = read_heads(inventory.text);
+  if (conv.channels != times(heads.num_heads + heads.num_kv_heads, heads.head_dim)) return;
+  Builder& out = inventory.out;
+  const std::uint64_t first = inventory.text.count_or("cca_time0", 2);
+  const std::uint64_t second = times(inventory.text.count_or("cca_time1", 2), heads.head_dim);
+  out.conv(Component::kStateMixer, "self_attn.conv_qk_depthwise", conv.channels, first, Split::kRows);
+  out.conv(Component::kStateMixer, "self_attn.conv_qk_grouped", conv.channels, second, Split::kRows);
+  out.plain(Component::kStateMixer, "self_attn.conv_qk.bias", times(2, conv.channels), Split::kRows);
+  out.plain(Component::kAttention, "self_attn.qk_norm.temp", heads.num_kv_heads, Split::kRows);
+}
+
 void write_short_conv(Inventory& inventory, const ShortConv& conv) {
   Builder& out = inventory.out;
   // Convolutions that stand behind an attention's own projections.
   if (inventory.is("baichuan_m1")) return;  // one kernel a head: with the attention
-  if (inventory.is("inkling_text zaya")) {
+  if (inventory.is("zaya")) return write_zaya_conv(inventory, conv);
+  if (inventory.is("inkling_text inkling2_text")) {
     out.conv(Component::kStateMixer, "self_attn.sconv", conv.channels, conv.conv_kernel, Split::kRows);
     return;
   }

@@ -8,6 +8,8 @@ namespace kvplan {
 
 namespace {
 
+constexpr std::string_view kGlm5Next = "glm5_next_text glm5_next glm5next_text glm5next";
+
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b, "the size of a tensor");
 }
@@ -57,17 +59,20 @@ void write_altup(Inventory& inventory) {
   }
 }
 
-// DeepSeek-V4: several residual streams, mixed before and after each block.
+// DeepSeek-V4, GLM-5.3-Flash and Hy-V4: several residual streams, mixed before and after each block. DeepSeek and GLM
+// mix every stream with every other; Hy-V4 weighs them.
 void write_hyper_connections(Inventory& inventory) {
   const std::uint64_t m = inventory.text.count_or("hc_mult", 4);
   if (m == 0 || m > 64) return;
   Builder& out = inventory.out;
   const std::uint64_t wide = times(m, inventory.hidden);
-  const std::uint64_t outputs = (2 + m) * m;
+  const bool weighs = inventory.is("hy_v4");
+  const std::uint64_t outputs = weighs ? 2 * m : (2 + m) * m;
   out.in_layers(all_layers(inventory));
-  TensorGroup& mix = out.plain(Component::kOther, "hc", times(outputs, wide) + outputs + 3);
+  TensorGroup& mix = out.plain(Component::kOther, "hc", times(outputs, wide) + outputs + (weighs ? 2 : 3));
   mix.copies = mix.used = 2;
   mix.is_float32 = true;
+  if (inventory.is(kGlm5Next)) return;
   out.outside(Place::kLast);
   out.plain(Component::kOther, "model.hc_head", times(m, wide) + m + 1).is_float32 = true;
 }
@@ -173,6 +178,100 @@ void write_shared_blocks(Inventory& inventory) {
   out.norms("shared_transformer.pre_ff_layernorm", h);
 }
 
+// The layers whose first mixer is of this kind.
+template <class Kind>
+std::vector<LayerRun> layers_of(const Inventory& inventory) {
+  const ModelSpec& model = inventory.reader.model;
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t i = 0; i < model.layers.size(); ++i)
+    if (std::holds_alternative<Kind>(model.layers[i].mixers.front())) out.push_back(i);
+  return runs_of(out);
+}
+
+// GLM-5.3-Flash: index keys that are pooled over index_kpool tokens. Source: transformers modeling_glm5_next.py.
+void write_pooled_indexer(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  const std::uint64_t pool = text.count_or("index_kpool", 0);
+  const std::uint64_t d = text.count_or("index_head_dim", 0);
+  const std::uint64_t heads = text.count_or("index_n_heads", 0);
+  if (pool == 0 || d == 0) return;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  out.in_layers(layers_of<Mla>(inventory));
+  out.plain(Component::kAttention, "self_attn.indexer.index_kpool_compress_ape", times(pool, d));
+  out.linear(Component::kAttention, "self_attn.indexer.index_kpool_compress_gate", d, h);
+  out.linear(Component::kAttention, "self_attn.indexer.wq_b", times(heads, d), text.count_or("q_lora_rank", h));
+  out.linear(Component::kAttention, "self_attn.indexer.wk", d, h);
+  out.norms("self_attn.indexer.k_norm", d, 1, true);
+  out.linear(Component::kAttention, "self_attn.indexer.weights_proj", heads, h);
+}
+
+// Inkling 2: each block's input is chosen among the residual streams by a query; layers of full attention choose for
+// queries, keys and values apart, norm them apart, and their convolutions follow the token.
+// Source: transformers modeling_inkling2.py.
+void write_inkling2(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  const ModelSpec& model = inventory.reader.model;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t heads = text.count_or("num_attention_heads", 0);
+  const std::uint64_t d = text.count_or("head_dim", 0);
+  out.in_layers(all_layers(inventory));
+  out.linear(Component::kAttention, "self_attn.sink_proj", heads, h, Split::kRows, heads);
+  out.plain(Component::kAttention, "self_attn.l2_clips",
+            times(heads, checked_add(d, text.count_or("d_rel", 16), "a clip")), Split::kRows, heads);
+  out.plain(Component::kOther, "mlp_input.query", h);
+  const std::vector<LayerRun> full = layers_of<FullAttention>(inventory);
+  out.in_layers(full);
+  const std::uint64_t kernels = times(text.count_or("num_key_value_heads", 0), text.count_or("conv_kernel_size", 4));
+  TensorGroup& dynamic = out.linear(Component::kStateMixer, "self_attn.sconv.weight_proj", kernels, h);
+  dynamic.copies = dynamic.used = 2;
+  out.norms("qkv_input_layernorm", h, 2);  // beside the one that all layers have
+  out.plain(Component::kOther, "attention_input.query", times(2, h));
+  // The first layer has the embedding alone to choose from.
+  if (model.layers.size() > 1) {
+    out.in_layers({{1, model.layers.size() - 1, 1}});
+    out.plain(Component::kOther, "attention_input.query", h);
+  }
+  out.outside(Place::kLast);
+  out.plain(Component::kOther, "model.final_input.query", h);
+}
+
+// Vectors that few classes have beside their projections.
+void write_scales(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t heads = text.count_or("num_attention_heads", 0);
+  out.in_layers(all_layers(inventory));
+  if (inventory.is("dots3_note_text"))
+    out.norms("self_attn.k_rope_only_layernorm", text.count_or("qk_rope_head_dim", 64));
+  if (inventory.is("mistral_large4_text")) {
+    out.plain(Component::kAttention, "self_attn.softmax_scaling", times(2, heads));
+    out.plain(Component::kAttention, "self_attn.indexer.softmax_scaling", times(2, text.count_or("index_n_heads", 32)));
+    out.norms("self_attn.indexer.q_input_norm", h, 1, true);
+  }
+  if (inventory.is("zaya")) {
+    // Weights and biases on the residual stream and on what a block adds to it; routers remember the layer before.
+    out.plain(Component::kOther, "residual_scales", times(8, h));
+    const std::uint64_t layers = inventory.reader.model.layers.size();
+    out.in_layers({{1, layers - 1, 1}});
+    if (layers > 1)
+      out.plain(Component::kRouter, "mlp.gate.router_states_scale", text.count_or("router_hidden_size", 256));
+    out.outside(Place::kFirst);
+    out.plain(Component::kOther, "model.input_hidden_states", times(2, h));
+    out.in_layers(all_layers(inventory));
+  }
+  if (inventory.is("beam")) out.plain(Component::kAttention, "self_attn.gate_bias", heads, Split::kRows, heads);
+  if (inventory.is("hy_v4")) out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads);
+  if (inventory.is("muse_spark_text")) {
+    // Three norms and two residual gates a layer, of which four are counted with the norms.
+    out.plain(Component::kOther, "residual_gate", h);
+    if (const std::uint64_t latent = text.count_or("moe_hidden_size", 0); latent > 0)
+      out.norms("mlp.expert_norms", latent, 2);
+  }
+}
+
 void write_odds(Inventory& inventory) {
   Builder& out = inventory.out;
   const Fields& text = inventory.text;
@@ -189,8 +288,8 @@ void write_odds(Inventory& inventory) {
     out.in_layers(all_layers(inventory));
   }
   if (inventory.is("arctic") && text.flag("use_residual", false)) out.norms("residual_layernorm", h);
-  if (inventory.is("inkling_text")) {
-    out.plain(Component::kMlp, "mlp.global_scale", 1);
+  if (inventory.is("inkling_text inkling2_text")) {
+    if (inventory.is("inkling_text")) out.plain(Component::kMlp, "mlp.global_scale", 1);
     // One profile for each distance that a layer sees.
     std::uint64_t distances = 0;
     for (const Layer& layer : inventory.reader.model.layers) {
@@ -239,16 +338,28 @@ void write_odds(Inventory& inventory) {
     out.outside(Place::kLast);
     out.plain(Component::kAttention, "model.layers.last.attention.dense_bias", h);
   }
-  if (inventory.is("gemma4_text gemma4_unified_text") && text.flag("enable_moe_block", false)) {
+  const bool gemma4 = inventory.is("gemma4_text gemma4_unified_text") && text.flag("enable_moe_block", false);
+  if (gemma4 || inventory.is("diffusion_gemma_text")) {
     const std::uint64_t experts = text.count_or("num_experts", 0);
     out.plain(Component::kRouter, "router.scale", h);
     out.plain(Component::kRouter, "router.per_expert_scale", experts);
     out.norms("moe_norms", h, 3);
   }
+  if (inventory.is("diffusion_gemma_text")) {
+    out.outside(Place::kLast);
+    write_dense_mlp(inventory, Component::kMlp, "model.self_conditioning.", text.count_or("intermediate_size", 0), h,
+                    true, false);
+    out.norms("model.self_conditioning.pre_norm", h);
+    out.in_layers(all_layers(inventory));
+  }
   if (inventory.is("axk1 axk2")) {
     const std::uint64_t dense = std::min(layers, text.count_or("first_k_dense_replace", inventory.traits.dense_first));
+    // A.X-K2's norms are gated through a low rank, but for the one before a dense MLP.
+    const std::uint64_t gate = inventory.is("axk2") ? times(2, times(text.count_or("gated_norm_rank", 16), h)) : 0;
+    if (gate > 0) out.plain(Component::kNorms, "input_layernorm.mlp", gate);
     out.in_layers({{dense, layers - dense, 1}});
-    out.norms("post_mlp_layernorm", h);
+    if (gate > 0) out.plain(Component::kNorms, "post_attention_layernorm.mlp", gate);
+    if (gate == 0) out.norms("post_mlp_layernorm", h);
   }
   if (inventory.is("mimo_v2_flash mimo_v2") && text.flag("add_swa_attention_sink_bias", true)) {
     std::vector<std::uint64_t> sliding;
@@ -326,7 +437,10 @@ void write_extras(Inventory& inventory) {
   }
   if (inventory.is("gemma3n_text gemma4_text gemma4_unified_text")) write_per_layer_embedding(inventory);
   if (inventory.is("gemma3n_text")) write_altup(inventory);
-  if (inventory.is("deepseek_v4 deepseek_ref")) write_hyper_connections(inventory);
+  if (inventory.is("deepseek_v4 deepseek_ref hy_v4") || inventory.is(kGlm5Next)) write_hyper_connections(inventory);
+  if (inventory.is(kGlm5Next)) write_pooled_indexer(inventory);
+  if (inventory.is("inkling2_text")) write_inkling2(inventory);
+  write_scales(inventory);
   if (inventory.is("qwen4_exp_text")) write_qwen4_exp(inventory);
   if (inventory.is("zamba zamba2")) write_shared_blocks(inventory);
   write_odds(inventory);

@@ -263,7 +263,8 @@ Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t
          "correct the config");
   out.width = expert_width(inventory, keys, layer);
   out.shared = shared_width(inventory, keys, layer, out.width);
-  out.latent = text.count_or("moe_latent_size", text.count_or("routed_expert_hidden_size", 0));
+  for (const std::string_view key : {"moe_latent_size", "routed_expert_hidden_size", "moe_hidden_size"})
+    if (out.latent == 0) out.latent = text.count_or(key, 0);
   return out;
 }
 
@@ -328,7 +329,8 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
       by_layer ? std::optional<ByLayer>(std::in_place, text, "num_experts") : std::nullopt;
   const bool each = by_layer || (!two_sorts && text.is_list("moe_intermediate_size"));
   // A dense MLP besides: Gemma 4, Grok-2, Doge; Arctic's is as wide as the model.
-  const bool keeps_dense = has_switch || inventory.is("doge") || text.flag("residual_moe", false);
+  const bool keeps_dense =
+      has_switch || inventory.is("diffusion_gemma_text") || inventory.is("doge") || text.flag("residual_moe", false);
   const std::uint64_t beside = keeps_dense                                                  ? width
                                : inventory.is("arctic") && text.flag("use_residual", false) ? inventory.hidden
                                                                                             : 0;
@@ -372,6 +374,17 @@ void write_dense_mlp(Inventory& inventory, Component component, std::string_view
 
 namespace {
 
+// ZAYA: an MLP of its own width chooses, among the experts and none of them.
+void write_zaya_router(Inventory& inventory, std::uint64_t experts, const std::string& at) {
+  Builder& out = inventory.out;
+  const std::uint64_t width = inventory.text.count_or("router_hidden_size", 256);
+  out.linear(Component::kRouter, at + "down_proj", width, inventory.hidden, Split::kNone, 0, true);
+  out.norms(at + "router_mlp.norm", width);
+  out.linear(Component::kRouter, at + "router_mlp.fc1", width, width, Split::kNone, 0, true);
+  out.linear(Component::kRouter, at + "router_mlp.fc2", width, width, Split::kNone, 0, true);
+  out.linear(Component::kRouter, at + "router_mlp.out_proj", checked_add(experts, 1, "the experts"), width);
+}
+
 void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) {
   const Traits& traits = inventory.traits;
   Builder& out = inventory.out;
@@ -383,8 +396,10 @@ void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) 
   // Inkling weighs its shared experts by the same router.
   if (inventory.is("inkling_text") && inventory.text.flag("shared_expert_sink", true) && ffn.width > 0)
     choices = checked_add(choices, ffn.shared / ffn.width, "the experts");
-  TensorGroup& router = out.linear(Component::kRouter, at + (bias ? "router" : "gate"), choices, h);
-  (void)router;
+  if (inventory.is("zaya"))
+    write_zaya_router(inventory, choices, at + "gate.");
+  else
+    out.linear(Component::kRouter, at + (bias ? "router" : "gate"), choices, h);
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
   const bool usual = traits.has_router_bias && inventory.text.flag("use_expert_bias", true) &&
                      inventory.text.flag("use_moe_router_bias", true) &&

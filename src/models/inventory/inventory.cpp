@@ -106,6 +106,7 @@ std::uint64_t norms_of(const Inventory& inventory, const Layer& layer, const Ffn
   if (inventory.is("stablelm stablelm_epoch") && inventory.text.flag("use_parallel_residual", false)) norms = 1;
   if (inventory.is("hyperclovax") && inventory.text.flag("use_post_norm", false)) norms *= 2;
   if (inventory.is("pangu_ultra_moe") && inventory.text.flag("sandwich_norm", false)) norms *= 2;
+  if (inventory.is("lfm3") && inventory.text.flag("use_sandwich_norm", true)) norms *= 2;
   return norms;
 }
 
@@ -176,10 +177,9 @@ void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
 
 // No published total was met for these yet; their blocks may have tensors that the plain fields do not show.
 constexpr std::string_view kUnchecked =
-    "zaya hymba phi4flash sambay arctic skywork cpmant csm chameleon "
+    "hymba phi4flash sambay arctic skywork cpmant csm chameleon "
     "pangu longcat_next longcat_flash_ngram "
-    "bailing_hybrid "
-    "axk2 hy_v4 qwen4_exp_text gigachat3_5 glm5_next_text glm5_next glm5next_text glm5next cohere2_moe telechat3 "
+    "qwen4_exp_text gigachat3_5 cohere2_moe telechat3 "
     "afm7 "
     "afm kimi_k3 zamba qwen2_5_omni_talker qwen3_omni_moe_talker_text rwkv6qwen2 idefics "
     "emu3_text_model";
@@ -191,8 +191,26 @@ void widen_unchecked(Inventory& inventory) {
   Elements all;
   for (const TensorGroup& group : model.tensors) all += group.stored();
   // Nothing is added to the estimate itself: the range alone widens.
-  model.unknown_tensors.push_back({Component::kOther, "every tensor of the model_type " + model.model_type, Elements(0),
-                                   Elements(0), Elements(all.count() / (is_generic ? 5 : 20))});
+  model.unknown_tensors.push_back({Component::kOther,
+                                   model.model_type.empty() ? "every tensor of a model without a model_type"
+                                                            : "every tensor of the model_type " + model.model_type,
+                                   Elements(0), Elements(0), Elements(all.count() / (is_generic ? 5 : 20))});
+}
+
+}  // namespace
+
+namespace {
+
+// Encoder and decoder of a class whose tensors no row lists: attention of 4 h^2 and MLPs of 8 h^2, the latter once for
+// every expert in the layers that have them.
+Elements guessed_stacks(const Inventory& inventory) {
+  const Fields text = inventory.text.quietly();
+  const std::uint64_t square = checked_mul(inventory.hidden, inventory.hidden, "a layer");
+  const std::uint64_t step = std::max<std::uint64_t>(1, text.count_or("encoder_sparse_step", 4));
+  const std::uint64_t experts = text.is_list("num_experts") ? 0 : text.count_or("num_experts", 0);
+  const std::uint64_t mlps = experts > 1 ? checked_add(1, experts / step, "the experts") : 1;
+  return Elements(square) * checked_add(4, checked_mul(8, mlps, "a layer"), "a layer") *
+         inventory.reader.model.layers.size() * 2;
 }
 
 }  // namespace
@@ -210,11 +228,10 @@ void build_inventory(Reader& reader) {
       write_ends(inventory);
       write_towers(inventory);
     } else {
-      const std::uint64_t layer =
-          checked_mul(12, checked_mul(inventory.hidden, inventory.hidden, "a layer"), "a layer");
-      const Elements guess = Elements(layer) * model.layers.size() * 2 + Elements(inventory.vocab) * inventory.hidden;
-      model.unknown_tensors.push_back({Component::kEncoder, "the encoder and decoder of " + model.model_type,
-                                       Elements(guess.count() / 2), guess, guess * 2});
+      write_ends(inventory);
+      const Elements guess = guessed_stacks(inventory);
+      model.unknown_tensors.push_back({Component::kMlp, "the encoder and decoder of " + model.model_type,
+                                       Elements(guess.count() / 2), guess, guess * 3});
     }
     return;
   }

@@ -122,13 +122,19 @@ void write_kda(Inventory& inventory, const Linear& linear) {
   const std::uint64_t wide = times(heads, d);
   const std::string at = "self_attn.";
   const auto settings = inventory.text.child("linear_attn_config");
-  const bool full_gate =
-      (settings && settings->flag("use_full_rank_gate", false)) || inventory.text.flag("use_full_rank_gate", false);
+  // Ling 3's gates are whole matrices.
+  const bool ling = inventory.is("bailing_hybrid");
+  const bool full_gate = ling || (settings && settings->flag("use_full_rank_gate", false)) ||
+                         inventory.text.flag("use_full_rank_gate", false);
   for (const char* const name : {"q_proj", "k_proj", "v_proj"})
     out.linear(kMix, at + name, wide, h, Split::kRows, heads);
   out.conv(kMix, at + "conv1d", times(3, wide), linear.conv_kernel, Split::kRows);
-  out.linear(kMix, at + "f_a_proj", d, h);
-  out.linear(kMix, at + "f_b_proj", wide, d, Split::kRows, heads);
+  if (ling) {
+    out.linear(kMix, at + "f_proj", wide, h, Split::kRows, heads);
+  } else {
+    out.linear(kMix, at + "f_a_proj", d, h);
+    out.linear(kMix, at + "f_b_proj", wide, d, Split::kRows, heads);
+  }
   if (full_gate) {
     out.linear(kMix, at + "g_proj", wide, h, Split::kRows, heads);
   } else {
