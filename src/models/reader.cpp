@@ -28,11 +28,12 @@ std::uint64_t scaled_width(double factor, std::uint64_t width, std::string_view 
   return static_cast<std::uint64_t>(out);
 }
 
-void check_heads(const Heads& heads) {
+void check_heads(const Heads& heads, bool whole_groups) {
   if (heads.num_heads == 0 || heads.num_kv_heads == 0 || heads.head_dim == 0)
     fail("the heads are " + std::to_string(heads.num_heads) + ", the KV heads " + std::to_string(heads.num_kv_heads) +
              ", head_dim " + std::to_string(heads.head_dim),
          "all must be positive: check num_attention_heads, num_key_value_heads and head_dim");
+  if (!whole_groups) return;
   if (heads.num_kv_heads > heads.num_heads || heads.num_heads % heads.num_kv_heads != 0)
     fail("\"num_key_value_heads\" is " + std::to_string(heads.num_kv_heads) + ", which does not divide " +
              std::to_string(heads.num_heads) + " heads",
@@ -94,7 +95,7 @@ Heads read_heads(const Fields& config) {
   heads.head_dim = dim && *dim > 0 ? *dim : derived_head_dim(config, heads.num_heads);
   const auto value_dim = config.find_count("v_head_dim");
   heads.v_head_dim = value_dim && *value_dim > 0 ? *value_dim : heads.head_dim;
-  check_heads(heads);
+  check_heads(heads, !config.is_translated());
   return heads;
 }
 
@@ -109,7 +110,7 @@ Heads read_heads(const Fields& config, const HeadKeys& keys, const Heads& base) 
   heads.head_dim = pick(keys.head_dim, base.head_dim);
   const bool same = base.v_head_dim == base.head_dim;
   heads.v_head_dim = pick(keys.v_head_dim, same ? heads.head_dim : base.v_head_dim);
-  check_heads(heads);
+  check_heads(heads, !config.is_translated());
   return heads;
 }
 
@@ -138,7 +139,7 @@ Heads LayerHeads::of(std::uint64_t layer, Heads heads) const {
     heads = read_heads(*own, {"num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"}, heads);
   if (queries_ && layer < queries_->size()) heads.num_heads = (*queries_)[layer];
   if (keys_ && layer < keys_->size()) heads.num_kv_heads = (*keys_)[layer];
-  if (queries_ || keys_) check_heads(heads);
+  if (queries_ || keys_) check_heads(heads, !config_.is_translated());
   return heads;
 }
 
