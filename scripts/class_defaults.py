@@ -6,8 +6,9 @@
 PYTHON has the release of transformers that is meant (`pip install transformers==5.23.0` in an environment of its own; torch is
 not needed). Each config class is constructed without arguments, nested ones too; numbers, truth values, nulls and words are
 kept, but for what says nothing of memory (token ids, probabilities, labels). Lists are left out: patterns of layers are
-rules of their own. A key that the class derives from another one is left out too: the reader derives it. Found by giving
-every number another value and looking at what else moves.
+rules of their own. A key that the class derives from others names them, "head_dim=128<hidden_size": its value holds where a
+config gives them no other value. Found by giving every number another value and looking at what else moves. A number that a class takes
+for a key of older files while it makes its lists (`kwargs.pop("full_attention_interval", 4)`) is read from its source.
 
 A line a class: "model_type: key=value key=value", sorted by type, values as JSON; the first line names the release. A nested
 config whose defaults are the outer class's own (Voxtral's decoder is no default Llama) has a line "outer type/key/model_type".
@@ -15,6 +16,7 @@ config whose defaults are the outer class's own (Voxtral's decoder is no default
 import argparse
 import contextlib
 import dataclasses
+import inspect
 import io
 import json
 import logging
@@ -30,6 +32,9 @@ UNREAD = re.compile(
     |^architectures$|^dtype$|^torch_dtype$|^transformers_version$|^model_type$|^tokenizer|_attn_implementation|^gradient|^attn_implementation
     |rope_theta|_theta$|^mask_|layerdrop|^summary_|jitter|^label|softcapping|^logit_|time_step|^mlp_type$|^position_embedding_type$
     |^add_cross_attention$|^classifier|^pad_|_std$|_min$|_max$|_floor$|^rope_|_rope_base|base_frequency""", re.VERBOSE)
+
+# Lists that a class makes by a rule of its own, as the keys by which other classes say that rule.
+RULES = {"hy_v4": {"first_k_dense_replace": 1, "index_topk_freq": 4, "index_skip_topk_offset": 2}}
 
 
 def quiet(make):
@@ -53,27 +58,36 @@ def is_plain(value):
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def derived_keys(config_class, fields):
-    """Keys that move when another one does."""
-    out = set()
+def sources_of(config_class, fields):
+    """{key: keys that it moves with}."""
+    out = {}
     for key, value in fields.items():
         if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
             continue
-        moved = quiet(lambda: config_class(**{key: value * 2}))
-        if moved is not None:
-            out.update(other for other, was in fields.items() if other != key and moved.get(other, was) != was)
+        moved = quiet(lambda: config_class(**{key: value * 2})) or {}
+        for other, was in fields.items():
+            if other != key and moved.get(other, was) != was:
+                out.setdefault(other, []).append(key)
     return out
 
 
 def kept_of(fields):
     return {k: v for k, v in sorted(fields.items())
-            if is_plain(v) and not UNREAD.search(k) and not (isinstance(v, str) and (re.search(r"\s", v) or not v))}
+            if is_plain(v) and not UNREAD.search(k) and not (isinstance(v, str) and (re.search(r"[\s<]", v) or not v))}
+
+
+def older_keys(config_class):
+    """{key: number} of the keys that a class still takes and keeps no field for."""
+    made = inspect.getsource(config_class.__post_init__)
+    return {k: json.loads(v) for k, v in re.findall(r'kwargs\.(?:pop|get)\("(\w+)", (\d+)\)', made)}
 
 
 def row_of(config_class):
+    """{key: text of its value}."""
     kept = kept_of(fields_of(config_class) or {})
-    derived = derived_keys(config_class, kept)
-    return {k: v for k, v in kept.items() if k not in derived}
+    sources = sources_of(config_class, kept)
+    told = {**kept_of(older_keys(config_class)), **RULES.get(config_class.model_type, {}), **kept}
+    return {k: json.dumps(v) + ("<" + ",".join(sources[k]) if k in sources else "") for k, v in sorted(told.items())}
 
 
 def nested_rows(config_class, rows, found):
@@ -94,7 +108,7 @@ def nested_rows(config_class, rows, found):
         moved = moved_from(fields_of(found[inner]))
         moved |= moved_from(quiet(lambda: found[inner](**moved)))  # what the inner class would derive from them
         if moved:
-            out[key, inner] = dict(sorted({**rows[inner], **moved}.items()))
+            out[key, inner] = dict(sorted({**rows[inner], **{k: json.dumps(v) for k, v in moved.items()}}.items()))
     return out
 
 
@@ -139,7 +153,7 @@ def main():
             rows[f"{model_type}/{key}/{inner}"] = row
     for name, row in sorted(rows.items()):
         if row:
-            lines.append(f"{name}: " + " ".join(f"{k}={json.dumps(v)}" for k, v in row.items()))
+            lines.append(f"{name}: " + " ".join(f"{k}={v}" for k, v in row.items()))
     text = "\n".join(lines) + "\n"
     if args.output == "-":
         sys.stdout.write(text)

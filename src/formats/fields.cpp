@@ -117,11 +117,29 @@ bool is_empty_value(const Json& value) {
          (value.is_number() && value.get<double>() == 0.0);
 }
 
-// One of the defaults of a class.
-std::optional<std::string_view> default_of(std::string_view defaults, std::string_view key) {
+// What a class has for a key: "value" or "value<other,other".
+std::optional<std::string_view> entry_of(std::string_view defaults, std::string_view key) {
   for (const std::string_view field : split(defaults))
     if (field.starts_with(key) && field.substr(key.size()).starts_with('=')) return field.substr(key.size() + 1);
   return std::nullopt;
+}
+
+std::string_view value_of(std::string_view entry) {
+  return entry.substr(0, entry.find('<'));
+}
+
+// One of the defaults of a class, for an object of it.
+std::optional<std::string_view> default_of(std::string_view defaults, std::string_view key, const Json& object) {
+  const auto entry = entry_of(defaults, key);
+  if (!entry) return std::nullopt;
+  const std::string_view value = value_of(*entry);
+  if (value.size() == entry->size()) return value;
+  for (const std::string_view source : split(entry->substr(value.size() + 1), ',')) {
+    const auto given = object.find(source);
+    if (given != object.end() && text_of(*given) != value_of(entry_of(defaults, source).value_or("")))
+      return std::nullopt;
+  }
+  return value;
 }
 
 }  // namespace
@@ -250,9 +268,10 @@ std::optional<Fields::Hit> Fields::look_up(std::string_view key) const {
   for (const std::string_view alias : aliases)
     if (auto hit = find(alias, Origin::kAlias); hit && !as_json(hit->node).is_object()) return hit;
   if (defaults_.empty()) return std::nullopt;
-  if (const auto text = default_of(defaults_, key)) return Hit{nullptr, key, *text, Origin::kClassDefault};
+  if (const auto text = default_of(defaults_, key, object)) return Hit{nullptr, key, *text, Origin::kClassDefault};
   for (const std::string_view alias : aliases)
-    if (const auto text = default_of(defaults_, alias)) return Hit{nullptr, alias, *text, Origin::kClassDefault};
+    if (const auto text = default_of(defaults_, alias, object))
+      return Hit{nullptr, alias, *text, Origin::kClassDefault};
   return std::nullopt;
 }
 

@@ -39,6 +39,8 @@ class Fields {
 
   // The same object, answering absent keys with `defaults` ("key=value key=value", values as JSON; they must outlive
   // it), those of the class `class_name`. A key that is there with the value null is not absent: null is an answer.
+  // "key=value<other,other": the class derives it, and the value holds where the object gives the others no other
+  // value.
   Fields with_defaults(std::string_view class_name, std::string_view defaults) const;
   Fields bare() const { return with_defaults("", ""); }  // the file alone
   std::string_view class_name() const { return class_; }

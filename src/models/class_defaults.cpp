@@ -37,6 +37,11 @@ Fields with_class(const Fields& fields, std::string_view model_type) {
   return fields.with_defaults(model_type, fields.is_translated() ? "" : fields_of(model_type).value_or(""));
 }
 
+Fields with_class_as(const Fields& fields, std::string_view model_type, std::string_view another) {
+  const std::string_view row = has_class(model_type) ? model_type : another;
+  return fields.with_defaults(another, fields.is_translated() ? "" : fields_of(row).value_or(""));
+}
+
 Fields with_class_inside(const Fields& nested, std::string_view outer_type, std::string_view model_type) {
   std::string row = std::string(outer_type) + '/' + nested.path();
   if (row.ends_with('.')) row.pop_back();

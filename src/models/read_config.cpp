@@ -254,7 +254,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   const std::string_view implied = family == nullptr || type.empty() ? model_type_of(model.architecture) : "";
   if (!implied.empty()) {
     family = find_family(implied);
-    text = with_class(text, class_of(std::string(implied)));
+    text = with_class_as(text, type, class_of(std::string(implied)));
   } else {
     const std::string_view version = class_of_version(lower(type), text);
     text = with_class_inside(text, root_type, version.empty() ? class_of(lower(type)) : std::string(version));
@@ -270,13 +270,11 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
          "give a model's config.json");
   // A root config names its own shape; only nested ones are differences against their class.
   if (!nested && !text.class_name().empty()) {
-    const std::string_view known = text.class_name();
     const Fields bare = text.bare();
     const bool letters =
         bare.contains("hybrid_override_pattern") || bare.contains("layers_block_type") || bare.contains("layer_types");
     if (!letters && !bare.find_count("num_hidden_layers")) bare.count("num_hidden_layers");
     bare.count("hidden_size");
-    text = with_class(bare, known);
   }
 
   model.max_model_len = Tokens(text.count_or("max_position_embeddings", 0));

@@ -33,8 +33,7 @@ void check_heads(const Heads& heads, bool whole_groups) {
     fail("the heads are " + std::to_string(heads.num_heads) + ", the KV heads " + std::to_string(heads.num_kv_heads) +
              ", head_dim " + std::to_string(heads.head_dim),
          "all must be positive: check num_attention_heads, num_key_value_heads and head_dim");
-  if (!whole_groups) return;
-  if (heads.num_kv_heads > heads.num_heads || heads.num_heads % heads.num_kv_heads != 0)
+  if (heads.num_kv_heads > heads.num_heads || (whole_groups && heads.num_heads % heads.num_kv_heads != 0))
     fail("\"num_key_value_heads\" is " + std::to_string(heads.num_kv_heads) + ", which does not divide " +
              std::to_string(heads.num_heads) + " heads",
          "correct num_key_value_heads or num_attention_heads");

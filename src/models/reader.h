@@ -45,7 +45,7 @@ struct HeadKeys {
   std::string_view num_heads, num_kv_heads, head_dim, v_head_dim;
 };
 Heads read_heads(const Fields& config, const HeadKeys& keys, const Heads& base);
-// `whole_groups`: the KV heads must divide the heads. llama.cpp takes what a GGUF says, whatever the group comes to.
+// `whole_groups`: the KV heads divide the heads. A GGUF may say otherwise: llama.cpp takes it.
 void check_heads(const Heads& heads, bool whole_groups = true);
 
 // The window: sliding_window and its aliases. 0 where it is absent, null or zero.

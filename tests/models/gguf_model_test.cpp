@@ -270,8 +270,8 @@ TEST_CASE("every architecture of a GGUF is read by a family") {
 
 TEST_CASE("errors of a family name the file's keys") {
   std::string line;
-  CHECK(refusal(attending("llama", 2, 4096, 32, 5), &line) == Exit::kBadInput);
-  CHECK_MESSAGE(line.find("\"llama.attention.head_count_kv\" is 5") != std::string::npos, line);
+  CHECK(refusal(attending("llama", 2, 4096, 32, 64), &line) == Exit::kBadInput);
+  CHECK_MESSAGE(line.find("\"llama.attention.head_count_kv\" is 64") != std::string::npos, line);
 }
 
 TEST_CASE("indexers stand on the layers that the file says") {
