@@ -24,12 +24,12 @@ import re
 import sys
 import warnings
 
-# Keys that say nothing of shapes or layers.
+# Keys that say nothing of shapes or layers; in which type an engine keeps what, is the engine's rule.
 UNREAD = re.compile(
     r"""_token_id$|_token_index$|_id$|^id2label|^label2id|dropout|drop_rate|_drop$|_pdrop$|_prob$|probability|initializer|init_std|^init_|_init$
     |_act$|^activation$|^hidden_act|_eps$|epsilon|^norm_eps|_scale$|^scale$|scaling|_multipliers?$|_coef$|_coeff$|loss|alpha|_beta$|_gamma$|temperature
     |^output_attentions|^output_hidden|^output_router|^return_dict|^use_cache$|^is_decoder$|^is_encoder_decoder$|^chunk_size_feed_forward$|^problem_type$
-    |^architectures$|^dtype$|^torch_dtype$|^transformers_version$|^model_type$|^tokenizer|_attn_implementation|^gradient|^attn_implementation
+    |^architectures$|dtype$|^transformers_version$|^model_type$|^tokenizer|_attn_implementation|^gradient|^attn_implementation
     |rope_theta|_theta$|^mask_|layerdrop|^summary_|jitter|^label|softcapping|^logit_|time_step|^mlp_type$|^position_embedding_type$
     |^add_cross_attention$|^classifier|^pad_|_std$|_min$|_max$|_floor$|^rope_|_rope_base|base_frequency""", re.VERBOSE)
 
