@@ -43,6 +43,18 @@ const Json& as_json(const void* node) {
   return *static_cast<const Json*>(node);
 }
 
+// An object's value, or null where it has no such key.
+const Json* value_at(const void* node, std::string_view key) {
+  const Json& object = as_json(node);
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+bool value_is(const void* node, std::string_view key, bool (Json::*kind)() const noexcept) {
+  const Json* value = value_at(node, key);
+  return value != nullptr && (value->*kind)();
+}
+
 // Python's json module writes bare Infinity, -Infinity and NaN. They become words: where a number is asked for they are
 // refused, and where nobody asks they are no reason to refuse a config.
 std::string without_python_numbers(std::string_view text) {
@@ -219,12 +231,11 @@ Fields Fields::quietly() const {
 }
 
 bool Fields::contains(std::string_view key) const {
-  return as_json(node_).contains(key);
+  return value_at(node_, key) != nullptr;
 }
 
 bool Fields::is_null(std::string_view key) const {
-  const auto found = as_json(node_).find(key);
-  return found != as_json(node_).end() && found->is_null();
+  return value_is(node_, key, &Json::is_null);
 }
 
 bool Fields::has(std::string_view key) const {
@@ -232,41 +243,32 @@ bool Fields::has(std::string_view key) const {
 }
 
 bool Fields::is_object(std::string_view key) const {
-  const auto found = as_json(node_).find(key);
-  return found != as_json(node_).end() && found->is_object();
+  return value_is(node_, key, &Json::is_object);
 }
 
 bool Fields::is_list(std::string_view key) const {
-  const auto found = as_json(node_).find(key);
-  return found != as_json(node_).end() && found->is_array();
+  return value_is(node_, key, &Json::is_array);
 }
 
 bool Fields::is_string(std::string_view key) const {
-  const auto found = as_json(node_).find(key);
-  return found != as_json(node_).end() && found->is_string();
+  return value_is(node_, key, &Json::is_string);
 }
 
 bool Fields::is_number(std::string_view key) const {
-  const auto found = as_json(node_).find(key);
-  return found != as_json(node_).end() && found->is_number();
+  return value_is(node_, key, &Json::is_number);
 }
 
 bool Fields::is_bool(std::string_view key) const {
-  const auto found = as_json(node_).find(key);
-  return found != as_json(node_).end() && found->is_boolean();
+  return value_is(node_, key, &Json::is_boolean);
 }
 
 std::optional<Fields::Hit> Fields::look_up(std::string_view key) const {
   const Json& object = as_json(node_);
-  const auto find = [&](std::string_view name, Origin origin) -> std::optional<Hit> {
-    const auto found = object.find(name);
-    if (found == object.end()) return std::nullopt;
-    return Hit{&*found, name, {}, origin};
-  };
-  if (auto hit = find(key, Origin::kFile)) return hit;
+  if (const Json* value = value_at(node_, key)) return Hit{value, key, {}, Origin::kFile};
   const std::vector<std::string_view> aliases = split(aliases_of(key));
   for (const std::string_view alias : aliases)
-    if (auto hit = find(alias, Origin::kAlias); hit && !as_json(hit->node).is_object()) return hit;
+    if (const Json* value = value_at(node_, alias); value != nullptr && !value->is_object())
+      return Hit{value, alias, {}, Origin::kAlias};
   if (defaults_.empty()) return std::nullopt;
   if (const auto text = default_of(defaults_, key, object)) return Hit{nullptr, key, *text, Origin::kClassDefault};
   for (const std::string_view alias : aliases)
@@ -455,12 +457,12 @@ std::optional<std::vector<Fields>> Fields::objects(std::string_view key) const {
 
 std::optional<std::size_t> Fields::list_size(std::string_view key) const {
   if (!is_list(key)) return std::nullopt;
-  return as_json(node_).find(key)->size();
+  return value_at(node_, key)->size();
 }
 
 std::optional<Fields> Fields::list_item(std::string_view key, std::size_t index) const {
-  const auto found = as_json(node_).find(key);
-  if (found == as_json(node_).end() || !found->is_array() || index >= found->size()) return std::nullopt;
+  const Json* found = value_at(node_, key);
+  if (found == nullptr || !found->is_array() || index >= found->size()) return std::nullopt;
   touch(key);
   // Wrap the element so that it can be asked for by name.
   auto wrapped = std::make_shared<Document>();
@@ -470,13 +472,13 @@ std::optional<Fields> Fields::list_item(std::string_view key, std::size_t index)
 }
 
 std::optional<Fields> Fields::child(std::string_view key) const {
-  const auto found = as_json(node_).find(key);
-  if (found == as_json(node_).end()) return std::nullopt;
+  const Json* found = value_at(node_, key);
+  if (found == nullptr) return std::nullopt;
   if (!found->is_object()) {
     misfit(key);
     return std::nullopt;
   }
-  Fields out(document_, &*found, path_ + std::string(key) + ".", "");
+  Fields out(document_, found, path_ + std::string(key) + ".", "");
   out.quiet_ = quiet_;
   return out;
 }
@@ -496,8 +498,8 @@ void Fields::derived(std::string_view key, std::string_view value) const {
 }
 
 void Fields::touch(std::string_view key) const {
-  const auto found = as_json(node_).find(key);
-  if (found != as_json(node_).end()) record(key, text_of(*found), Origin::kFile);
+  const Json* found = value_at(node_, key);
+  if (found != nullptr) record(key, text_of(*found), Origin::kFile);
 }
 
 const std::vector<ConfigFact>& Fields::facts() const {
