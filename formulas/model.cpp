@@ -5,8 +5,8 @@
 namespace kvplan {
 
 ModelSpec::operator WeightModel() const {
-  WeightModel out{.model_type = type(),
-                  .family = family,
+  WeightModel out{.is_falcon = known_as->id == Arch::kFalcon,
+                  .is_plain_decoder = !layers.empty(),
                   .dtype = dtype,
                   .num_layers = layers.size(),
                   .stored_weights = stored_weights,
@@ -23,6 +23,9 @@ ModelSpec::operator WeightModel() const {
     out.value_width = dims.v_head_dim;
   };
   for (const Layer& layer : layers) {
+    const Mixer& first = layer.mixers.front();
+    const bool plain = std::holds_alternative<FullAttention>(first) || std::holds_alternative<SlidingWindow>(first);
+    out.is_plain_decoder = out.is_plain_decoder && plain && layer.mixers.size() == 1;
     for (const Mixer& mixer : layer.mixers) {
       if (const auto* mla = std::get_if<Mla>(&mixer)) latent(mla->latent);
       if (const auto* sparse = std::get_if<SparseMla>(&mixer)) latent(sparse->latent);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "formulas/kinds.h"
+#include "kvplan/architecture.h"
 #include "kvplan/experts.h"
 #include "kvplan/extras.h"
 #include "kvplan/note.h"
@@ -39,13 +40,13 @@ struct SideModel {
 };
 
 struct ModelSpec {
-  std::string source;        // file, "-" or Hub id
-  std::string format;        // "config.json" or "gguf"
+  std::string source;  // file, "-" or Hub id
+  bool is_gguf = false;
   std::string model_type;    // of the decoder, as the config names it
   std::string architecture;  // "LlamaForCausalLM"; empty where the config names none
-  std::string hf_type;       // Hugging Face's name of model_type, where another format has its own
   // A GGUF from before the latent's keys: llama.cpp caches expanded keys and values.
   bool expanded_latents = false;
+  const Architecture* known_as = &kNoArchitecture;
   std::string family;  // the rule that classified it; "generic" for the fallback
 
   Dtype dtype = Dtype::kBfloat16;          // of the checkpoint's computation
@@ -81,9 +82,6 @@ struct ModelSpec {
 
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;
-
-  // What rules ask for.
-  const std::string& type() const { return hf_type.empty() ? model_type : hf_type; }
 
   // The weights room's view of it.
   operator WeightModel() const;  // NOLINT: a view, as span is of a vector

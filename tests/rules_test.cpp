@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "kvplan/strings.h"
+#include "models/gguf_archs.h"
+#include "models/registry.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -93,6 +96,67 @@ TEST_CASE("rules: files include what their room may include") {
       else if (top != "sys")
         CHECK(lists(room->third_party, top));
     }
+  }
+}
+
+// The string literals of a source, without its comments and includes.
+std::vector<std::string> literals(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#include")) continue;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      if (line.compare(at, 2, "//") == 0) break;
+      // A quotation mark by itself is no literal's beginning.
+      if (line.compare(at, 3, "'\"'") == 0) at += 3;
+      if (at >= line.size() || line[at] != '"') continue;
+      std::size_t end = at + 1;
+      while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2U : 1U;
+      out.push_back(line.substr(at + 1, end - at - 1));
+      at = end;
+    }
+  }
+  return out;
+}
+
+// Names of an architecture that are words of other things as well: kinds, methods of drafting, a type of weights.
+constexpr std::string_view kOtherWords = "new git beam rwkv rwkv5 rwkv6 rwkv7 mamba mamba2 eagle3 deepseek_mtp bitnet";
+
+// Prose may speak of a model.
+bool is_sentence(std::string_view literal) {
+  return std::any_of(literal.begin(), literal.end(),
+                     [](char c) { return (c >= 'A' && c <= 'Z') || c == ',' || c == ';'; }) ||
+         literal.find(" of ") != std::string_view::npos || literal.find(" the ") != std::string_view::npos;
+}
+
+// Every name in both vocabularies: model_types, and general.architecture of a GGUF.
+std::set<std::string> registered_names() {
+  std::set<std::string> out;
+  for (const auto& file : families())
+    for (const Family& row : file)
+      for (const std::string_view name : split(row.is.names)) out.emplace(name);
+  for (const GgufArch& arch : gguf_archs())
+    for (const std::string_view word : split(arch.names)) out.emplace(word.substr(0, word.find('=')));
+  for (const std::string_view word : split(kOtherWords)) out.erase(std::string(word));
+  return out;
+}
+
+TEST_CASE("rules: an architecture is asked, and its name compared nowhere but where models are read") {
+  const std::set<std::string> names = registered_names();
+  REQUIRE(names.size() > 350);
+  CHECK(names.count("deepseek_v3") == 1);
+  CHECK(names.count("deepseek2") == 1);
+  for (const File& file : sources()) {
+    if (file.path.starts_with("src/formats/") || file.path.starts_with("src/models/")) continue;
+    for (const std::string& literal : literals(file.text))
+      if (!is_sentence(literal))
+        for (const std::string_view word : split(literal))
+          CHECK_MESSAGE(names.count(std::string(word)) == 0,
+                        file.path << ": \"" << word << "\" is an architecture's name");
+    // Nor is a model's name looked into.
+    for (const char* call : {"model_type.starts_with(", "model_type.find(", "model_type ==", "model_type !=",
+                             "architecture ==", "architecture !=", "architecture.starts_with("})
+      CHECK_MESSAGE(file.text.find(call) == std::string::npos, file.path << ": " << std::string(call));
   }
 }
 

@@ -58,6 +58,7 @@ struct ProjectorFile {
   Bytes bytes;
   std::uint64_t width = 0, intermediate = 0, heads = 0;  // of the encoder
   std::uint64_t image_size = 0, patch_size = 0;
+  bool takes_any_size = false;  // of images, whatever image_size says
 };
 
 // Options for all of it; absent means "as the engine chooses", or that there is none.

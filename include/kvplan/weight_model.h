@@ -14,7 +14,8 @@
 namespace kvplan {
 
 struct WeightModel {
-  std::string_view model_type, family;
+  bool is_falcon = false;         // Falcon's first models: mixtures of a GGUF treat them apart
+  bool is_plain_decoder = false;  // every layer is full attention or a window
   Dtype dtype = Dtype::kBfloat16;
   std::uint64_t num_layers = 0;
   std::uint64_t group = 1;                  // query heads of one KV head, the most of any layer

@@ -1,5 +1,5 @@
 // What an engine is to kvplan: it turns cache terms into reserved bytes on each GPU. It knows no attention kind; it
-// may read a term's role, shape, growth, limit and form, a layer's index and the model_type.
+// may read a term's role, shape, growth, limit and form, a layer's index and the architecture.
 //
 // To add an engine: one file, one row in engines.cpp.
 #ifndef KVPLAN_ENGINES_ENGINE_H_
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engines/shared_terms.h"
+#include "kvplan/architecture.h"
 #include "kvplan/experts.h"
 #include "kvplan/note.h"
 #include "kvplan/plan.h"
@@ -44,9 +45,11 @@ struct VisionShape {
 
 // What engines may know of a model beside its caches.
 struct ModelShape {
-  std::string_view model_type, architecture, format;
-  bool expanded_latents = false;  // of a GGUF from before the latent's keys
-  std::uint64_t num_layers = 0;   // with the layers that hold no cache
+  Arch arch = Arch::kOther;
+  bool is_gguf = false;
+  std::string_view model_type, architecture;  // for words, and for lists of classes that an engine registers
+  bool expanded_latents = false;              // of a GGUF from before the latent's keys
+  std::uint64_t num_layers = 0;               // with the layers that hold no cache
   std::uint64_t num_nextn_layers = 0;
   std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
   std::uint64_t num_heads = 0;  // the most query heads of any layer
@@ -214,7 +217,7 @@ struct Engine {
   // Tensor parallelism shares out vision towers and their projectors.
   bool cuts_towers = false;
   // Whether the request leaves the towers of images and sounds out of the weights; null: it cannot.
-  bool (*leaves_towers)(const Request& request, std::string_view model_type, bool hears) = nullptr;
+  bool (*leaves_towers)(const Request& request, Arch arch, bool hears) = nullptr;
   // What its kernels round an MXFP4 expert's inner and outer width up to; null: nothing.
   std::pair<std::uint64_t, std::uint64_t> (*mxfp4_padding)(const Request& request) = nullptr;
   // How weights are dealt to the stages; null: as vLLM splits them.
@@ -267,7 +270,7 @@ std::uint64_t engine_patch(const Request& request);
 
 TensorCuts tensor_cuts(const Request& request);
 // The type that weights which nothing quantizes are kept in; absent: as the checkpoint has them.
-std::optional<Dtype> loaded_dtype(const Request& request, std::string_view model_type, Dtype dtype);
+std::optional<Dtype> loaded_dtype(const Request& request, Arch arch, Dtype dtype);
 // Copies of the whole layout, each on GPUs of its own: the data parallel ones that are not among its ranks.
 std::uint64_t layout_copies(const Request& request);
 

@@ -107,10 +107,11 @@ TensorCuts tensor_cuts(const Request& request) {
   return cuts != nullptr ? cuts(request) : TensorCuts{request.tensor_parallel, request.tensor_parallel};
 }
 
-std::optional<Dtype> loaded_dtype(const Request& request, std::string_view model_type, Dtype dtype) {
+std::optional<Dtype> loaded_dtype(const Request& request, Arch arch, Dtype dtype) {
   if (request.dtype || dtype != Dtype::kFloat32 || !engine_of(request).halves_float32) return request.dtype;
   // Half has no room for Gemma's and GLM-4's sums.
-  const bool wide = model_type.starts_with("gemma") || model_type == "glm4" || model_type == "plamo2";
+  const bool wide = is_one_of(arch, {Arch::kGemma, Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kGemma4,
+                                     Arch::kGemma4Unified, Arch::kGlm4, Arch::kPlamo2});
   return wide ? Dtype::kBfloat16 : Dtype::kFloat16;
 }
 

@@ -1,11 +1,16 @@
-// What llama.cpp knows of each architecture: tables of names, compared case folded and without "-", "." and "_", so
-// that a config's model_type and a GGUF's general.architecture find the same row.
+// What llama.cpp knows of each architecture.
 #ifndef KVPLAN_ENGINES_LLAMA_CPP_MODELS_H_
 #define KVPLAN_ENGINES_LLAMA_CPP_MODELS_H_
+
+#include <span>
+#include <string_view>
 
 #include "engines/engine.h"
 
 namespace kvplan {
+
+// The lines of llama_cpp_classes.txt: the release, then "class NAME" and "arch NAME".
+std::span<const std::string_view> llama_cpp_class_lines();
 
 // llama.cpp has a converter for the class that a config names, or an architecture of the name that a GGUF gives. True
 // where nothing is named.

@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t kVllmRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
 // Classes with embedding_modules in vLLM's model_executor/models: the embedding and the head are wrapped, too. Phi-3
 // and Mistral are Llama's class there. Qwen, Gemma and most others have none.
-constexpr std::string_view kVllmEmbeds =
-    "llama mistral phi3 phimoe granite granitemoe granitemoehybrid exaone exaone4 nemotron solar minicpm falcon_h1 "
-    "jamba bamba mixtral";
+constexpr Arch kVllmEmbeds[] = {Arch::kLlama,    Arch::kMistral, Arch::kPhi3,     Arch::kGranite, Arch::kGraniteHybrid,
+                                Arch::kExaone,   Arch::kExaone4, Arch::kNemotron, Arch::kSolar,   Arch::kMinicpm,
+                                Arch::kFalconH1, Arch::kJamba,   Arch::kBamba,    Arch::kMixtral};
 constexpr std::uint64_t kVllmNoExtraVocab = 12;  // releases before kept 256 more words; experts are wrapped since
 constexpr std::uint64_t kVllmExtraVocab = 256;
 constexpr std::uint64_t kVllmMostVocab = 258048;
@@ -49,7 +49,8 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
   const bool newer = engine_version(engine_of(request), request) >= kVllmNoExtraVocab;
   out.fuses = true;
   out.with_experts = newer && !request.expert_parallel;
-  out.with_embedding = out.with_head = has_word(kVllmEmbeds, asked.model_type);
+  out.with_embedding = out.with_head =
+      std::find(std::begin(kVllmEmbeds), std::end(kVllmEmbeds), asked.arch) != std::end(kVllmEmbeds);
   out.extra_vocab = newer ? 0 : kVllmExtraVocab;
   out.vocab_padding = newer ? 1 : kVllmExtraVocab;
   if (out.with_head && extras.lora_targets.empty() && asked.vocab_size > kVllmMostVocab)

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kvplan/architecture.h"
 #include "kvplan/note.h"
 #include "kvplan/request.h"
 
@@ -15,7 +16,7 @@ namespace kvplan {
 
 // What the rules ask of the model and of the adapters that are named.
 struct LoraQuestion {
-  std::string_view model_type;
+  Arch arch = Arch::kOther;
   std::uint64_t vocab_size = 0;
   std::uint64_t largest_rank = 0;    // of the adapters; 0 without any
   std::vector<std::string> targets;  // of the adapters; empty without any

@@ -33,17 +33,14 @@ constexpr std::uint64_t kBatch = 512;
 // Families whose own engine keeps more than llama.cpp would. Windows: model/models/*/model.go, NewSWAMemCache.
 // States: kvcache/recurrent.go, DefaultCheckpointCount.
 struct OwnEngine {
-  std::string_view model_types;  // of a config, and the architectures of a GGUF
+  std::initializer_list<Arch> of;
   std::uint64_t since;
   LlamaKeeps keeps;
 };
-constexpr OwnEngine kOwnEngine[] = {
-    {"gpt_oss gptoss gpt-oss", 11, {.window = 4096}},
-    {"gemma4 gemma4_text", 20, {.window = 4096}},
-    {"qwen3_next qwen3next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text qwen35 qwen35moe nemotron_h "
-     "nemotron_h_moe lfm2 lfm2_moe lfm2moe",
-     17,
-     {.checkpoints = 24}},
+const OwnEngine kOwnEngine[] = {
+    {{Arch::kGptOss}, 11, {.window = 4096}},
+    {{Arch::kGemma4}, 20, {.window = 4096}},
+    {{Arch::kQwen3Next, Arch::kQwen3p5, Arch::kNemotronH, Arch::kLfm2}, 17, {.checkpoints = 24}},
 };
 constexpr std::uint64_t kLlamaServerSince = 30;
 
@@ -51,7 +48,7 @@ std::optional<LlamaKeeps> own_engine(const EngineInput& input) {
   const std::uint64_t version = engine_version(engine_of(input.request), input.request);
   if (version >= kLlamaServerSince) return std::nullopt;
   for (const OwnEngine& row : kOwnEngine)
-    if (version >= row.since && has_word(row.model_types, input.model.model_type)) return row.keeps;
+    if (version >= row.since && is_one_of(input.model.arch, row.of)) return row.keeps;
   return std::nullopt;
 }
 

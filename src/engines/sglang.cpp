@@ -71,8 +71,8 @@ class SglangLayout : public CacheLayout, private SglangPools {
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
       : ranks_(sglang_attention_ranks(input.request)),
         types_(input.types),
-        model_type_(input.model.model_type),
-        two_pools_(sglang_hybrid_windows(model_type_)) {
+        arch_(input.model.arch),
+        two_pools_(sglang_hybrid_windows(arch_)) {
     check_heads("SGLang", input.model, ranks_);
     slots_ = sglang_slots(input.request.extras);
     verified_ = sglang_verified(input);
@@ -80,7 +80,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
     request_sums_ = sglang_since(input.request, kRequestSumsSince);
     budgets_padding_ = sglang_since(input.request, kBudgetsPaddingSince);
     read_pools(input.request);
-    const bool compressed = sglang_compressed(input.model.model_type);
+    const bool compressed = sglang_compressed(input.model.arch);
     const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
     ratio_ = window_ratio(input.request.extras, compressed);
     const Term* index = nullptr;
@@ -329,7 +329,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
   }
 
   void add(SglangStage& stage, const LayerCache& cache) const {
-    const bool compressed = sglang_compressed(model_type_);
+    const bool compressed = sglang_compressed(arch_);
     bool in_full = false;
     bool in_windows = false;
     bool in_states = false;
@@ -439,7 +439,7 @@ class SglangLayout : public CacheLayout, private SglangPools {
 
   std::uint64_t ranks_;
   CacheTypes types_;
-  std::string model_type_;
+  Arch arch_;
   bool two_pools_;
   bool request_sums_ = true;       // DeepSeek-V4: those of ratio 128
   std::optional<Term> all_index_;  // index keys on every layer

@@ -20,27 +20,23 @@ constexpr std::uint64_t kRunningCompressed = 256;
 constexpr std::uint64_t kRunningGuesses = 48;
 
 // Models whose sliding layers get a pool of their own (model_config.py, is_hybrid_swa_model).
-constexpr std::array<std::string_view, 19> kHybridWindows{
-    "llama4",       "llama4_text", "gpt_oss",      "mimo_v2_flash", "mimo_v2",    "step3p5",      "step3p7",
-    "gemma4",       "gemma4_text", "granite_swa",  "laguna",        "mellum",     "muse_glimmer", "inkling",
-    "inkling_text", "deepseek_v4", "deepseek_ref", "unlimited_ocr", "mimo_v2_mtp"};
+constexpr Arch kHybridWindows[] = {Arch::kLlama4,      Arch::kGptOss,        Arch::kMimoV2,     Arch::kStep3p5,
+                                   Arch::kGemma4,      Arch::kGemma4Unified, Arch::kGraniteSwa, Arch::kLaguna,
+                                   Arch::kMellum,      Arch::kMuseGlimmer,   Arch::kInkling,    Arch::kDeepseekV4,
+                                   Arch::kUnlimitedOcr};
 
 }  // namespace
 
-bool sglang_hybrid_windows(std::string_view model_type) {
-  // "gemma4_unified_text" and its like belong to the family that their first words name.
-  return std::any_of(kHybridWindows.begin(), kHybridWindows.end(), [&](std::string_view known) {
-    return model_type == known ||
-           (model_type.size() > known.size() && model_type.starts_with(known) && model_type[known.size()] == '_');
-  });
+bool sglang_hybrid_windows(Arch arch) {
+  return std::find(std::begin(kHybridWindows), std::end(kHybridWindows), arch) != std::end(kHybridWindows);
 }
 
-bool sglang_compressed(std::string_view model_type) {
-  return model_type == "deepseek_v4" || model_type == "deepseek_ref";
+bool sglang_compressed(Arch arch) {
+  return arch == Arch::kDeepseekV4;
 }
 
 std::uint64_t sglang_page(const ModelShape& model, bool sparse) {
-  if (sglang_compressed(model.model_type)) return 256;
+  if (sglang_compressed(model.arch)) return 256;
   return sparse ? 64 : 1;
 }
 
@@ -48,8 +44,8 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;  // convolution states
   types.state = request.state_dtype.value_or(model.declared_state_dtype.value_or(Dtype::kFloat32));
-  const bool compressed = sglang_compressed(model.model_type);
-  const bool sparse = model.model_type == "deepseek_v32" || model.model_type == "glm_moe_dsa";
+  const bool compressed = sglang_compressed(model.arch);
+  const bool sparse = is_one_of(model.arch, {Arch::kDeepseekV32, Arch::kGlmMoeDsa});
   const bool blackwell = request.gpu && (request.gpu->starts_with("b200") || request.gpu->starts_with("b300"));
   if (!request.cache_type_k && (compressed || (sparse && blackwell))) types.key = Dtype::kFp8E4m3;
   if ((compressed || sparse) && types.key == Dtype::kFp8E4m3) types.key = types.value = Dtype::kFp8DsMla;
@@ -78,9 +74,9 @@ bool sglang_since(const Request& request, std::uint64_t patch) {
 
 std::uint64_t sglang_running(const EngineInput& input) {
   const Request& request = input.request;
-  const std::uint64_t otherwise = sglang_compressed(input.model.model_type) ? kRunningCompressed
-                                  : input.draft_method                      ? kRunningGuesses
-                                                                            : 0;
+  const std::uint64_t otherwise = sglang_compressed(input.model.arch) ? kRunningCompressed
+                                  : input.draft_method                ? kRunningGuesses
+                                                                      : 0;
   const std::uint64_t all = request.max_num_seqs.value_or(otherwise);
   // Attention's data parallel ranks share them out.
   return request.dp_attention && all > 0 ? std::max<std::uint64_t>(all / request.data_parallel, 1) : all;

@@ -8,9 +8,9 @@
 namespace kvplan {
 
 // Sliding layers have a pool of their own.
-bool sglang_hybrid_windows(std::string_view model_type);
+bool sglang_hybrid_windows(Arch arch);
 // DeepSeek-V4's pools.
-bool sglang_compressed(std::string_view model_type);
+bool sglang_compressed(Arch arch);
 std::uint64_t sglang_page(const ModelShape& model, bool sparse);
 CacheTypes sglang_types(const ModelShape& model, const Request& request);
 // Ranks that share out the attention; Error where the layout makes no sense.

@@ -39,10 +39,6 @@ constexpr std::uint64_t kLatentSince = 5000;
 constexpr std::uint64_t kQuantGroup = 64;
 constexpr std::uint64_t kResidual = 128;  // tokens that a QuantizedCache keeps unquantized
 
-constexpr std::array<std::string_view, 6> kLightning{
-    "minimax", "minimax_text_01", "minimax_m1", "bailing_moe_linear", "bailing_hybrid", "ring_linear"};
-constexpr std::array<std::string_view, 2> kShortConvStates{"recurrent_gemma", "zaya"};  // keep k - 1 columns
-
 template <std::size_t N>
 bool listed(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -86,7 +82,9 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
   check_implementation(request, types);
-  if (!request.state_dtype) types.state = listed(kLightning, model.model_type) ? types.model : Dtype::kFloat32;
+  if (!request.state_dtype)
+    types.state = is_one_of(model.arch, {Arch::kMinimax, Arch::kBailingLinear, Arch::kBailingHybrid}) ? types.model
+                                                                                                      : Dtype::kFloat32;
   refuse_types(types, "transformers", {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8, Dtype::kInt4});
   return types;
 }
@@ -130,8 +128,8 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   const CacheTypes types = input.types;
   CacheTypes plain = types;
   plain.key = plain.value = types.model;
-  const bool keeps_all_columns = !listed(kShortConvStates, input.model.model_type);
-  const bool no_windows = input.model.model_type == "gpt_neo";  // its config names no window to the cache
+  const bool keeps_all_columns = !is_one_of(input.model.arch, {Arch::kRecurrentGemma, Arch::kZaya});  // they keep k - 1
+  const bool no_windows = input.model.arch == Arch::kGptNeo;  // its config names no window to the cache
 
   HoldingRules rules;
   rules.source = "transformers cache_utils.py";

@@ -365,30 +365,30 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (!vllm_keeps(types.key))
     fail("vLLM has no KV cache in " + std::string(name(types.key)),
          "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
-  const bool packs = vllm_packs_fp8_latents(model.model_type);
+  const bool packs = vllm_packs_fp8_latents(model.arch);
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
   // DeepSeek-V4 keeps nothing else; `auto` stands for the option that it demands.
-  const bool only_packed = vllm_is_deepseek_v4(model.model_type) && !request.cache_type_k;
-  const bool plain = vllm_keeps_fp8_plain(request) && !vllm_is_deepseek_v4(model.model_type);
+  const bool only_packed = model.arch == Arch::kDeepseekV4 && !request.cache_type_k;
+  const bool plain = vllm_keeps_fp8_plain(request) && model.arch != Arch::kDeepseekV4;
   if (packs && ((fp8 && !plain) || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
   if (types.key == Dtype::kFp8DsMla && !packs)
     fail("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");
   // The type that the config names for states, else the model's; Nemotron-H says float32 where its config is silent
   // (NemotronHForCausalLMConfig).
   if (!request.state_dtype && !model.declared_state_dtype)
-    types.state = model.model_type == "nemotron_h" ? Dtype::kFloat32 : types.model;
+    types.state = model.arch == Arch::kNemotronH ? Dtype::kFloat32 : types.model;
   return types;
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
-  if (vllm_lacks(input.model.model_type)) {
+  if (vllm_lacks(input.model.arch)) {
     notes.push_back({NoteLevel::kWarning, "engine_lacks_model",
                      "vLLM cannot run " + std::string(input.model.model_type) +
                          ": the cache is planned logically, as the architecture needs it"});
     return logical_engine().layout(input, notes);
   }
   check_heads("vLLM", input.model, input.request.tensor_parallel);
-  if (vllm_is_deepseek_v4(input.model.model_type) && !input.request.cache_type_k)
+  if (input.model.arch == Arch::kDeepseekV4 && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
                      "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
   return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);

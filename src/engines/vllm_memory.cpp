@@ -182,7 +182,9 @@ std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const Vllm
   if (limit == 0) return std::nullopt;
   EncoderBudget out;
   out.batch = vllm_batched_tokens(input, rules);
-  out.item = input.model.model_type.starts_with("qwen") ? kQwenImage : input.model.vision->image_tokens;
+  out.item = is_one_of(input.model.arch, {Arch::kQwen, Arch::kQwen3Next, Arch::kQwen3p5, Arch::kQwen4Exp})
+                 ? kQwenImage
+                 : input.model.vision->image_tokens;
   out.budget = std::max(out.batch, out.item);
   out.held = out.item == 0 ? out.budget : out.budget / out.item * out.item;
   return out;

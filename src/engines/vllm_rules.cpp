@@ -91,24 +91,18 @@ VllmRules vllm_rules(const Request& request) {
   return rules;
 }
 
-bool vllm_uses_mla(std::string_view model_type) {
-  return starts_with_any(model_type,
-                         {"axk1", "deepseek_v", "deepseek_mtp", "deepseek_ref", "glm_moe_dsa", "glm4_moe_lite", "kimi_",
-                          "k3_dspark", "longcat_", "pangu_ultra_moe", "bailing_hybrid", "mistral", "openpangu"});
+bool vllm_uses_mla(Arch arch) {
+  return is_one_of(arch, {Arch::kAxk1, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa,
+                          Arch::kGlm4MoeLite, Arch::kKimiK2, Arch::kKimiK3, Arch::kKimiLinear, Arch::kLongcat,
+                          Arch::kPanguUltraMoe, Arch::kBailingHybrid, Arch::kMistral4, Arch::kMistralLarge4});
 }
 
-bool vllm_packs_fp8_latents(std::string_view model_type) {
-  return starts_with_any(model_type, {"deepseek_v32", "deepseek_v4", "deepseek_ref", "glm_moe_dsa"});
+bool vllm_packs_fp8_latents(Arch arch) {
+  return is_one_of(arch, {Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa});
 }
 
-bool vllm_is_deepseek_v4(std::string_view model_type) {
-  return starts_with_any(model_type, {"deepseek_v4", "deepseek_ref"});
-}
-
-bool vllm_lacks(std::string_view model_type) {
-  return starts_with_any(
-      model_type, {"rwkv", "recurrent_gemma", "recurrentgemma", "griffin", "xlstm", "t5", "mt5", "umt5", "longt5",
-                   "switch_transformers", "pegasus", "marian", "m2m_100", "mbart"});
+bool vllm_lacks(Arch arch) {
+  return is_one_of(arch, {Arch::kRwkv, Arch::kRecurrentGemma, Arch::kXlstm, Arch::kT5, Arch::kT5Gemma, Arch::kMarian});
 }
 
 std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules) {
@@ -117,17 +111,20 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
   const bool largest = request.gpu && request.gpu_memory && request.gpu_memory->count() >= kLargestCard;
   const std::uint64_t usual = !large_card(request) ? 2048 : largest && rules.version >= kLargestCards ? 16384 : 8192;
   const bool whole = input.model.vision && input.model.vision->both_ways && rules.version >= kWholeItems &&
-                     !request.extras.language_model_only && input.model.model_type.starts_with("gemma4");
+                     !request.extras.language_model_only &&
+                     is_one_of(input.model.arch, {Arch::kGemma4, Arch::kGemma4Unified});
   return whole ? std::max(usual, kGemma4Video) : usual;
 }
 
-bool vllm_leaves_towers(const Request& request, std::string_view model_type, bool hears) {
+bool vllm_leaves_towers(const Request& request, Arch arch, bool hears) {
   const ExtrasRequest& extras = request.extras;
   if (engine_version(engine_of(request), request) < kTowersLeftOut) return false;
   if (extras.language_model_only) return true;
   // Their processors know no videos: a limit for images is enough.
-  const bool stills = starts_with_any(model_type, {"gemma2", "gemma3", "mistral", "ministral", "pixtral", "llama",
-                                                   "mllama", "phi3_v", "cohere2", "deepseek"});
+  const bool stills = is_one_of(arch, {Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kMistral, Arch::kMistral3,
+                                       Arch::kMistral4, Arch::kMistralLarge4, Arch::kMinistral, Arch::kLlama,
+                                       Arch::kLlama4, Arch::kMllama, Arch::kPhi3V, Arch::kCohere2, Arch::kDeepseek,
+                                       Arch::kDeepseekOcr, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4});
   const auto none = [&](std::string_view what) {
     return std::any_of(extras.mm_limits.begin(), extras.mm_limits.end(),
                        [&](const auto& limit) { return limit.first == what && limit.second == 0; });

@@ -1,5 +1,5 @@
 // What changed in vLLM from release to release, and which models it treats in a way of their own. Every behaviour that
-// depends on a release or on a model_type is a row or a constant here.
+// depends on a release or on an architecture is a row or a constant here.
 #ifndef KVPLAN_ENGINES_VLLM_RULES_H_
 #define KVPLAN_ENGINES_VLLM_RULES_H_
 
@@ -43,12 +43,11 @@ struct VllmRules {
 VllmRules vllm_rules(const Request& request);
 
 // Models that vLLM serves with a latent cache (is_deepseek_mla in transformers_utils); the others expand it.
-bool vllm_uses_mla(std::string_view model_type);
+bool vllm_uses_mla(Arch arch);
 // Models whose fp8 cache is the packed fp8_ds_mla layout.
-bool vllm_packs_fp8_latents(std::string_view model_type);
-bool vllm_is_deepseek_v4(std::string_view model_type);
+bool vllm_packs_fp8_latents(Arch arch);
 // Model types that vLLM's registry lacks.
-bool vllm_lacks(std::string_view model_type);
+bool vllm_lacks(Arch arch);
 
 // Defaults of the scheduler (EngineArgs.get_batch_defaults): by the card's memory, where there is one, and a batch that
 // holds the largest item where images attend both ways.
@@ -57,7 +56,7 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
 
 // Whether the limits leave images, videos and sounds out, and with them their towers (SupportsMultiModal,
 // _mark_tower_model). `hears`: the model has an audio tower.
-bool vllm_leaves_towers(const Request& request, std::string_view model_type, bool hears);
+bool vllm_leaves_towers(const Request& request, Arch arch, bool hears);
 
 // Whether FP8 latents of an indexed model are kept plain, not packed: where FlashInfer's kernel comes before FlashMLA's
 // (platforms/cuda.py, _get_backend_priorities).

@@ -100,7 +100,7 @@ class SpecMaker {
     for (const LayerCache& cache : caches_) {
       has_state_ = has_state_ || any_term(cache.compact, is_fixed);
       packed_ = packed_ || any_term(cache.compact, is_packed);
-      latent_ = latent_ || (vllm_uses_mla(input_.model.model_type) && any_term(cache.compact, is_latent));
+      latent_ = latent_ || (vllm_uses_mla(input_.model.arch) && any_term(cache.compact, is_latent));
       sparse_ = sparse_ || (any_term(cache.compact, is_index) && any_term(cache.compact, is_value));
       matrix_state_ = matrix_state_ || any_term(cache.compact, is_matrix_state);
     }
@@ -215,7 +215,7 @@ class SpecMaker {
   void add(const LayerCache& cache) {
     if (cache.compact.empty()) return;
     if (any_term(cache.compact, is_packed)) return add_packed(cache);
-    const bool expand = any_term(cache.compact, is_latent) && !vllm_uses_mla(input_.model.model_type);
+    const bool expand = any_term(cache.compact, is_latent) && !vllm_uses_mla(input_.model.arch);
     const CacheTypes types = types_of(cache.layer);
     VllmSpec state = blank(cache, SpecType::kState);
     VllmSpec attention = blank(cache, any_term(cache.compact, is_latent) && !expand ? SpecType::kMla : SpecType::kFull);

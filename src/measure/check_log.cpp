@@ -282,7 +282,7 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
          "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
   Request request = request_of_log(reading, base);
   // What the log says of the weights, where the checkpoint at hand says nothing.
-  if (!request.weights && !is_declared(model.quantization) && model.stored.empty() && model.format != "gguf")
+  if (!request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
     request.weights = weight_type_of(reading.options);
   LogCheck out;
   out.options = reading.options;

@@ -303,7 +303,7 @@ void read_options(std::string_view line, LogOptions& options) {
   }
   for (const auto& [key, field] : {std::pair(std::string_view(" K ("), &options.cache_type_k),
                                    std::pair(std::string_view(" V ("), &options.cache_type_v)})
-    if (line.find("llama") != std::string_view::npos) set_word(*field, line, key);
+    if (line.find("llama_") != std::string_view::npos) set_word(*field, line, key);
 }
 
 void read_settings(std::string_view line, std::size_t number, LogReading& out) {

@@ -61,7 +61,6 @@ bool is_medusa(const Fields& root) {
 ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRole& role) {
   ModelSpec model;
   model.source = source;
-  model.format = "config.json";
   model.model_type = model.family = "medusa";
   model.architecture = "MedusaModel";
   model.drafts_as = DraftMethod::kMedusa;

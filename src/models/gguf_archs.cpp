@@ -49,7 +49,7 @@ constexpr GgufArch kArchs[] = {
     {"gemma3n=gemma3n_text", nullptr, {.pattern = 5}},
     {"gemma4=gemma4_text", nullptr, {.pattern = GgufWindow::kByLayer}},
     {"deepseek2=deepseek_v3 mistral4 minicpm3 plm", read_latent_or_plain},
-    {"deepseek32=deepseek_v32 glm-dsa=glm_moe_dsa hy_v4 dots3note=dots3_note",
+    {"deepseek32=deepseek_v32 glm-dsa=glm_moe_dsa hy_v4 dots3note=dots3_note_text",
      read_sparse_or_latent,
      {.pattern = GgufWindow::kByLayer}},
     {.names = "minimax-m3=minimax_m3", .needs = "attention.indexer.key_length attention.indexer.head_count"},

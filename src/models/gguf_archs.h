@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "formats/gguf_keys.h"
-#include "models/families.h"
+#include "models/blocks/layers.h"
 
 namespace kvplan {
 
@@ -27,7 +27,7 @@ struct GgufArch {
   // Separated by spaces: "name" where Hugging Face's is the same, "name=other", "name=other/with_a_window".
   std::string_view names;
   // Where the family reads how a config spells what a GGUF says plainly; null: the family of the name.
-  FamilyFunction read = nullptr;
+  void (*read)(Reader& reader) = nullptr;
   GgufWindow window{};
   GgufRecurrence recurrence = GgufRecurrence::kNone;
   std::string_view needs{};         // keys without which llama.cpp refuses the file

@@ -8,6 +8,7 @@
 #include "models/gguf_archs.h"
 #include "models/gguf_tensors.h"
 #include "models/read.h"
+#include "models/registry.h"
 
 namespace kvplan {
 
@@ -68,10 +69,9 @@ void read_sizes(const Fields& text, ModelSpec& model) {
 std::string_view family_name(const GgufArch& arch, std::string_view type) {
   const Family* family = find_family(type);
   if (arch.read == read_no_cache) return "encoder";
-  if (arch.read == nullptr || (family != nullptr && family->read == arch.read)) return family->name;
-  for (const Family& row : families())
-    if (row.read == arch.read) return row.name;
-  if (family != nullptr) return family->name;
+  if (arch.read == nullptr || (family != nullptr && family->layers == arch.read)) return family->is.rule;
+  if (const Family* alike = find_family(arch.read)) return alike->is.rule;
+  if (family != nullptr) return family->is.rule;
   return arch.read == read_router_layer ? "plain" : "mla";
 }
 
@@ -80,7 +80,7 @@ void read_fields(const GgufArch& arch, Reader& reader) {
   const Fields& text = reader.text;
   try {
     read_sizes(text, reader.model);
-    (arch.read == nullptr ? find_family(text.class_name())->read : arch.read)(reader);
+    (arch.read == nullptr ? find_family(text.class_name())->layers : arch.read)(reader);
   } catch (const Error& error) {
     const std::string words = text.in_own_words(error.what());
     const std::size_t end = words.rfind("; ");
@@ -97,7 +97,7 @@ void read_fields(const GgufArch& arch, Reader& reader) {
 ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions& options) {
   ModelSpec model;
   model.source = source;
-  model.format = "gguf";
+  model.is_gguf = true;
   // What llama.cpp computes and caches in unless told otherwise; recurrent state is float32 there, always.
   model.dtype = Dtype::kFloat16;
   model.dtype_declared = true;
@@ -136,7 +136,8 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   complete_gguf_keys(keys, *arch, rules);
 
   const std::string type = gguf_model_type(*arch, rules, keys.number("attention.sliding_window") > 0);
-  model.hf_type = compressed_draft ? "" : type;
+  const Family* family = find_family(compressed_draft ? *named : type);
+  if (family != nullptr) model.known_as = &family->is;
   model.family = unknown ? "generic" : std::string(family_name(*arch, type));
   model.expanded_latents = keys.has("kv_lora_rank") && !keys.contains("attention.key_length_mla");
   const Fields text = keys.fields().with_defaults(type, "");
@@ -149,6 +150,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
     model.notes.push_back({NoteLevel::kInfo, "expanded_mla",
                            "the file was converted without the latent's keys (key_length_mla): llama.cpp caches "
                            "expanded keys and values"});
+  if (options.draft && named->find("eagle3") != std::string_view::npos) model.drafts_as = DraftMethod::kEagle3;
   read_gguf_tensors(file, keys.num_layers(), model);
   if (unknown) {
     std::string message = "the architecture " + model.architecture +

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "models/class_defaults.h"
-#include "models/families.h"
+#include "models/registry.h"
 
 namespace kvplan {
 

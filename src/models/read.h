@@ -29,6 +29,8 @@ ModelSpec read_config(std::string_view text, std::string_view hf_quant_config, s
 // An open GGUF. Throws Error(kBadInput), or kUnknownArchitecture where the file's keys speak of a cache that nobody
 // understands.
 ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions& options);
+// The same of an image projector (--mmproj).
+ProjectorFile read_gguf_projector(const Gguf& file);
 
 }  // namespace kvplan
 

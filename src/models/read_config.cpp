@@ -8,13 +8,14 @@
 #include "formats/quantization.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
 #include "models/class_defaults.h"
 #include "models/draft_heads.h"
-#include "models/families.h"
-#include "models/inventory/inventory.h"
 #include "models/layer_lists.h"
 #include "models/model_class.h"
 #include "models/read.h"
+#include "models/registry.h"
 #include "models/rotary.h"
 
 namespace kvplan {
@@ -216,18 +217,18 @@ void read_layers(Reader& reader, const Family* family) {
   if (family == nullptr) return read_generic(reader);
   // The decoder of an encoder-decoder pair attends to the encoder besides, whatever its class.
   const bool pair = reader.root.child("decoder") && (reader.root.child("encoder") || reader.root.child("text_encoder"));
-  if (pair && (attends_plainly(*family) || family->read == read_encoder)) return read_encoder_decoder(reader);
+  if (pair && (attends_plainly(*family) || family->layers == read_encoder)) return read_encoder_decoder(reader);
   if (attends_plainly(*family)) {
     const std::string named = reader.text.find_string("attention_type").value_or("");
     if (!named.empty() && names_a_kind(reader, named)) return read_generic(reader);
-    family->read(reader);
+    family->layers(reader);
     const std::string_view kind = kind_of_word(named);
     if (!kind.empty() && kind != "hybrid" && kind != model_attention(reader.model))
       reader.warn("attention_type_ignored", "attention_type says " + std::string(kind) + ", the other fields say " +
                                                 model_attention(reader.model));
     return;
   }
-  family->read(reader);
+  family->layers(reader);
 }
 
 }  // namespace
@@ -238,7 +239,6 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   if (options.draft && is_medusa(root)) return read_medusa(root, source, *options.draft);
   ModelSpec model;
   model.source = source;
-  model.format = "config.json";
 
   const std::string root_type = root.find_string("model_type").value_or("");
   if (const auto names = root.strings("architectures"); names && !names->empty())
@@ -261,8 +261,9 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   }
   model.model_type = class_word(type.empty() ? root_type : type);
   refuse_layers_that_are_no_list(text);
-  model.family = family == nullptr ? "generic" : std::string(family->name);
   const bool unknown = family == nullptr;
+  if (!unknown) model.known_as = &family->is;
+  model.family = model.known_as->rule;
   if ((text.keys().empty() && !nested) ||
       (unknown && !text.contains("hidden_size") && !text.contains("num_hidden_layers") &&
        !text.find_count("num_hidden_layers")))

@@ -61,7 +61,7 @@ std::string calibration_subject(const EngineInput& input) {
   const auto option = [&](std::string_view name, std::optional<std::uint64_t> value) {
     return value ? ", " + std::string(name) + " " + std::to_string(*value) : std::string();
   };
-  std::string out = std::string(model.format == "gguf" ? model.architecture : model.model_type) + " of " +
+  std::string out = std::string(model.is_gguf ? model.architecture : model.model_type) + " of " +
                     std::to_string(model.num_layers) + " layers, hidden " + std::to_string(model.hidden_size) +
                     ", vocabulary " + std::to_string(model.vocab_size) + ", TP " +
                     std::to_string(request.tensor_parallel) + ", PP " + std::to_string(request.pipeline_parallel);

@@ -19,9 +19,10 @@ std::uint64_t num_heads(const Mixer& mixer) {
 // What engines see of a model whatever is asked of it.
 void fill_model(const ModelSpec& model, EngineInput& input) {
   ModelShape& shape = input.model;
-  shape.model_type = model.type();
+  shape.arch = model.known_as->id;
+  shape.is_gguf = model.is_gguf;
+  shape.model_type = model.model_type;
   shape.architecture = model.architecture;
-  shape.format = model.format;
   shape.expanded_latents = model.expanded_latents;
   shape.num_layers = model.layers.size();
   shape.num_nextn_layers = model.num_nextn_layers;

@@ -95,7 +95,7 @@ void add_projector(const ModelSpec& model, ExtraLines& out) {
   out.stages.front().push_back(exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
                                           std::to_string(file.tensors) + " tensors as stored", file.source));
   if (file.width == 0 || file.patch_size == 0) return;
-  const bool any_size = file.projector.find("qwen") != std::string::npos || file.image_size == 0;
+  const bool any_size = file.takes_any_size || file.image_size == 0;
   const std::uint64_t side = (any_size ? kWarmUp : file.image_size) / file.patch_size;
   constexpr std::string_view kWhat = "an image's patches";
   const std::uint64_t patches = checked_mul(side, side, kWhat);

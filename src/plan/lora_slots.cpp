@@ -33,7 +33,7 @@ std::vector<std::string> fused_targets(const std::vector<std::string>& targets) 
 }
 
 LoraQuestion question_of(const ModelSpec& model) {
-  LoraQuestion out{model.type(), model.vocab_size, largest_rank(model), {}};
+  LoraQuestion out{model.known_as->id, model.vocab_size, largest_rank(model), {}};
   for (const AdapterFile& adapter : model.adapters)
     out.targets.insert(out.targets.end(), adapter.targets.begin(), adapter.targets.end());
   return out;

@@ -77,7 +77,7 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
 }
 
 const Weigher& PlanCache::weigher(const Request& request) {
-  const std::optional<Dtype> dtype = loaded_dtype(request, model_->type(), model_->dtype);
+  const std::optional<Dtype> dtype = loaded_dtype(request, model_->known_as->id, model_->dtype);
   for (const OfType& known : weighers_)
     if (known.type == request.weights && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();

@@ -92,7 +92,7 @@ void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, R
 // checkpoint's headers size its tensors, and leave the pieces as they are.
 std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
                                       const Engine& engine) {
-  if (engine.loading == Loading::kTensors || model.format == "gguf") return {};
+  if (engine.loading == Loading::kTensors || model.is_gguf) return {};
   const std::uint64_t element = engine.rotary_in_float32 ? 4 : plain_bytes(asked.dtype.value_or(model.dtype));
   std::vector<Bytes> tables;
   std::string formula;
@@ -151,8 +151,8 @@ Elements in_towers(const ModelSpec& model) {
 }  // namespace
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
-  return rank_weights(model, Weigher(model, request.weights, loaded_dtype(request, model.type(), model.dtype)), request,
-                      true, notes);
+  return rank_weights(model, Weigher(model, request.weights, loaded_dtype(request, model.known_as->id, model.dtype)),
+                      request, true, notes);
 }
 
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
@@ -161,13 +161,13 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   WeightRequest asked;
   asked.in_words = in_words;
   asked.type = request.weights;
-  asked.dtype = loaded_dtype(request, model.type(), model.dtype);
+  asked.dtype = loaded_dtype(request, model.known_as->id, model.dtype);
   asked.with_mtp = request.mtp;
   // A file of the text model alone: encoders of images and sounds come with a projector file. Where the model is itself
   // such a file, what it holds is there.
   const Engine& engine = engine_of(request);
-  asked.with_towers = !engine.has_projector_files || model.format == "gguf";
-  if (engine.leaves_towers != nullptr && engine.leaves_towers(request, model.type(), hears(model)))
+  asked.with_towers = !engine.has_projector_files || model.is_gguf;
+  if (engine.leaves_towers != nullptr && engine.leaves_towers(request, model.known_as->id, hears(model)))
     asked.with_towers = false;
   WeightShare& share = asked.share;
   share.tensor_parallel = request.tensor_parallel;

@@ -307,7 +307,7 @@ std::vector<std::string> llama_arguments(const ModelSpec& model, const Plan& pla
   const Request& request = plan.request;
   if (request.data_parallel > 1)
     refuse("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
-  if (model.format == "gguf") check_own_weights(model, plan);
+  if (model.is_gguf) check_own_weights(model, plan);
   Arguments out;
   out.add("llama-server");
   out.add("-m", model_argument(model));

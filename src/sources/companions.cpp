@@ -177,8 +177,6 @@ ModelSpec load_draft(const std::string& argument, const SourceOptions& options, 
   role.hub.revision.clear();  // the model's own
   role.read.draft = DraftRole{method, target.hidden_size, target.vocab_size};
   ModelSpec draft = load_model(argument, role);
-  if (draft.format == "gguf" && draft.model_type.find("eagle3") != std::string::npos)
-    draft.drafts_as = DraftMethod::kEagle3;
   // What a head's own files repeat of the model is not kept twice.
   if (draft.drafts_as == DraftMethod::kEagle || draft.drafts_as == DraftMethod::kEagle3)
     std::erase_if(draft.stored, [&](const StoredTensors& part) {
@@ -233,28 +231,6 @@ AdapterFile read_gguf_adapter(const Gguf& file) {
     if (tensor.name.ends_with(".lora_a") && tensor.num_dims >= 2) out.rank = std::max(out.rank, tensor.dims[1]);
   }
   out.targets.assign(targets.begin(), targets.end());
-  return out;
-}
-
-ProjectorFile read_gguf_projector(const Gguf& file) {
-  const std::string architecture(file.text("general.architecture").value_or(""));
-  if (architecture != "clip" && architecture != "mmproj")
-    fail("--mmproj: the file is a \"" + one_line(architecture, 40) + "\", no projector of images or sound",
-         "give the model's mmproj-*.gguf");
-  ProjectorFile out;
-  for (const GgufTensor& tensor : file.tensors()) {
-    const auto type = find_ggml_type(tensor.type);
-    if (!type) fail("a tensor has the unknown type " + std::to_string(tensor.type), "convert the projector again");
-    ++out.tensors;
-    out.bytes += tensor_bytes(*type, tensor.shape());
-  }
-  out.projector =
-      one_line(file.text("clip.projector_type").value_or(file.text("clip.vision.projector_type").value_or("")), 40);
-  out.width = file.count("clip.vision.embedding_length").value_or(0);
-  out.intermediate = file.count("clip.vision.feed_forward_length").value_or(0);
-  out.heads = file.count("clip.vision.attention.head_count").value_or(0);
-  out.image_size = file.count("clip.vision.image_size").value_or(0);
-  out.patch_size = file.count("clip.vision.patch_size").value_or(0);
   return out;
 }
 

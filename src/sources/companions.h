@@ -25,9 +25,8 @@ ProjectorFile load_projector(const std::string& argument, const SourceOptions& o
 // --speculative-config: vLLM's JSON object.
 SpeculativeConfig parse_speculative_config(std::string_view text);
 
-// The same of files that are open already: what tests and fuzzers call.
+// The same of a file that is open already: what tests and fuzzers call.
 AdapterFile read_gguf_adapter(const Gguf& file);
-ProjectorFile read_gguf_projector(const Gguf& file);
 
 }  // namespace kvplan
 

@@ -99,7 +99,7 @@ GgufMixture::GgufMixture(std::string_view name, const WeightModel& model) {
   ftype_ = row->name;
   base_ = row->base;
   num_layers_ = model.num_layers;
-  is_falcon_ = model.model_type == "falcon";
+  is_falcon_ = model.is_falcon;
   std::vector<bool> has_value(model.num_layers, false);
   std::vector<std::uint64_t> downs(model.num_layers + 1, 0);
   for (const TensorGroup& group : model.tensors) {
@@ -125,8 +125,7 @@ GgufMixture::GgufMixture(std::string_view name, const WeightModel& model) {
   nope_ = model.nope;
   value_width_ = model.value_width;
   // llama.cpp calls every model of 80 Llama layers with grouped heads "70B".
-  is_70b_ = num_layers_ == 80 && gqa_ == 8 && num_experts_ == 0 &&
-            (model.family == "plain" || model.family == "windowed" || model.family == "qwen");
+  is_70b_ = num_layers_ == 80 && gqa_ == 8 && num_experts_ == 0 && model.is_plain_decoder;
 }
 
 std::uint64_t GgufMixture::value_index(std::uint64_t layer) const {

@@ -7,6 +7,8 @@
 #include "engines/llama_cpp_cache.h"
 #include "engines/requests.h"
 
+#include "support/figures.h"
+
 namespace kvplan {
 namespace {
 
@@ -27,7 +29,7 @@ EngineInput model_of(std::string_view type, std::uint64_t hidden, std::uint64_t 
                      const Heads& heads, std::uint64_t window = 0) {
   EngineInput out;
   out.request = request_for("llama.cpp", 4096);
-  out.model.model_type = type;
+  out.model.arch = test_arch(type);
   out.model.num_layers = 2;
   out.model.hidden_size = hidden;
   out.model.intermediate_size = mlp;
@@ -361,7 +363,7 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
     input.request.flash_attention = FlashAttention::kAuto;
     input.types.value = Dtype::kQ8_0;  // needs it
     CHECK(llama_flash_attention(input));
-    input.model.model_type = "grok_1";  // forbidden for it
+    input.model.arch = Arch::kGrok;  // forbidden for it
     CHECK_FALSE(llama_flash_attention(input));
   }
   // A latent of 512 with its 64 of rope is K of 576 and V of 512; one that is a multiple of 64 alone is V as a whole

@@ -6,6 +6,7 @@
 #include "engines/llama_cpp_models.h"
 #include "engines/requests.h"
 #include "kvplan/error.h"
+#include "models/registry.h"
 #include "plan/plan.h"
 #include "support/figures.h"
 
@@ -17,7 +18,7 @@ constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 EngineInput model_of(std::string_view type, std::uint64_t layers, const CacheTerms& terms) {
   EngineInput out;
   out.request = request_for("llama.cpp", 4096);
-  out.model.model_type = type;
+  out.model.arch = test_arch(type);
   out.model.num_layers = layers;
   out.model.num_heads = 32;
   out.model.hidden_size = 256;
@@ -104,7 +105,7 @@ TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {
 TEST_CASE("llama.cpp: a model is the same under its other names") {
   // llama.cpp converts them as the models they are: 0.253 and 4.64 GiB at 32k.
   const auto reserved = [](ModelSpec model, std::string_view name) {
-    model.model_type = name;
+    model.known_as = &find_family(name)->is;
     const EngineInput input = engine_input(model, request_for("llama.cpp", 32768));
     return LlamaCppLayout(input).reserved(load_for(32768));
   };
@@ -145,7 +146,7 @@ TEST_CASE("llama.cpp: rows to roll back drafts") {
   input.draft_method = DraftMethod::kEagle3;
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(4096)).front(), "recurrent state (R and S)") ==
         Bytes(4 * states));
-  input.model.model_type = "mamba";
+  input.model.arch = Arch::kOther;
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(4096)).front(), "recurrent state (R and S)") == Bytes(states));
 }
 
@@ -311,11 +312,12 @@ TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-
 }
 
 TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {
-  const auto shape = [](std::string_view architecture, std::string_view type, std::string_view format = "config.json") {
+  const auto shape = [](std::string_view architecture, std::string_view type, bool is_gguf = false) {
     ModelShape out;
     out.architecture = architecture;
     out.model_type = type;
-    out.format = format;
+    out.arch = test_arch(type);
+    out.is_gguf = is_gguf;
     out.num_layers = 64;
     return out;
   };
@@ -325,16 +327,16 @@ TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {
   CHECK_FALSE(llama_cpp_runs(shape("SomeNewName", "some_new_name")));
   CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausal", "some_new_name")));
   CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausalLMs", "some_new_name")));
-  CHECK(llama_cpp_runs(shape("", "qwen3moe", "gguf")));
-  CHECK(llama_cpp_runs(shape("gpt-oss", "", "gguf")));
-  CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausalLM", "some-new-name", "gguf")));
+  CHECK(llama_cpp_runs(shape("qwen3moe", "", true)));
+  CHECK(llama_cpp_runs(shape("gpt-oss", "", true)));
+  CHECK_FALSE(llama_cpp_runs(shape("LlamaForCausalLM", "some-new-name", true)));
   // EXAONE 4 keeps windows in the 32B alone, which has 64 layers.
   CHECK(llama_cpp_keeps_windows(shape("", "exaone4")));
   ModelShape small = shape("", "exaone4");
   small.num_layers = 30;
   CHECK_FALSE(llama_cpp_keeps_windows(small));
   CHECK(llama_cpp_keeps_windows(shape("", "gemma3_text")));
-  CHECK(llama_cpp_keeps_windows(shape("", "gpt-oss", "gguf")));
+  CHECK(llama_cpp_keeps_windows(shape("", "gpt-oss", true)));
   CHECK_FALSE(llama_cpp_keeps_windows(shape("", "phi3")));
   CHECK(llama_cpp_residual_streams(shape("", "gemma3n")) == 4);
   CHECK(llama_cpp_residual_streams(shape("", "gemma3")) == 1);

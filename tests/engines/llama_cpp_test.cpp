@@ -55,7 +55,7 @@ LayerCache heads_cache(std::uint64_t layer, std::uint64_t units, std::uint64_t w
 
 EngineInput made_input(std::string_view model_type, std::vector<LayerCache> caches, std::uint64_t num_layers) {
   EngineInput input;
-  input.model.model_type = model_type;
+  input.model.arch = test_arch(model_type);
   input.model.num_layers = num_layers;
   input.model.num_heads = 8;
   input.model.hidden_size = 256;
@@ -275,15 +275,15 @@ TEST_CASE("llama.cpp: capacity is cells of the main cache") {
 }
 
 TEST_CASE("llama.cpp: what it cannot run is planned logically, with a note") {
-  const auto runs = [](std::string_view architecture, std::string_view format = "config.json") {
+  const auto runs = [](std::string_view architecture, bool is_gguf = false) {
     ModelShape shape;
     shape.architecture = architecture;
     shape.model_type = architecture;
-    shape.format = format;
+    shape.is_gguf = is_gguf;
     return llama_cpp_runs(shape);
   };
   CHECK(runs("LlamaForCausalLM"));
-  CHECK(runs("gpt-oss", "gguf"));
+  CHECK(runs("gpt-oss", true));
   CHECK_FALSE(runs("RecurrentGemmaForCausalLM"));
   CHECK_FALSE(runs("Zamba2ForCausalLM"));
 }

@@ -9,6 +9,8 @@
 #include "engines/sglang_card.h"
 #include "kvplan/error.h"
 
+#include "support/figures.h"
+
 namespace kvplan {
 namespace {
 
@@ -25,7 +27,7 @@ LayerCache layer_of(std::uint64_t layer, std::uint64_t units, std::uint64_t widt
 EngineInput llama(const std::string& engine) {
   EngineInput out;
   out.request = request_for(engine, 4096);
-  out.model.model_type = "llama";
+  out.model.arch = test_arch("llama");
   out.model.num_layers = 32;
   out.model.hidden_size = 4096;
   out.model.intermediate_size = 14336;
@@ -294,7 +296,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   input.request.max_num_seqs.reset();
   input.draft_method = DraftMethod::kNgram;
   CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(49ULL * 1004 * 4));
-  input.model.model_type = "deepseek_v4";
+  input.model.arch = test_arch("deepseek_v4");
   CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(257ULL * 1004 * 4));
   input.request.tensor_parallel = input.request.data_parallel = 8;
   input.request.dp_attention = true;

@@ -30,7 +30,7 @@ CacheTerms recurrence() {
 EngineInput input_of(const std::string& engine, std::string_view type, std::vector<CacheTerms> layers) {
   EngineInput out;
   out.request = request_for(engine, 4096);
-  out.model.model_type = type;
+  out.model.arch = test_arch(type);
   out.model.num_layers = layers.size();
   for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
   out.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
@@ -155,7 +155,7 @@ TEST_CASE("rules: slots of LoRA adapters") {
   // config/lora.py of vLLM: ranks of 1, 8, 16, 32, 64, 128, 256, 320 and 512, vocabularies up to 258,048 words where
   // the head is wrapped; server_args.py of SGLang: --max-lora-rank holds every adapter's.
   std::vector<Note> notes;
-  LoraQuestion asked{"llama", 128256, 20, {"q_proj"}};
+  LoraQuestion asked{Arch::kLlama, 128256, 20, {"q_proj"}};
   Request request = request_for("vllm", 4096);
   CHECK(vllm_lora_slots(asked, request, notes).rank == 32);
   CHECK(notes.size() == 1);
@@ -170,7 +170,7 @@ TEST_CASE("rules: slots of LoRA adapters") {
   CHECK(vllm_lora_slots(asked, request, notes).with_head);
   asked.vocab_size = 258049;
   CHECK_THROWS_AS(vllm_lora_slots(asked, request, notes), Error);
-  asked.model_type = "qwen3";  // its head is not wrapped
+  asked.arch = Arch::kQwen;  // its head is not wrapped
   CHECK_FALSE(vllm_lora_slots(asked, request, notes).with_head);
   request = request_for("sglang", 4096);
   CHECK(sglang_lora_slots(asked, request, notes).rank == 16);
@@ -242,8 +242,8 @@ TEST_CASE("rules: transformers") {
   // States are float32 unless the model's code says otherwise (lightning attention) or the user does.
   ModelShape model;
   CHECK(types_of("transformers", model).state == Dtype::kFloat32);
-  for (const char* type : {"minimax", "bailing_moe_linear", "ring_linear"}) {
-    model.model_type = type;
+  for (const char* type : {"minimax", "bailing_moe_linear", "bailing_hybrid"}) {
+    model.arch = test_arch(type);
     CHECK(types_of("transformers", model).state == Dtype::kBfloat16);
   }
   model.declared_kv_dtype = Dtype::kFp8E4m3;
@@ -324,21 +324,21 @@ TEST_CASE("rules: vLLM's types and shares") {
   CHECK(engine_of(wide).resolve_types(model, wide).model == Dtype::kFloat32);
   // NemotronHForCausalLMConfig: float32 where the config is silent.
   model.dtype = Dtype::kBfloat16;
-  model.model_type = "nemotron_h";
+  model.arch = test_arch("nemotron_h");
   CHECK(types_of("vllm", model).state == Dtype::kFloat32);
   model.declared_state_dtype = Dtype::kBfloat16;
   CHECK(types_of("vllm", model).state == Dtype::kBfloat16);
   // DeepSeek-V3.2: FP8 is fp8_ds_mla, 16 bit stays; DeepSeek-V4 has nothing else.
   model = {};
-  model.model_type = "deepseek_v32";
+  model.arch = test_arch("deepseek_v32");
   CHECK(types_of("vllm", model).key == Dtype::kBfloat16);
   CHECK(types_of("vllm", model, Dtype::kFp8E4m3).key == Dtype::kFp8DsMla);
   CHECK(types_of("vllm", model, Dtype::kFp8E5m2).value == Dtype::kFp8DsMla);
   CHECK(types_of("vllm", model, Dtype::kFp8DsMla).value == Dtype::kFp8DsMla);
-  model.model_type = "deepseek_v4";
+  model.arch = test_arch("deepseek_v4");
   CHECK(types_of("vllm", model).key == Dtype::kFp8DsMla);
   CHECK(types_of("vllm", model, Dtype::kBfloat16).key == Dtype::kBfloat16);
-  model.model_type = "deepseek_v3";
+  model.arch = test_arch("deepseek_v3");
   CHECK(types_of("vllm", model, Dtype::kFp8E4m3).key == Dtype::kFp8E4m3);
   // The latent kernels know 16 bit, FP8 and NVFP4.
   CacheTerms latent{term_of(Role::kKey, 1, 512)};

@@ -28,7 +28,7 @@ CacheTerms state() {
 EngineInput input_of(std::string_view type, std::vector<CacheTerms> layers) {
   EngineInput out;
   out.request = request_for("sglang", 4096);
-  out.model.model_type = type;
+  out.model.arch = test_arch(type);
   out.model.num_layers = layers.size();
   for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
   out.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};
@@ -525,7 +525,7 @@ TEST_CASE("sglang pools: types of the cache") {
   ModelShape model;
   Request request = request_for("sglang", 8192);
   const auto types = [&] { return sglang_types(model, request); };
-  model.model_type = "deepseek_v32";
+  model.arch = test_arch("deepseek_v32");
   CHECK(types().key == Dtype::kBfloat16);
   CHECK(types().state == Dtype::kFloat32);
   for (const char* card : {"b200", "b300"}) {
@@ -535,15 +535,15 @@ TEST_CASE("sglang pools: types of the cache") {
   }
   request.gpu = "h100-80gb";
   CHECK(types().key == Dtype::kBfloat16);
-  model.model_type = "deepseek_v3";
+  model.arch = test_arch("deepseek_v3");
   request.gpu = "b200";
   CHECK(types().key == Dtype::kBfloat16);
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kFp8E4m3);
-  model.model_type = "glm_moe_dsa";
+  model.arch = test_arch("glm_moe_dsa");
   CHECK(types().key == Dtype::kFp8DsMla);
   request = request_for("sglang", 8192);
-  model.model_type = "deepseek_v4";
+  model.arch = test_arch("deepseek_v4");
   CHECK(types().key == Dtype::kFp8DsMla);
   request.cache_type_k = request.cache_type_v = Dtype::kBfloat16;
   CHECK(types().key == Dtype::kBfloat16);
@@ -554,13 +554,13 @@ TEST_CASE("sglang pools: types of the cache") {
 }
 
 TEST_CASE("sglang pools: whose windows have a pool") {
-  CHECK(sglang_hybrid_windows("gpt_oss"));
-  CHECK(sglang_hybrid_windows("gemma4_unified_text"));
-  CHECK(sglang_hybrid_windows("llama4_text"));
-  CHECK_FALSE(sglang_hybrid_windows("gemma3"));
-  CHECK_FALSE(sglang_hybrid_windows("gemma"));
-  CHECK_FALSE(sglang_hybrid_windows("gemma45"));
-  CHECK_FALSE(sglang_hybrid_windows("gpt_os"));
+  CHECK(sglang_hybrid_windows(test_arch("gpt_oss")));
+  CHECK(sglang_hybrid_windows(test_arch("gemma4_unified_text")));
+  CHECK(sglang_hybrid_windows(test_arch("llama4_text")));
+  CHECK_FALSE(sglang_hybrid_windows(test_arch("gemma3")));
+  CHECK_FALSE(sglang_hybrid_windows(test_arch("gemma")));
+  CHECK_FALSE(sglang_hybrid_windows(test_arch("gemma45")));
+  CHECK_FALSE(sglang_hybrid_windows(test_arch("gpt_os")));
   EngineInput input = input_of("llama", {heads(8, 64)});
   CHECK(sglang_verified(input) == 0);
   input.draft_method = DraftMethod::kEagle;

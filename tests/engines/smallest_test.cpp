@@ -6,6 +6,8 @@
 #include "engines/llama_cpp_compute.h"
 #include "engines/requests.h"
 
+#include "support/figures.h"
+
 namespace kvplan {
 namespace {
 
@@ -23,7 +25,7 @@ Term state_byte() {
 EngineInput input_of(const std::string& engine, std::string_view type, std::vector<CacheTerms> layers) {
   EngineInput out;
   out.request = request_for(engine, 1);
-  out.model.model_type = type;
+  out.model.arch = test_arch(type);
   out.model.num_layers = layers.size();
   out.model.num_heads = 1;
   for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});

@@ -6,6 +6,8 @@
 #include "engines/requests.h"
 #include "engines/vllm_rules.h"
 
+#include "support/figures.h"
+
 namespace kvplan {
 namespace {
 
@@ -103,7 +105,7 @@ TEST_CASE("vllm: experts widen the range of a batch, one to a token as many (Lla
 TEST_CASE("vllm: V0 ran the encoder of Llama-3.2-Vision over an image for every prompt of the batch") {
   EngineInput input = shaped("vllm@0.8", {4096, 14336, 40, 128256});
   input.request.enforce_eager = true;
-  input.model.model_type = "mllama";
+  input.model.arch = test_arch("mllama");
   input.model.vision = VisionShape{1280, 5120, 1, 6404, 1};
   Term key{.name = "key", .role = Role::kKey, .growth = Growth::kSourceToken};
   input.caches = {{3, "cross", {key}, {key}}};
@@ -241,7 +243,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   // A tower of 1152 and 4304 (SigLIP's widths), 4 patches to a token, images of 256 tokens; a decoder of 2560.
   EngineInput input = shaped("vllm", {2560, 10240, 34, 1000});
   input.request.enforce_eager = true;
-  input.model.model_type = "gemma3";
+  input.model.arch = test_arch("gemma3");
   input.model.vision = VisionShape{1152, 4304, 16, 256, 1};
   const auto encoder = [&](std::size_t at) { return lines(input).at(at); };
   // compute_mm_encoder_budget: the larger of a batch and an item; whole items are held.
@@ -272,7 +274,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   input.model.vision->image_tokens = 0;
   CHECK(encoder(2).bytes == Bytes(100ULL * 2560 * 2));
   // Qwen's processors allow images of 16384 tokens: "a budget of 16384 tokens".
-  input.model.model_type = "qwen2_5_vl";
+  input.model.arch = test_arch("qwen2_5_vl");
   CHECK(encoder(2).bytes == Bytes(16384ULL * 2560 * 2));
   // Audio is no item of the tower; images may be refused; V0 has no such cache; later stages have no encoder.
   input.request.extras.mm_limits = {{"audio", 3}};

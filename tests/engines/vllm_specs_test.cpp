@@ -10,6 +10,8 @@
 #include "engines/vllm_rules.h"
 #include "kvplan/error.h"
 
+#include "support/figures.h"
+
 namespace kvplan {
 namespace {
 
@@ -35,7 +37,7 @@ Term state_of(std::string_view name, std::uint64_t units, std::uint64_t vectors,
 EngineInput input_of(const std::string& engine, std::string_view model_type, std::vector<CacheTerms> layers) {
   EngineInput out;
   out.request = request_for(engine, 131072);
-  out.model.model_type = model_type;
+  out.model.arch = test_arch(model_type);
   out.model.num_layers = layers.size();
   for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
   out.types = {Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16, Dtype::kBfloat16};

@@ -13,6 +13,7 @@
 #include "kvplan/storage.h"
 #include "kvplan/strings.h"
 #include "models/gguf_archs.h"
+#include "models/registry.h"
 #include "plan/plan.h"
 #include "support/gguf_writer.h"
 
@@ -113,7 +114,7 @@ GgufWriter mistral() {
 
 TEST_CASE("a llama GGUF gives its facts under the file's keys, and keeps its window") {
   const ModelSpec model = read(mistral().strings("tokenizer.ggml.tokens", 32000, "x"));
-  CHECK(model.format == "gguf");
+  CHECK(model.is_gguf);
   CHECK(model.model_type == "llama");
   CHECK(model.dtype == Dtype::kFloat16);
   CHECK(model.vocab_size == 32000);
@@ -121,7 +122,7 @@ TEST_CASE("a llama GGUF gives its facts under the file's keys, and keeps its win
   CHECK(model.max_model_len == Tokens(131072));
   CHECK(model_attention(model) == "sliding_window");
   CHECK(token_elements(model) == 32 * 2 * 8 * 128);  // 1 GiB of f16 at 8192 tokens
-  CHECK(model.type() == "mistral");
+  CHECK(model.known_as->id == Arch::kMistral);
   CHECK(fact(model, "llama.block_count") == "32");
   CHECK(fact(model, "llama.attention.head_count_kv") == "8");
   CHECK(fact(model, "llama.attention.sliding_window") == "4096");
@@ -131,7 +132,7 @@ TEST_CASE("a llama GGUF gives its facts under the file's keys, and keeps its win
   // A file without the key has no window, whatever Mistral's class has.
   const ModelSpec plain = read(attending("llama", 32, 4096, 32, 8));
   CHECK(model_attention(plain) == "gqa");
-  CHECK(plain.type() == "llama");
+  CHECK(plain.known_as->id == Arch::kLlama);
 }
 
 TEST_CASE("layers of a GGUF may differ: deci, openelm") {
@@ -226,7 +227,7 @@ TEST_CASE("engines plan a GGUF as its config.json, and llama.cpp as it runs the 
   // 61 layers of 576 numbers in 16 bits.
   const ModelSpec v3 = read(latent("deepseek2", 61));
   CHECK(v3.model_type == "deepseek2");
-  CHECK(v3.type() == "deepseek_v3");
+  CHECK(v3.known_as->id == Arch::kDeepseekV3);
   for (const char* engine : {"logical", "vllm", "llama.cpp"}) CHECK(cache(v3, engine).reserved == near(2.1445));
   // 12 layers of 2 x 8 x 64 numbers keep all, 0.75 GiB; SGLang's other 12 have 0.8 of the tokens.
   const ModelSpec oss = read(attending("gpt-oss", 24, 2880, 64, 8, 64).u32(".attention.sliding_window", 128));

@@ -4,6 +4,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "models/gguf_archs.h"
+#include "models/registry.h"
 #include "sources/load.h"
 
 namespace kvplan {
@@ -59,6 +61,12 @@ std::string test_file(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+Arch test_arch(std::string_view name) {
+  if (const Family* family = find_family(name)) return family->is.id;
+  if (const GgufArch* arch = find_gguf_arch(name)) return arch_of(gguf_model_type(*arch, name, false));
+  return arch_of(std::string(name) + "_text");
 }
 
 ModelSpec test_model(const std::string& name) {

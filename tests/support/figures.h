@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "formulas/model.h"
 #include "kvplan/storage.h"
@@ -32,6 +33,9 @@ CacheTypes declared_types(const ModelSpec& model);
 
 // Layers of a kind ("gqa", "ssm" ...).
 std::uint64_t layers_of(const ModelSpec& model, std::string_view kind);
+
+// What engines call an architecture, by a name in either vocabulary; kOther where none has it.
+Arch test_arch(std::string_view name);
 
 // testdata/configs/NAME.json.
 ModelSpec test_model(const std::string& name);

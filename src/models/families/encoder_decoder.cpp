@@ -1,9 +1,9 @@
-// Models with cross attention: encoder-decoders, and Llama 3.2 Vision. And encoders alone, which keep nothing.
-#include <algorithm>
-#include <array>
-
+// T5, BART, Whisper and kin: each decoder layer keeps its own tokens, and the encoder's output once more. Source:
+// transformers' modelling files of the types named.
 #include "kvplan/error.h"
-#include "models/families.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+#include "models/registry.h"
 
 namespace kvplan {
 
@@ -82,13 +82,21 @@ std::uint64_t source_length(const Reader& reader) {
   return source == 0 ? 512 : source;
 }
 
-PatternRule rule_of(const Fields& text) {
-  using Default = PatternRule::Default;
-  if (text.class_name() == "t5_gemma_module") return {Default::kFullEvery, 2};
-  if (text.class_name() == "t5gemma2_decoder" || text.class_name() == "t5gemma2_module")
-    return {Default::kFullEvery, 6};
-  return {};
-}
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"t5 mt5 umt5 longt5", "encoder_decoder", Arch::kT5}, .layers = read_encoder_decoder,
+     .tensors = {.ties_by_default = true}},
+    {.is = {"switch_transformers", "encoder_decoder", Arch::kT5}, .layers = read_encoder_decoder},
+    {.is = {"ul2 bart plbart mvp blenderbot blenderbot-small whisper", "encoder_decoder"},
+     .layers = read_encoder_decoder, .tensors = {.ties_by_default = true}},
+    {.is = {"mbart pegasus marian m2m_100", "encoder_decoder", Arch::kMarian}, .layers = read_encoder_decoder,
+     .tensors = {.ties_by_default = true}},
+    {.is = {"pegasus_x", "encoder_decoder", Arch::kMarian}, .layers = read_encoder_decoder},
+    {.is = {"nllb-moe speech_to_text moonshine moonshine_streaming fsmt bigbird_pegasus seamless_m4t "
+            "seamless_m4t_v2 led prophetnet xlm-prophetnet speecht5 trocr pop2piano udop dia_decoder cohere_asr "
+            "pix2struct_text_model nllb_moe", "encoder_decoder"}, .layers = read_encoder_decoder},
+};
+// clang-format on
 
 }  // namespace
 
@@ -123,7 +131,7 @@ void read_encoder_decoder(Reader& reader) {
   }
   reader.model.source_tokens = Tokens(source_length(reader));
 
-  const PatternRule rule = rule_of(text);
+  const PatternRule rule = pattern_of(reader, {});
   const std::vector<Label> labels =
       rule.period > 0 ? layer_labels(text, layers, rule) : std::vector<Label>(layers, Label::kFull);
   const Tokens window = rule.period > 0 ? read_window(text) : Tokens(0);
@@ -131,43 +139,8 @@ void read_encoder_decoder(Reader& reader) {
     reader.model.layers.push_back({{attention_mixer(reader, label, heads, window), Cross{cross}}});
 }
 
-// Encoders read a text at once and keep nothing; some are used as decoders all the same.
-void read_encoder(Reader& reader) {
-  const bool decodes =
-      reader.text.flag("is_decoder", false) || reader.model.architecture.ends_with("GenerationDecoder");
-  if (decodes) return read_decoder(reader, {});
-  reader.inform("encoder_only", "an encoder reads its input at once: it keeps no cache");
-  for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{None{}}});
-}
-
-// Encoders and diffusion models of a GGUF, whichever they are.
-void read_no_cache(Reader& reader) {
-  reader.inform("no_cache", "a model of this architecture keeps no cache of its own");
-  reader.model.layers.assign(reader.num_layers(), Layer{{None{}}});
-}
-
-// Llama 3.2 Vision: the layers of cross_attention_layers attend to the image alone.
-void read_mllama(Reader& reader) {
-  const std::uint64_t layers = reader.num_layers();
-  const Heads heads = read_heads(reader.text);
-  std::vector<bool> cross(layers, false);
-  const auto indices = reader.text.counts("cross_attention_layers");
-  for (std::uint64_t i = 0; i < layers; ++i) cross[i] = !indices && i % 5 == 3;
-  if (indices)
-    for (const std::uint64_t i : *indices)
-      if (i < layers) cross[i] = true;
-  // One image at its largest: tiles of (image / patch)^2 patches and a class token, 4 * 1601 in the released models.
-  std::uint64_t tiles = 4;
-  std::uint64_t patches = 1601;
-  if (const auto vision = reader.root.child("vision_config")) {
-    tiles = vision->count_or("max_num_tiles", 4);
-    const std::uint64_t image = vision->count_or("image_size", 560);
-    const std::uint64_t patch = vision->count_or("patch_size", 14);
-    if (patch > 0 && image / patch < 100000) patches = image / patch * (image / patch) + 1;
-  }
-  reader.model.source_tokens = Tokens(checked_mul(tiles, patches, "the image tokens"));
-  for (std::uint64_t i = 0; i < layers; ++i)
-    reader.model.layers.push_back({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
+std::span<const Family> encoder_decoder_family() {
+  return kRows;
 }
 
 }  // namespace kvplan

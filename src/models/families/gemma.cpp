@@ -1,6 +1,9 @@
-// Gemma 3n and 4: the last layers read the cache of earlier ones, and Gemma 4's full layers have their own heads.
+// Google's Gemma, RecurrentGemma and T5Gemma: windows in a pattern; in 3n and 4 the last layers read the cache of
+// earlier ones. Source: transformers modeling_gemma*.py, modeling_recurrent_gemma.py, modeling_t5gemma*.py.
 #include "kvplan/error.h"
-#include "models/families.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
 
 namespace kvplan {
 
@@ -31,8 +34,6 @@ void share_tail(Reader& reader, std::uint64_t num_shared) {
   }
 }
 
-}  // namespace
-
 void read_gemma3n(Reader& reader) {
   read_decoder(reader, {PatternRule::Default::kFullEvery, 5});
   share_tail(reader, reader.text.count_or("num_kv_shared_layers", 15));
@@ -58,6 +59,128 @@ void read_gemma4(Reader& reader) {
     reader.model.layers.push_back({{attention_mixer(reader, labels[i], own.of(i, base), window)}});
   }
   share_tail(reader, reader.text.count_or("num_kv_shared_layers", 0));
+}
+
+// Griffin: two recurrent layers, then one with a window.
+void read_recurrent_gemma(Reader& reader) {
+  const Fields& text = reader.text;
+  const std::uint64_t layers = reader.num_layers();
+  const RgLru lru = read_rg_lru(text);
+  if (text.is_list("block_types") || text.is_list("layer_types")) return read_hybrid(reader, {}, lru);
+  const Heads heads = read_heads(text);
+  const Tokens window = read_window(text);
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    if (i % 3 == 2)
+      reader.model.layers.push_back({{attention_mixer(reader, Label::kSliding, heads, window)}});
+    else
+      reader.model.layers.push_back({{lru}});
+  }
+}
+
+// Gemma 3n and 4: a second, per-layer embedding, gated into every layer.
+void write_per_layer_embedding(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  const std::uint64_t p = text.count_or("hidden_size_per_layer_input", 0);
+  if (p == 0) return;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t layers = inventory.reader.model.layers.size();
+  out.outside(Place::kFirst);
+  out.table(Component::kEmbedding, "model.embed_tokens_per_layer",
+            text.count_or("vocab_size_per_layer_input", inventory.vocab), times(layers, p), Split::kVocab);
+  out.linear(Component::kOther, "model.per_layer_model_projection", times(layers, p), h);
+  out.norms("model.per_layer_projection_norm", p);
+  out.in_layers(all_layers(inventory));
+  out.linear(Component::kOther, "per_layer_input_gate", p, h);
+  out.linear(Component::kOther, "per_layer_projection", h, p);
+  out.norms("post_per_layer_input_norm", h);
+}
+
+void write_altup(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t n = text.count_or("altup_num_inputs", 4);
+  const std::uint64_t rank = text.count_or("laurel_rank", 64);
+  out.in_layers(all_layers(inventory));
+  out.plain(Component::kOther, "altup.coefs", times(n, times(n, n)) + times(n, n));
+  out.plain(Component::kOther, "altup.correct_output_scale", h);
+  out.linear(Component::kOther, "altup.modality_router", n, h).role = TensorRole::kConv;
+  out.norms("altup.router_norm", h);
+  out.linear(Component::kOther, "laurel.linear_left", rank, h).role = TensorRole::kConv;
+  out.linear(Component::kOther, "laurel.linear_right", h, rank).role = TensorRole::kConv;
+  out.norms("laurel.post_laurel_norm", h);
+  out.outside(Place::kFirst);
+  if (n > 1) {
+    TensorGroup& in = out.linear(Component::kOther, "model.altup_projections", h, h);
+    in.copies = in.used = 2 * (n - 1);
+    in.role = TensorRole::kConv;
+  }
+}
+
+void write_gemma3n(Inventory& inventory) {
+  write_per_layer_embedding(inventory);
+  write_altup(inventory);
+}
+
+// The router of Gemma's experts, and the norms around it.
+void write_moe_scales(Inventory& inventory) {
+  Builder& out = inventory.out;
+  out.in_layers(all_layers(inventory));
+  out.plain(Component::kRouter, "router.scale", inventory.hidden);
+  out.plain(Component::kRouter, "router.per_expert_scale", inventory.text.count_or("num_experts", 0));
+  out.norms("moe_norms", inventory.hidden, 3);
+}
+
+void write_gemma4(Inventory& inventory) {
+  write_per_layer_embedding(inventory);
+  if (inventory.text.flag("enable_moe_block", false)) write_moe_scales(inventory);
+}
+
+void write_diffusion_gemma(Inventory& inventory) {
+  write_moe_scales(inventory);
+  Builder& out = inventory.out;
+  out.outside(Place::kLast);
+  write_dense_mlp(inventory, Component::kMlp, "model.self_conditioning.",
+                  inventory.text.count_or("intermediate_size", 0), inventory.hidden, true, false);
+  out.norms("model.self_conditioning.pre_norm", inventory.hidden);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"gemma", "plain", Arch::kGemma}, .layers = read_plain, .tensors = {.ties_by_default = true}},
+    {.is = {"gemma2", "windowed", Arch::kGemma2}, .layers = read_windowed, .tensors = {.norms = 4,
+     .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}},
+    {.is = {"vaultgemma", "windowed"}, .layers = read_windowed, .tensors = {.ties_by_default = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}},
+    {.is = {"gemma3_text", "windowed", Arch::kGemma3}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+     .norms = 4, .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}},
+    {.is = {"t5gemma2_text", "windowed", Arch::kT5Gemma}, .layers = read_windowed,
+     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}},
+    {.is = {"diffusion_gemma_text", "windowed"}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+     .norms = 4, .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 6},
+     .extras = write_diffusion_gemma},
+    {.is = {"gemma3n_text", "gemma3n", Arch::kGemma3n}, .layers = read_gemma3n, .tensors = {.qk_norm = QkNorm::kHead,
+     .norms = 4, .ties_by_default = true}, .extras = write_gemma3n},
+    {.is = {"gemma4_text", "gemma4", Arch::kGemma4}, .layers = read_gemma4, .tensors = {.qk_norm = QkNorm::kHead,
+     .norms = 4, .ties_by_default = true}, .extras = write_gemma4},
+    {.is = {"gemma4_unified_text", "gemma4", Arch::kGemma4Unified}, .layers = read_gemma4,
+     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .extras = write_gemma4},
+    {.is = {"recurrent_gemma", "recurrent_gemma", Arch::kRecurrentGemma}, .layers = read_recurrent_gemma,
+     .tensors = {.o_bias = "+", .mlp_bias = "+", .ties_by_default = true}},
+    {.is = {"t5gemma", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder},
+    {.is = {"t5_gemma_module", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}},
+    {.is = {"t5gemma2_decoder t5gemma2_module", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> gemma_family() {
+  return kRows;
 }
 
 }  // namespace kvplan

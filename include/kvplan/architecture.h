@@ -1,0 +1,119 @@
+// What an architecture is: a model's is found once, when it is read. After that nobody compares a name.
+#ifndef KVPLAN_ARCHITECTURE_H_
+#define KVPLAN_ARCHITECTURE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+namespace kvplan {
+
+// Architectures that an engine, or a mixture of types, treats in a way of its own. All others are kOther: what there is
+// to know of them is in their layers and tensors.
+enum class Arch : std::uint8_t {
+  kOther,
+  kAfmoe,
+  kAxk1,
+  kBailingHybrid,
+  kBailingLinear,
+  kBamba,
+  kCohere2,
+  kDeepseek,
+  kDeepseekOcr,
+  kDeepseekV3,
+  kDeepseekV32,
+  kDeepseekV4,
+  kDflash,
+  kDots3Note,
+  kExaone,
+  kExaone4,
+  kExaoneMoe,
+  kFalcon,
+  kFalconH1,
+  kGemma,
+  kGemma2,
+  kGemma3,
+  kGemma3n,
+  kGemma4,
+  kGemma4Unified,
+  kGlm4,
+  kGlm4MoeLite,
+  kGlmMoeDsa,
+  kGptNeo,
+  kGptOss,
+  kGranite,
+  kGraniteHybrid,
+  kGraniteMoeSwa,
+  kGraniteSwa,
+  kGrok,
+  kInkling,
+  kJamba,
+  kKimiK2,
+  kKimiK3,
+  kKimiLinear,
+  kLaguna,
+  kLfm2,
+  kLlama,
+  kLlama4,
+  kLongcat,
+  kMaple,
+  kMarian,
+  kMellum,
+  kMimoV2,
+  kMinicpm,
+  kMinicpm3,
+  kMinimax,
+  kMinimaxM3,
+  kMinistral,
+  kMistral,
+  kMistral3,
+  kMistral4,
+  kMistralLarge4,
+  kMixtral,
+  kMllama,
+  kMuseGlimmer,
+  kNemotron,
+  kNemotronH,
+  kNemotronNas,
+  kOlmo3,
+  kPanguUltraMoe,
+  kPhi3,
+  kPhi3V,
+  kPlamo2,
+  kPlamo3,
+  kPlm,
+  kQwen,
+  kQwen3Next,
+  kQwen3p5,
+  kQwen4Exp,
+  kRecurrentGemma,
+  kRwkv,
+  kSmallthinker,
+  kSolar,
+  kSpark2p5,
+  kStep3p5,
+  kT5,
+  kT5Gemma,
+  kUnlimitedOcr,
+  kXlstm,
+  kZaya,
+};
+
+inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
+  return std::find(some.begin(), some.end(), arch) != some.end();
+}
+
+// Architectures that are read alike are one value. What reads them stands beside it, in src/models/family.h.
+struct Architecture {
+  std::string_view names;  // Hugging Face's model_types, separated by spaces
+  std::string_view rule;   // that reads the layers, as reports name it
+  Arch id = Arch::kOther;
+};
+
+// Of a model that no family names.
+inline constexpr Architecture kNoArchitecture{"", "generic"};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ARCHITECTURE_H_

@@ -1,0 +1,84 @@
+#include "models/blocks/builder.h"
+
+namespace kvplan {
+
+void Builder::in_layers(std::vector<LayerRun> layers, std::string_view prefix) {
+  layers_ = std::move(layers);
+  place_ = Place::kLayers;
+  prefix_ = prefix;
+}
+
+void Builder::outside(Place place) {
+  layers_.clear();
+  place_ = place;
+  prefix_.clear();
+}
+
+TensorGroup& Builder::add(Component own, TensorRole role, std::string_view module, std::uint64_t rows,
+                          std::uint64_t columns, Split split, std::uint64_t units) {
+  TensorGroup group;
+  group.component = component(own);
+  group.role = role;
+  group.module = prefix_ + std::string(module);
+  group.layers = layers_;
+  group.place = place_;
+  group.rows = rows;
+  group.columns = columns;
+  group.split = split;
+  group.units = units;
+  model_.tensors.push_back(std::move(group));
+  return model_.tensors.back();
+}
+
+TensorGroup& Builder::linear(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                             Split split, std::uint64_t units, bool bias) {
+  // The bias first: the reference that is handed out is to the matrix.
+  if (bias) {
+    const Split cut = split == Split::kRows ? Split::kRows : Split::kNone;
+    add(own, TensorRole::kPlain, std::string(module) + ".bias", rows, 1, cut, units);
+  }
+  return add(own, TensorRole::kLinear, module, rows, columns, split, units);
+}
+
+TensorGroup& Builder::table(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                            Split split) {
+  return add(own, TensorRole::kEmbedding, module, rows, columns, split, 0);
+}
+
+TensorGroup& Builder::conv(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                           Split split) {
+  return add(own, TensorRole::kConv, module, rows, columns, split, 0);
+}
+
+TensorGroup& Builder::plain(Component own, std::string_view module, std::uint64_t elements, Split split,
+                            std::uint64_t units) {
+  return add(own, TensorRole::kPlain, module, elements, 1, split, units);
+}
+
+void Builder::norms(std::string_view module, std::uint64_t width, std::uint64_t count, bool bias) {
+  if (count == 0 || width == 0) return;
+  TensorGroup& group = add(Component::kNorms, TensorRole::kPlain, module, width, 1, Split::kNone, 0);
+  group.copies = group.used = bias ? 2 * count : count;
+}
+
+std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& indices) {
+  std::vector<LayerRun> out;
+  for (const std::uint64_t i : indices) {
+    if (!out.empty()) {
+      LayerRun& run = out.back();
+      if (run.count == 1 && i > run.first) {
+        run.step = i - run.first;
+        run.count = 2;
+        continue;
+      }
+      if (i == run.first + run.count * run.step) {
+        ++run.count;
+        continue;
+      }
+    }
+    out.push_back({i, 1, 1});
+  }
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,65 @@
+// Writes tensor groups: the small words in which the families' inventories are told.
+#ifndef KVPLAN_MODELS_BLOCKS_BUILDER_H_
+#define KVPLAN_MODELS_BLOCKS_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formulas/model.h"
+
+namespace kvplan {
+
+class Builder {
+ public:
+  explicit Builder(ModelSpec& model) : model_(model) {}
+
+  // What follows stands in these layers; module names are then relative to "model.layers.*.".
+  void in_layers(std::vector<LayerRun> layers, std::string_view prefix = "model.layers.*.");
+  // What follows stands outside of the layers, with full names.
+  void outside(Place place);
+  // Every group that follows is booked so, whatever it says (MTP layers, encoders, towers).
+  void book_as(Component component) { booked_ = component; }
+  void book_plainly() { booked_ = Component::kOther; }
+  // The component where nothing else is booked.
+  Component component(Component own) const { return booked_ == Component::kOther ? own : booked_; }
+
+  // A linear layer of rows x columns; `bias` adds its bias.
+  TensorGroup& linear(Component component, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                      Split split = Split::kNone, std::uint64_t units = 0, bool bias = false);
+  TensorGroup& table(Component component, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                     Split split = Split::kNone);
+  TensorGroup& conv(Component component, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                    Split split = Split::kNone);
+  TensorGroup& plain(Component component, std::string_view module, std::uint64_t elements, Split split = Split::kNone,
+                     std::uint64_t units = 0);
+  // `count` norms of `width`, with or without a bias each.
+  void norms(std::string_view module, std::uint64_t width, std::uint64_t count = 1, bool bias = false);
+
+  // Layers that the next group stands in.
+  std::uint64_t num_layers() const {
+    std::uint64_t out = 0;
+    for (const LayerRun& run : layers_) out += run.count;
+    return out;
+  }
+
+  ModelSpec& model() { return model_; }
+
+ private:
+  TensorGroup& add(Component component, TensorRole role, std::string_view module, std::uint64_t rows,
+                   std::uint64_t columns, Split split, std::uint64_t units);
+
+  ModelSpec& model_;
+  std::vector<LayerRun> layers_;
+  Place place_ = Place::kFirst;
+  std::string prefix_;
+  Component booked_ = Component::kOther;
+};
+
+// Indices in ascending order as runs.
+std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& indices);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_BLOCKS_BUILDER_H_

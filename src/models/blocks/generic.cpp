@@ -1,0 +1,242 @@
+// The fallback: a config whose class nobody knows, or that names its kind outright in attention_type. Each layer's
+// kind comes from its word in layer_types, else from attention_type, else from the fields that are there.
+#include <algorithm>
+#include <array>
+
+#include "kvplan/error.h"
+#include "models/blocks/layers.h"
+
+namespace kvplan {
+
+namespace {
+
+// What attention_type may say, and the field without which it says nothing.
+struct KindRow {
+  std::string_view word, kind, needs;
+};
+constexpr std::array kKinds{
+    KindRow{"mha", "mha", ""},
+    KindRow{"multi_head", "mha", ""},
+    KindRow{"multi_head_attention", "mha", ""},
+    KindRow{"gqa", "gqa", ""},
+    KindRow{"grouped_query", "gqa", ""},
+    KindRow{"grouped_query_attention", "gqa", ""},
+    KindRow{"mqa", "mqa", ""},
+    KindRow{"multi_query", "mqa", ""},
+    KindRow{"multi_query_attention", "mqa", ""},
+    KindRow{"mla", "mla", "kv_lora_rank"},
+    KindRow{"multi_head_latent_attention", "mla", "kv_lora_rank"},
+    KindRow{"sparse_mla", "sparse_mla", "kv_lora_rank"},
+    KindRow{"sliding_window", "sliding_window", "sliding_window"},
+    KindRow{"sliding_window_attention", "sliding_window", "sliding_window"},
+    KindRow{"sliding_attention", "sliding_window", "sliding_window"},
+    KindRow{"swa", "sliding_window", "sliding_window"},
+    KindRow{"attention_sink", "attention_sink", "attention_sink_size"},
+    KindRow{"streaming_llm", "attention_sink", "attention_sink_size"},
+    KindRow{"chunked", "chunked", "attention_chunk_size"},
+    KindRow{"chunked_attention", "chunked", "attention_chunk_size"},
+    KindRow{"ssm", "ssm", "state_size"},
+    KindRow{"mamba", "mamba", "state_size"},
+    KindRow{"mamba1", "mamba1", "state_size"},
+    KindRow{"mamba2", "mamba2", "state_size"},
+    KindRow{"linear", "linear", ""},
+    KindRow{"linear_attention", "linear", ""},
+    KindRow{"gated_delta_net", "gated_delta_net", "linear_num_value_heads"},
+    KindRow{"gated_deltanet", "gated_delta_net", "linear_num_value_heads"},
+    KindRow{"kda", "kda", "linear_attn_config"},
+    KindRow{"lightning", "lightning", ""},
+    KindRow{"lightning_attention", "lightning", ""},
+    KindRow{"short_conv", "short_conv", "conv_L_cache"},
+    KindRow{"rwkv", "rwkv", ""},
+    KindRow{"rg_lru", "rg_lru", ""},
+    KindRow{"sparse_gqa", "sparse_gqa", "index_head_dim"},
+    KindRow{"cross", "cross", ""},
+    KindRow{"cross_attention", "cross", ""},
+    KindRow{"none", "none", ""},
+    KindRow{"hybrid", "hybrid", ""},
+};
+
+const KindRow* find_kind(std::string_view word) {
+  const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& r) { return r.word == word; });
+  return row == kKinds.end() ? nullptr : &*row;
+}
+
+bool has_state_size(const Fields& config) {
+  for (const std::string_view key : {"state_size", "ssm_state_size", "mamba_d_state", "d_state"})
+    if (config.has(key)) return true;
+  return false;
+}
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// The recurrence that a word means, or, where the word leaves it open, the one whose fields are there.
+Mixer recurrent_mixer(const Reader& reader, std::string_view word) {
+  const Fields& text = reader.text;
+  if (word == "mamba2" && !text.has("num_heads")) return read_mamba2(text);
+  if (word == "mamba1") return read_mamba1(text);
+  if (one_of(word, {"ssm", "mamba", "mamba2"})) return read_ssm(text);
+  if (one_of(word, {"conv", "short_conv"})) return read_short_conv(text);
+  if (word == "rwkv") return read_rwkv_mixer(text);
+  if (word == "rg_lru") return read_rg_lru(text);
+  if (const auto settings = text.child("linear_attn_config")) {
+    text.touch("linear_attn_config");
+    return read_kda(*settings);
+  }
+  if (text.has("linear_num_value_heads")) return read_delta_net(text);
+  if (one_of(word, {"lightning", "lightning_attention"})) return read_matrix_state(read_heads(text));
+  if (text.has("lru_width")) return read_rg_lru(text);
+  if (has_state_size(text)) return read_ssm(text);
+  if (text.has("conv_L_cache")) return read_short_conv(text);
+  if (one_of(word, {"linear", "linear_attention"})) return read_matrix_state(read_heads(text));
+  fail(Exit::kUnknownArchitecture,
+       "\"" + reader.model.model_type + "\" has recurrent layers whose state no known key describes",
+       "open an issue with the config");
+}
+
+Tokens needed_window(const Reader& reader, std::string_view word) {
+  const Tokens window = read_window(reader.text);
+  if (window == Tokens(0))
+    fail("layers of kind \"" + one_line(word, 40) + "\" need \"sliding_window\"", "name it in the config");
+  return window;
+}
+
+// One layer of the kind that `word` names.
+Layer layer_of(const Reader& reader, const LayerHeads& own, std::uint64_t index, std::string_view word, Label label) {
+  const Fields& text = reader.text;
+  switch (label) {
+    case Label::kNone: return {{None{}}};
+    case Label::kMla: return {{latent_mixer(text)}};
+    case Label::kSparse: return {{text.has("kv_lora_rank") ? sparse_latent_mixer(text) : sparse_gqa_mixer(text)}};
+    case Label::kSparseGqa: return {{sparse_gqa_mixer(text)}};
+    case Label::kRecurrent: return {{recurrent_mixer(reader, word)}};
+    default: break;
+  }
+  Heads heads = own.of(index, read_heads(text));
+  switch (label) {
+    case Label::kMha: heads.num_kv_heads = heads.num_heads; return {{FullAttention{heads}}};
+    case Label::kMqa: heads.num_kv_heads = 1; return {{FullAttention{heads}}};
+    case Label::kCross: return {{Cross{heads}}};
+    case Label::kShared: return {{Shared{index == 0 ? 0 : index - 1, heads, Tokens(0)}}};
+    case Label::kSliding:
+    case Label::kSink: return {{attention_mixer(reader, label, heads, needed_window(reader, word))}};
+    case Label::kChunked:
+      text.count("attention_chunk_size");
+      return {{attention_mixer(reader, label, heads, Tokens(0))}};
+    case Label::kHybrid:
+    case Label::kHybridSliding: {
+      const Tokens window = label == Label::kHybrid ? Tokens(0) : needed_window(reader, word);
+      return {{attention_mixer(reader, label, heads, window), recurrent_mixer(reader, word)}};
+    }
+    default: return {{FullAttention{heads}}};
+  }
+}
+
+// The first Mamba configs: no model_type, and ssm_cfg {"layer": "Mamba2", "d_state": 128}, mostly empty.
+Ssm read_ssm_cfg(const Fields& text, const Fields& settings) {
+  text.touch("ssm_cfg");
+  Ssm ssm;
+  const std::uint64_t width = text.count("hidden_size");
+  const bool second = settings.find_string("layer").value_or("Mamba1") == "Mamba2";
+  ssm.version = second ? Ssm::Version::kMamba2 : Ssm::Version::kMamba1;
+  ssm.d_state = settings.count_or("d_state", second ? 128 : 16);
+  ssm.conv_kernel = settings.find_count("d_conv") ? settings.count("d_conv") : 4;
+  ssm.d_inner = scaled_width(settings.find_real("expand").value_or(2.0), width, "ssm_cfg.expand");
+  ssm.dt_rank = second ? 0 : ceil_div(width, 16);
+  if (second) {
+    ssm.head_dim = settings.count_or("headdim", 64);
+    ssm.n_groups = settings.count_or("ngroups", 1);
+    if (ssm.head_dim == 0 || ssm.d_inner % ssm.head_dim != 0)
+      fail("\"ssm_cfg.headdim\" does not divide the inner width", "correct the config");
+    ssm.num_heads = ssm.d_inner / ssm.head_dim;
+  }
+  return ssm;
+}
+
+// What every layer is where neither a pattern nor attention_type says it.
+PatternRule rule_of_fields(const Fields& text) {
+  using Default = PatternRule::Default;
+  if (text.count_or("attention_sink_size", 0) > 0) return {Default::kWindowEverywhere, 0, false, Label::kSink, ""};
+  if (read_window(text) == Tokens(0)) {
+    for (const std::string_view key : {"use_sliding_window", "max_window_layers"}) text.touch(key);
+    return {};
+  }
+  if (text.has("use_sliding_window")) return {Default::kQwen};
+  return {Default::kWindowEverywhere};
+}
+
+}  // namespace
+
+std::string_view kind_of_word(std::string_view word) {
+  const KindRow* row = find_kind(word);
+  return row == nullptr ? std::string_view() : row->kind;
+}
+
+bool names_a_kind(const Reader& reader, std::string_view word) {
+  const KindRow* row = find_kind(word);
+  if (row == nullptr) return false;
+  const Fields own = reader.text.bare();
+  if (row->kind == "hybrid") return own.is_list("layer_types") || own.is_list("layers_block_type");
+  if (row->kind == "linear" || row->kind == "cross" || row->kind == "rwkv" || row->kind == "rg_lru") return false;
+  if (row->kind == "mha" || row->kind == "mqa") {
+    const auto kv = own.find_count("num_key_value_heads");
+    return !kv || *kv == (row->kind == "mqa" ? 1 : own.count_or("num_attention_heads", 0));
+  }
+  if (row->kind == "gqa") return false;  // the heads say it already
+  if (row->kind == "kda") return own.is_object("linear_attn_config");
+  return row->needs.empty() || own.count_or(row->needs, 0) > 0;
+}
+
+namespace {
+void read_kinds(Reader& reader) {
+  const Fields& text = reader.text;
+  const std::string named = text.find_string("attention_type").value_or("");
+  const KindRow* kind = named.empty() ? nullptr : find_kind(named);
+  if (!named.empty() && kind == nullptr)
+    reader.warn("unknown_attention_type",
+                "attention_type \"" + one_line(named, 40) + "\" names no kind that is known; the other fields decide");
+  const std::uint64_t layers = reader.num_layers();
+  const LayerHeads own(text);
+
+  const auto settings = text.child("ssm_cfg");
+  if (settings && text.list_size("attn_layer_idx").value_or(0) == 0) {
+    const Ssm ssm = read_ssm_cfg(text, *settings);
+    for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{ssm}});
+    return;
+  }
+
+  const auto words = text.strings("layer_types");
+  const bool patterned = words || kind == nullptr || kind->kind == "hybrid";
+  if (!patterned) {
+    const Label label = parse_label(kind->kind, "attention_type");
+    const Layer layer = layer_of(reader, own, 0, kind->kind, label);
+    for (std::uint64_t i = 0; i < layers; ++i)
+      reader.model.layers.push_back(text.is_object("per_layer_config") ? layer_of(reader, own, i, kind->kind, label)
+                                                                       : layer);
+    return;
+  }
+  if (!words && kind == nullptr && text.count_or("kv_lora_rank", 0) > 0)
+    return text.has("index_head_dim") ? read_sparse_mla(reader) : read_mla(reader);
+  if (!words && kind == nullptr && !text.has("num_attention_heads") && !text.has("n_head") && has_state_size(text))
+    return text.has("num_heads") ? read_mamba2_model(reader) : read_mamba(reader);
+  const std::vector<Label> labels = layer_labels(text, layers, rule_of_fields(text));
+  if (kind != nullptr && std::all_of(labels.begin(), labels.end(), [](Label l) { return l == Label::kFull; }))
+    reader.warn("pattern_missing",
+                "attention_type says hybrid, but nothing says which layer is what: all attend fully");
+  for (std::uint64_t i = 0; i < layers; ++i)
+    reader.model.layers.push_back(layer_of(reader, own, i, words ? std::string_view((*words)[i]) : "", labels[i]));
+}
+}  // namespace
+
+void read_generic(Reader& reader) {
+  read_kinds(reader);
+  for (const Layer& layer : reader.model.layers)
+    for (const Mixer& mixer : layer.mixers)
+      if (std::holds_alternative<Cross>(mixer) && reader.model.source_tokens == Tokens(0)) {
+        const std::uint64_t source = reader.text.count_or("max_source_positions", 0);
+        reader.model.source_tokens = source > 0 ? Tokens(source) : reader.model.max_model_len;
+      }
+}
+
+}  // namespace kvplan

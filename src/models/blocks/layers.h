@@ -1,0 +1,70 @@
+// Layers that several families share. Each function reads the whole decoder, or one mixer of it.
+#ifndef KVPLAN_MODELS_BLOCKS_LAYERS_H_
+#define KVPLAN_MODELS_BLOCKS_LAYERS_H_
+
+#include <string_view>
+#include <vector>
+
+#include "models/family.h"
+#include "models/reader.h"
+
+namespace kvplan {
+
+// Plain attention.
+void read_plain(Reader& reader);         // every layer attends to everything
+void read_windowed(Reader& reader);      // windows in a pattern that the class names
+void read_qwen(Reader& reader);          // windows only with use_sliding_window
+void read_cross_layer(Reader& reader);   // layers that read the cache of another (Hunyuan, AFM)
+void read_router_layer(Reader& reader);  // one more attention of a single head behind the layers
+// The same heads in every layer.
+void push_full(Reader& reader, const Heads& heads);
+Heads heads_of_width(const Fields& config, std::uint64_t num_heads, std::uint64_t num_kv_heads);
+
+// Latent attention.
+void read_mla(Reader& reader);
+void read_sparse_mla(Reader& reader);
+Latent read_latent(const Fields& config);
+Latent layer_latent(const Fields& config, std::uint64_t layer);  // with per_layer_config
+std::vector<bool> own_indexers(const Fields& config, std::uint64_t layers);
+Mixer latent_mixer(const Fields& config);
+Mixer sparse_latent_mixer(const Fields& config);  // with an indexer
+Mixer sparse_gqa_mixer(const Fields& config);
+
+// Linear attention, with full or latent attention between.
+void read_gated_delta_net(Reader& reader);
+void read_kimi_linear(Reader& reader);
+void read_lightning(Reader& reader);
+void push_linear_and_latent(Reader& reader, const std::vector<Label>& labels, const Linear& linear);
+Linear read_delta_net(const Fields& config);  // linear_num_key_heads ...
+Linear read_kda(const Fields& settings);      // of linear_attn_config
+// KDA of linear_attn_config, else of linear_* keys beside it, else of the class's usual heads.
+Linear read_linear_heads(const Fields& text, std::uint64_t num_heads, std::uint64_t head_dim);
+Linear read_matrix_state(const Heads& heads);  // lightning: one d x d matrix a head
+
+// Recurrences.
+void read_mamba(Reader& reader);  // families/mamba.cpp, as the next
+void read_mamba2_model(Reader& reader);
+void read_mamba2_hybrid(Reader& reader);  // Bamba, Granite 4, Nemotron-H
+Ssm read_mamba2_alone(const Fields& text);
+Ssm read_ssm(const Fields& config);  // Mamba 2 where heads of its own are named, else Mamba 1
+ShortConv read_short_conv(const Fields& config);
+RgLru read_rg_lru(const Fields& config);
+Rwkv read_rwkv_mixer(const Fields& config);
+
+// Encoders.
+void read_encoder_decoder(Reader& reader);  // families/encoder_decoder.cpp
+void read_encoder(Reader& reader);          // families/bert.cpp
+void read_no_cache(Reader& reader);
+
+// The fallback: attention_type and the plain fields.
+void read_generic(Reader& reader);
+// The kind that a word of attention_type stands for; "" for a word that names none.
+std::string_view kind_of_word(std::string_view word);
+// True where `word` (of attention_type) names a kind outright and the config has what that kind needs.
+bool names_a_kind(const Reader& reader, std::string_view word);
+// A known architecture whose layers attend in the plain way, so that attention_type may say more than the class does.
+bool attends_plainly(const Family& family);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_BLOCKS_LAYERS_H_

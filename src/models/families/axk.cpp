@@ -1,0 +1,48 @@
+// SK Telecom's A.X K. Source: transformers modeling_axk*.py.
+#include <algorithm>
+
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// A.X-K2's norms are gated through a low rank, but for the one before a dense MLP.
+void write_axk(Inventory& inventory, std::uint64_t gate) {
+  Builder& out = inventory.out;
+  const std::uint64_t layers = inventory.reader.model.layers.size();
+  const std::uint64_t dense =
+      std::min(layers, inventory.text.count_or("first_k_dense_replace", inventory.traits.dense_first));
+  out.in_layers(all_layers(inventory));
+  if (gate > 0) out.plain(Component::kNorms, "input_layernorm.mlp", gate);
+  out.in_layers({{dense, layers - dense, 1}});
+  if (gate > 0) out.plain(Component::kNorms, "post_attention_layernorm.mlp", gate);
+  if (gate == 0) out.norms("post_mlp_layernorm", inventory.hidden);
+}
+
+void write_axk1(Inventory& inventory) {
+  write_axk(inventory, 0);
+}
+
+void write_axk2(Inventory& inventory) {
+  write_axk(inventory, times(2, times(inventory.text.count_or("gated_norm_rank", 16), inventory.hidden)));
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"axk1", "mla", Arch::kAxk1}, .layers = read_mla, .tensors = {.dense_first = 1, .has_router_bias = true},
+     .extras = write_axk1},
+    {.is = {"axk2", "sparse_mla"}, .layers = read_sparse_mla, .tensors = {.dense_first = 1, .has_router_bias = true},
+     .extras = write_axk2},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> axk_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,52 @@
+// Baichuan. Source: the checkpoints' modeling_baichuan.py and modeling_baichuan_m1.py.
+#include "kvplan/error.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+std::uint64_t width_of(std::uint64_t heads, std::uint64_t head_dim) {
+  return checked_mul(heads, head_dim, "the channels of a convolution");
+}
+
+// Baichuan-M1: keys and values pass a convolution of two tokens; the layers of sliding_window_layers have a window
+// and heads of their own number.
+void read_baichuan_m1(Reader& reader) {
+  const Fields& text = reader.text;
+  const std::uint64_t layers = reader.num_layers();
+  const Heads full = read_heads(text);
+  Heads sliding = read_heads(text, {"num_swa_attention_heads", "num_swa_key_value_heads", "", ""}, full);
+  sliding.head_dim = sliding.v_head_dim = text.count("hidden_size") / sliding.num_heads;
+  check_heads(sliding);
+  const std::uint64_t kernel = text.count_or("conv_window", 2);
+  if (kernel == 0) fail("\"conv_window\" is 0", "correct the config");
+  const Tokens window = read_window(text);
+  std::vector<bool> slides(layers, false);
+  for (const std::uint64_t i : text.counts("sliding_window_layers").value_or(std::vector<std::uint64_t>{}))
+    if (i < layers) slides[i] = true;
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const Heads& heads = slides[i] ? sliding : full;
+    const ShortConv conv{checked_mul(width_of(heads.num_kv_heads, heads.head_dim), 2, "the channels of a convolution"),
+                         kernel};
+    reader.model.layers.push_back(
+        {{attention_mixer(reader, slides[i] ? Label::kSliding : Label::kFull, heads, window), conv}});
+  }
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"baichuan", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}},
+    {.is = {"baichuan_m1", "conv_attention"}, .layers = read_baichuan_m1, .tensors = {.qkv_bias = "", .o_bias = "",
+     .fuses_qkv = true}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> baichuan_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

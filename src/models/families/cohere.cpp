@@ -1,0 +1,25 @@
+// Cohere's Command. Source: transformers modeling_cohere*.py.
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"cohere", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kEveryHead,
+     .qk_norm_key = "use_qk_norm", .norms = 1}},
+    {.is = {"cohere_compass_text", "plain"}, .layers = read_plain, .tensors = {.norms = 1}},
+    {.is = {"cohere2 cohere2_moe", "windowed", Arch::kCohere2}, .layers = read_windowed, .tensors = {.norms = 1},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> cohere_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

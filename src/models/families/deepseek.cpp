@@ -1,0 +1,86 @@
+// DeepSeek: plain (MoE), latent (V2, V3), sparse (V3.2), compressed (V4). Source: transformers modeling_deepseek*.py,
+// vLLM models/deepseek_*.py.
+#include "kvplan/error.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+void read_deepseek_v4(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Fields& text = reader.text;
+  Compressed window;
+  window.num_heads = text.count("num_attention_heads");
+  window.head_dim = text.count_or("head_dim", 512);
+  window.qk_rope_head_dim = text.count_or("qk_rope_head_dim", 64);
+  window.window = Tokens(text.count_or("sliding_window", 128));
+  window.q_lora_rank = text.count_or("q_lora_rank", 0);
+  window.o_lora_rank = text.count_or("o_lora_rank", 0);
+  window.o_groups = text.count_or("o_groups", 1);
+  window.index_n_heads = text.count_or("index_n_heads", 64);
+  for (const std::string_view key : {"num_key_value_heads", "index_topk", "compress_rope_theta", "compress_rates"})
+    text.touch(key);
+  const std::uint64_t index_head_dim = text.count_or("index_head_dim", 128);
+  auto ratios = text.counts("compress_ratios");
+  if (!ratios) {
+    // transformers 5 names the sort of each layer and one rate for each sort.
+    const auto types = text.strings("layer_types");
+    std::uint64_t sparse = 4;
+    std::uint64_t heavy = 128;
+    if (const auto rates = text.child("compress_rates")) {
+      sparse = rates->count_or("compressed_sparse_attention", sparse);
+      heavy = rates->count_or("heavily_compressed_attention", heavy);
+    }
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t i = 0; i < layers; ++i) {
+      const std::string type = types && i < types->size() ? (*types)[i] : "";
+      if (type == "sliding_attention")
+        out.push_back(0);
+      else if (type == "compressed_sparse_attention" || (type.empty() && i >= 3 && i % 2 == 1))
+        out.push_back(sparse);
+      else
+        out.push_back(heavy);
+    }
+    ratios = out;
+  }
+  if (ratios->size() < layers) fail("\"compress_ratios\" does not name every layer", "give one entry for each layer");
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    Compressed layer = window;
+    layer.compress_ratio = (*ratios)[i];
+    if (layer.compress_ratio > 1 && layer.compress_ratio < 32) layer.index_head_dim = index_head_dim;
+    if (layer.index_head_dim == 0) layer.index_n_heads = 0;
+    reader.model.layers.push_back({{layer}});
+  }
+}
+
+void write_deepseek_v4(Inventory& inventory) {
+  write_hyper_connections(inventory, {});
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"deepseek deepseek_v1", "plain", Arch::kDeepseek}, .layers = read_plain},
+    {.is = {"unlimited_ocr_text", "plain", Arch::kUnlimitedOcr}, .layers = read_plain},
+    {.is = {"deepseek_ocr2_encoder", "qwen", Arch::kDeepseekOcr}, .layers = read_qwen},
+    {.is = {"deepseek_v2 deepseek_vl_v2", "mla", Arch::kDeepseekV3}, .layers = read_mla},
+    {.is = {"deepseek_v3 deepseek_mtp", "mla", Arch::kDeepseekV3}, .layers = read_mla,
+     .tensors = {.has_router_bias = true}},
+    {.is = {"dots_vlm", "mla"}, .layers = read_mla},
+    {.is = {"deepseek_ocr2_text", "mla", Arch::kDeepseekOcr}, .layers = read_mla},
+    {.is = {"deepseek_v32", "sparse_mla", Arch::kDeepseekV32}, .layers = read_sparse_mla,
+     .tensors = {.has_router_bias = true}},
+    {.is = {"deepseek_v4 deepseek_ref", "deepseek_v4", Arch::kDeepseekV4}, .layers = read_deepseek_v4,
+     .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> deepseek_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

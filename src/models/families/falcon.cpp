@@ -1,0 +1,57 @@
+// TII's Falcon and Falcon-H1. Source: transformers modeling_falcon.py, modeling_falcon_h1.py.
+#include "kvplan/error.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// Falcon: num_kv_heads counts only in the new decoder; the old one has one KV head with multi_query.
+void read_falcon(Reader& reader) {
+  const std::uint64_t num_heads = reader.text.count("num_attention_heads");
+  // Falcon-40B's first config ("RefinedWeb") names KV heads and no architecture; 7B is a "RefinedWebModel".
+  const bool first_40b = reader.model.model_type == "RefinedWeb" && reader.text.has("n_head_kv");
+  const bool newer = reader.text.contains("new_decoder_architecture")
+                         ? reader.text.flag("new_decoder_architecture", false)
+                         : first_40b;
+  const bool multi_query = reader.text.flag("multi_query", true);
+  const std::uint64_t named = reader.text.count_or("num_key_value_heads", num_heads);
+  push_full(reader, heads_of_width(reader.text, num_heads, newer ? named : multi_query ? 1 : num_heads));
+}
+
+// Falcon-H1: attention and Mamba 2 side by side in every layer; the inner width is mamba_d_ssm, or follows from
+// mamba_expand where that is null.
+void read_falcon_h1(Reader& reader) {
+  const Fields& text = reader.text;
+  Ssm ssm = read_mamba2(text);
+  if (const auto named = text.find_count("mamba_d_ssm"); named && *named > 0) {
+    ssm.d_inner = *named;
+  } else {
+    const std::uint64_t hidden_size = text.count("hidden_size");
+    ssm.d_inner = scaled_width(text.find_real("expand").value_or(2.0), hidden_size, "mamba_expand");
+  }
+  if (ssm.d_inner % ssm.num_heads != 0) fail("\"mamba_d_ssm\" is no multiple of mamba_n_heads", "correct the config");
+  ssm.head_dim = ssm.d_inner / ssm.num_heads;
+  read_hybrid(reader, {PatternRule::Default::kWindowEverywhere, 0, false, Label::kHybrid, ""}, ssm);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"falcon", "falcon", Arch::kFalcon}, .layers = read_falcon, .tensors = {.qkv_bias = "bias",
+     .o_bias = "bias", .mlp_bias = "bias", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
+     .fuses_qkv = true}},
+    {.is = {"refinedweb refinedwebmodel", "falcon"}, .layers = read_falcon, .tensors = {.qkv_bias = "bias",
+     .o_bias = "bias", .mlp_bias = "bias", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
+     .fuses_qkv = true}},
+    {.is = {"falcon_h1", "falcon_h1", Arch::kFalconH1}, .layers = read_falcon_h1},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> falcon_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

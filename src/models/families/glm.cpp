@@ -1,0 +1,85 @@
+// Z.ai's ChatGLM and GLM. Source: transformers modeling_glm*.py, modeling_chatglm.py.
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// ChatGLM: groups count only with multi_query_attention.
+void read_chatglm(Reader& reader) {
+  const std::uint64_t num_heads = reader.text.count("num_attention_heads");
+  const bool grouped = reader.text.flag("multi_query_attention", false);
+  const std::uint64_t groups = reader.text.count_or("multi_query_group_num", 1);
+  push_full(reader, heads_of_width(reader.text, num_heads, grouped ? groups : num_heads));
+}
+
+// GLM-5.3-Flash (glm5_next): KDA, whose heads stand in linear_attn_config or beside it, and in every fourth layer
+// latents without a rotary part; pooled index keys beside them are small. Source: vLLM configs/glm5_next.py.
+void read_glm5_next(Reader& reader) {
+  const Fields& text = reader.text;
+  PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
+  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), read_linear_heads(text, 64, 128));
+  for (const std::string_view key :
+       {"index_n_heads", "index_topk", "index_kpool_compress", "index_kpool_always_select_tail",
+        "index_dsa_use_layernorm", "index_share_for_mtp_iteration"})
+    text.touch(key);
+  if (const std::uint64_t pool = text.count_or("index_kpool", 0); pool > 0)
+    reader.warn("index_keys", "index keys of " + std::to_string(text.count_or("index_head_dim", 0)) + " numbers for " +
+                                  std::to_string(pool) + " tokens in each layer of full attention are not counted");
+}
+
+// GLM-5.3-Flash: index keys that are pooled over index_kpool tokens. Source: transformers modeling_glm5_next.py.
+void write_pooled_indexer(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  const std::uint64_t pool = text.count_or("index_kpool", 0);
+  const std::uint64_t d = text.count_or("index_head_dim", 0);
+  const std::uint64_t heads = text.count_or("index_n_heads", 0);
+  if (pool == 0 || d == 0) return;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  out.in_layers(layers_of<Mla>(inventory));
+  out.plain(Component::kAttention, "self_attn.indexer.index_kpool_compress_ape", times(pool, d));
+  out.linear(Component::kAttention, "self_attn.indexer.index_kpool_compress_gate", d, h);
+  out.linear(Component::kAttention, "self_attn.indexer.wq_b", times(heads, d), text.count_or("q_lora_rank", h));
+  out.linear(Component::kAttention, "self_attn.indexer.wk", d, h);
+  out.norms("self_attn.indexer.k_norm", d, 1, true);
+  out.linear(Component::kAttention, "self_attn.indexer.weights_proj", heads, h);
+}
+
+void write_glm5_next(Inventory& inventory) {
+  write_hyper_connections(inventory, {.has_head = false});
+  write_pooled_indexer(inventory);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"glm", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .fuses_gate_up = true}},
+    {.is = {"glm4", "plain", Arch::kGlm4}, .layers = read_plain, .tensors = {.o_bias = "", .norms = 4,
+     .fuses_gate_up = true}},
+    {.is = {"glm4_moe", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .qk_norm = QkNorm::kHead,
+     .qk_norm_key = "use_qk_norm", .has_router_bias = true}},
+    {.is = {"glm4v_text", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "", .norms = 4,
+     .fuses_gate_up = true}},
+    {.is = {"glm4v_moe_text", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .has_router_bias = true}},
+    {.is = {"glm_ocr_text glm_image_text", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .norms = 4,
+     .fuses_gate_up = true}},
+    {.is = {"chatglm", "chatglm"}, .layers = read_chatglm, .tensors = {.qkv_bias = "add_qkv_bias",
+     .o_bias = "add_bias_linear", .mlp_bias = "add_bias_linear", .fuses_qkv = true, .fuses_gate_up = true}},
+    {.is = {"glm4_moe_lite", "mla", Arch::kGlm4MoeLite}, .layers = read_mla, .tensors = {.dense_first = 1,
+     .has_router_bias = true}},
+    {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa}, .layers = read_sparse_mla,
+     .tensors = {.has_router_bias = true}},
+    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next"}, .layers = read_glm5_next,
+     .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> glm_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

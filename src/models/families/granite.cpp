@@ -1,0 +1,35 @@
+// IBM's Granite: plain, mixtures of experts, windows, Mamba 2 hybrids; and Bamba. Source: transformers
+// modeling_granite*.py, modeling_bamba.py.
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"granite", "plain", Arch::kGranite}, .layers = read_plain},
+    {.is = {"granitemoe", "plain", Arch::kGranite}, .layers = read_plain, .tensors = {.moe = "block_sparse_moe"}},
+    {.is = {"granitemoeshared", "plain"}, .layers = read_plain, .tensors = {.moe = "block_sparse_moe"}},
+    {.is = {"granite_speech granite4_vision_text", "plain"}, .layers = read_plain},
+    {.is = {"granite_swa", "windowed", Arch::kGraniteSwa}, .layers = read_windowed, .tensors = {.has_sinks = true,
+     .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 4}},
+    {.is = {"granitemoe_swa", "windowed", Arch::kGraniteMoeSwa}, .layers = read_windowed,
+     .tensors = {.has_sinks = true, .moe = "block_sparse_moe"},
+     .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 4}},
+    {.is = {"bamba", "mamba2_hybrid", Arch::kBamba}, .layers = read_mamba2_hybrid,
+     .pattern = PatternRule{PatternRule::Default::kWindowEverywhere, 0, false, Label::kRecurrent}},
+    {.is = {"granitemoehybrid", "mamba2_hybrid", Arch::kGraniteHybrid}, .layers = read_mamba2_hybrid,
+     .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kWindowEverywhere, 0, false,
+     Label::kRecurrent}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> granite_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,37 @@
+// Tencent's Hunyuan, Hy and Youtu. Source: transformers modeling_hunyuan*.py, modeling_hy_v*.py, modeling_youtu.py.
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+void write_hy_v4(Inventory& inventory) {
+  write_hyper_connections(inventory, {.weighs = true});
+  const std::uint64_t heads = inventory.text.count_or("num_attention_heads", 0);
+  inventory.out.in_layers(all_layers(inventory));
+  inventory.out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"hunyuan_vl_text", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead,
+     .qk_norm_key = "use_qk_norm"}},
+    {.is = {"hy_v3", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1,
+     .has_router_bias = true}},
+    {.is = {"hunyuan hunyuan_large hunyuan_moe hunyuan_v1_dense hunyuan_v1_moe", "cross_layer"},
+     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"}},
+    {.is = {"youtu", "mla"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
+    {.is = {"hy_v4", "sparse_mla"}, .layers = read_sparse_mla, .tensors = {.dense_first = 1, .has_router_bias = true},
+     .extras = write_hy_v4},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> hunyuan_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,118 @@
+// Inkling: short convolutions beside the attention. Source: transformers modeling_inkling*.py.
+#include "kvplan/error.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+std::uint64_t width_of(std::uint64_t heads, std::uint64_t head_dim) {
+  return checked_mul(heads, head_dim, "the channels of a convolution");
+}
+
+// Inkling: four convolutions a layer, over keys, values, and the outputs of attention and MLP.
+Layer inkling_layer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
+  const std::uint64_t kernel = reader.text.count_or("conv_kernel_size", 4);
+  if (kernel == 0) fail("\"conv_kernel_size\" is 0", "correct the config");
+  const std::uint64_t keys = width_of(heads.num_kv_heads, heads.head_dim);
+  const std::uint64_t residual = reader.text.count("hidden_size");
+  const std::uint64_t channels =
+      checked_mul(checked_add(keys, residual, "the channels of a convolution"), 2, "the channels of a convolution");
+  return {{attention_mixer(reader, label, heads, window), ShortConv{channels, kernel}}};
+}
+
+void read_inkling(Reader& reader) {
+  const Fields& text = reader.text;
+  const std::uint64_t layers = reader.num_layers();
+  const Heads full = read_heads(text);
+  const Heads sliding =
+      read_heads(text, {"swa_num_attention_heads", "swa_num_key_value_heads", "swa_head_dim", ""}, full);
+  std::vector<Label> labels(layers, Label::kHybrid);
+  if (text.is_list("layer_types")) {
+    labels = layer_labels(text, layers, {});
+  } else if (const auto local = text.counts("local_layer_ids")) {
+    for (const std::uint64_t i : *local)
+      if (i < layers) labels[i] = Label::kHybridSliding;
+  } else {
+    for (std::uint64_t i = 0; i < layers; ++i)
+      if ((i + 1) % 6 != 0) labels[i] = Label::kHybridSliding;
+  }
+  text.touch("number_of_conv_states");
+  const Tokens window = read_window(text);
+  for (const Label label : labels) {
+    const bool slides = label == Label::kHybridSliding || label == Label::kSliding;
+    reader.model.layers.push_back(inkling_layer(reader, label, slides ? sliding : full, window));
+  }
+}
+
+// One profile for each distance that a layer sees.
+void write_distances(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  std::uint64_t distances = 0;
+  for (const Layer& layer : inventory.reader.model.layers) {
+    const auto* window = std::get_if<SlidingWindow>(&layer.mixers.front());
+    distances = checked_add(distances, window != nullptr ? window->window.count() : text.count_or("rel_extent", 1024),
+                            "the distances");
+  }
+  out.outside(Place::kFirst);
+  out.plain(Component::kAttention, "model.rel_logits_proj", times(distances, text.count_or("d_rel", 16)));
+  out.norms("model.embed_norm", inventory.hidden);
+}
+
+void write_inkling(Inventory& inventory) {
+  inventory.out.in_layers(all_layers(inventory));
+  inventory.out.plain(Component::kMlp, "mlp.global_scale", 1);
+  write_distances(inventory);
+}
+
+// Inkling 2: each block's input is chosen among the residual streams by a query; layers of full attention choose for
+// queries, keys and values apart, norm them apart, and their convolutions follow the token.
+// Source: transformers modeling_inkling2.py.
+void write_inkling2(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  const ModelSpec& model = inventory.reader.model;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t heads = text.count_or("num_attention_heads", 0);
+  const std::uint64_t d = text.count_or("head_dim", 0);
+  out.in_layers(all_layers(inventory));
+  out.linear(Component::kAttention, "self_attn.sink_proj", heads, h, Split::kRows, heads);
+  out.plain(Component::kAttention, "self_attn.l2_clips",
+            times(heads, checked_add(d, text.count_or("d_rel", 16), "a clip")), Split::kRows, heads);
+  out.plain(Component::kOther, "mlp_input.query", h);
+  const std::vector<LayerRun> full = layers_of<FullAttention>(inventory);
+  out.in_layers(full);
+  const std::uint64_t kernels = times(text.count_or("num_key_value_heads", 0), text.count_or("conv_kernel_size", 4));
+  TensorGroup& dynamic = out.linear(Component::kStateMixer, "self_attn.sconv.weight_proj", kernels, h);
+  dynamic.copies = dynamic.used = 2;
+  out.norms("qkv_input_layernorm", h, 2);  // beside the one that all layers have
+  out.plain(Component::kOther, "attention_input.query", times(2, h));
+  // The first layer has the embedding alone to choose from.
+  if (model.layers.size() > 1) {
+    out.in_layers({{1, model.layers.size() - 1, 1}});
+    out.plain(Component::kOther, "attention_input.query", h);
+  }
+  out.outside(Place::kLast);
+  out.plain(Component::kOther, "model.final_input.query", h);
+  write_distances(inventory);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"inkling_text", "conv_attention", Arch::kInkling}, .layers = read_inkling,
+     .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}, .extras = write_inkling},
+    {.is = {"inkling2_text", "conv_attention"}, .layers = read_inkling, .tensors = {.gate = Gate::kWide,
+     .has_router_bias = true}, .extras = write_inkling2},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> inkling_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,27 @@
+// Moonshot's Kimi: latent attention, and KDA between (Linear, K3). Source: vLLM models/kimi_*.py, the checkpoints'
+// modeling_kimi.py.
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"kimi_vl_text", "plain"}, .layers = read_plain},
+    {.is = {"kimi_k2 kimi_k25", "mla", Arch::kKimiK2}, .layers = read_mla, .tensors = {.has_router_bias = true}},
+    {.is = {"kimi_linear", "kimi_linear", Arch::kKimiLinear}, .layers = read_kimi_linear,
+     .tensors = {.has_router_bias = true, .moe = "block_sparse_moe"}},
+    {.is = {"kimi_k3", "kimi_linear", Arch::kKimiK3}, .layers = read_kimi_linear, .tensors = {.has_router_bias = true,
+     .moe = "block_sparse_moe"}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> kimi_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,180 @@
+// Llama and the decoders of its shape: RMS norms, a gated MLP, heads in groups. Sources: transformers' modelling files
+// of the types named, and the checkpoints' own where they bring one.
+#include <algorithm>
+
+#include "kvplan/error.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// Llama 4: chunks in the layers with rotary embedding, every fourth layer attends to everything.
+void read_llama4(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const std::uint64_t interval = reader.text.count_or("no_rope_layer_interval", 4);
+  const Heads heads = read_heads(reader.text);
+  const auto rope = reader.text.counts("no_rope_layers");
+  if (reader.text.is_list("layer_types")) return read_decoder(reader, {});
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const bool full = rope && i < rope->size() ? (*rope)[i] == 0 : interval > 0 && (i + 1) % interval == 0;
+    reader.model.layers.push_back({{attention_mixer(reader, full ? Label::kFull : Label::kChunked, heads, Tokens(0))}});
+  }
+}
+
+// Llama 3.2 Vision: the layers of cross_attention_layers attend to the image alone.
+void read_mllama(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(reader.text);
+  std::vector<bool> cross(layers, false);
+  const auto indices = reader.text.counts("cross_attention_layers");
+  for (std::uint64_t i = 0; i < layers; ++i) cross[i] = !indices && i % 5 == 3;
+  if (indices)
+    for (const std::uint64_t i : *indices)
+      if (i < layers) cross[i] = true;
+  // One image at its largest: tiles of (image / patch)^2 patches and a class token, 4 * 1601 in the released models.
+  std::uint64_t tiles = 4;
+  std::uint64_t patches = 1601;
+  if (const auto vision = reader.root.child("vision_config")) {
+    tiles = vision->count_or("max_num_tiles", 4);
+    const std::uint64_t image = vision->count_or("image_size", 560);
+    const std::uint64_t patch = vision->count_or("patch_size", 14);
+    if (patch > 0 && image / patch < 100000) patches = image / patch * (image / patch) + 1;
+  }
+  reader.model.source_tokens = Tokens(checked_mul(tiles, patches, "the image tokens"));
+  for (std::uint64_t i = 0; i < layers; ++i)
+    reader.model.layers.push_back({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
+}
+
+void write_apertus(Inventory& inventory) {
+  inventory.out.in_layers(all_layers(inventory));
+  inventory.out.plain(Component::kMlp, "mlp.act_fn", 2);
+}
+
+void write_arctic(Inventory& inventory) {
+  if (!inventory.text.flag("use_residual", false)) return;
+  inventory.out.in_layers(all_layers(inventory));
+  inventory.out.norms("residual_layernorm", inventory.hidden);
+}
+
+void write_bitnet(Inventory& inventory) {
+  inventory.out.in_layers(all_layers(inventory));
+  inventory.out.norms("self_attn.attn_sub_norm", inventory.hidden);
+  inventory.out.norms("mlp.ffn_sub_norm", inventory.text.count_or("intermediate_size", 0));
+}
+
+void write_diffllama(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  const std::uint64_t heads = std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 32));
+  inventory.out.in_layers(all_layers(inventory));
+  inventory.out.plain(Component::kAttention, "self_attn.lambda",
+                      times(4, text.count_or("head_dim", inventory.hidden / heads)));
+}
+
+void write_doge(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t keys = text.count_or("num_key_value_heads", 8);
+  const std::uint64_t heads = std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 8));
+  out.in_layers(all_layers(inventory));
+  out.linear(Component::kAttention, "self_attn.dt_proj", keys, times(keys, text.count_or("head_dim", h / heads)));
+  out.plain(Component::kAttention, "self_attn.A", keys);
+  out.plain(Component::kOther, "residual", times(2, h));
+}
+
+// Tokens of sound pass an MLP of their own, and have a table and a head for all codebooks.
+void write_higgs_audio(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  out.in_layers(all_layers(inventory));
+  write_dense_mlp(inventory, Component::kMlp, "audio_mlp.", text.count_or("intermediate_size", 8192), h, true, false);
+  out.norms("audio_layernorms", h, 2);
+  const std::uint64_t codes = times(text.count_or("num_codebooks", 8), text.count_or("codebook_size", 1024));
+  out.outside(Place::kFirst);
+  out.table(Component::kEmbedding, "model.embed_audio_tokens", codes, h, Split::kVocab);
+  out.outside(Place::kLast);
+  out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
+}
+
+void write_moshi(Inventory& inventory) {
+  inventory.out.outside(Place::kFirst);
+  inventory.out.plain(Component::kEmbedding, "model.embed_tokens.initial", inventory.hidden);
+}
+
+void write_mllama(Inventory& inventory) {
+  Builder& out = inventory.out;
+  const std::vector<Layer>& layers = inventory.reader.model.layers;
+  out.outside(Place::kFirst);
+  out.plain(Component::kEmbedding, "model.embed_tokens.image", times(8, inventory.hidden));
+  const std::vector<LayerRun> cross = layers_of<Cross>(inventory);
+  if (cross.empty()) return;
+  out.in_layers(cross);
+  out.plain(Component::kAttention, "cross_attn.gates", 2);
+  out.norms("cross_attn.qk_norm", std::get<Cross>(layers[cross.front().first].mixers.front()).heads.head_dim, 2);
+}
+
+void write_fuyu(Inventory& inventory) {
+  const std::uint64_t patch = inventory.text.count_or("patch_size", 30);
+  inventory.out.outside(Place::kFirst);
+  inventory.out.linear(Component::kProjector, "vision_embed_tokens", inventory.hidden,
+                       times(inventory.text.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"llama", "plain", Arch::kLlama}, .layers = read_plain},
+    {.is = {"code_llama yi hyperclovax aria_text emu3_text_model chameleon csm decilm smollm evolla "
+            "csm_depth_decoder_model blt_global_transformer", "plain"}, .layers = read_plain},
+    {.is = {"bitnet", "plain"}, .layers = read_plain, .extras = write_bitnet},
+    {.is = {"diffllama", "plain"}, .layers = read_plain, .extras = write_diffllama},
+    {.is = {"moshi", "plain"}, .layers = read_plain, .extras = write_moshi},
+    {.is = {"arctic", "plain"}, .layers = read_plain, .extras = write_arctic},
+    {.is = {"higgs_audio_v2", "plain"}, .layers = read_plain, .extras = write_higgs_audio},
+    {.is = {"internlm internlm2", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
+    {.is = {"internlm3", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "qkv_bias", .o_bias = "bias",
+     .mlp_bias = "bias"}},
+    {.is = {"arcee", "plain"}, .layers = read_plain, .tensors = {.has_gated_mlp = false}},
+    {.is = {"seed_oss", "plain"}, .layers = read_plain, .tensors = {.o_bias = "attention_out_bias"}},
+    {.is = {"helium", "plain"}, .layers = read_plain, .tensors = {.o_bias = ""}},
+    {.is = {"apertus", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead, .has_gated_mlp = false},
+     .extras = write_apertus},
+    {.is = {"persimmon", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+",
+     .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true}},
+    {.is = {"fuyu", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+",
+     .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu},
+    {.is = {"solar", "plain", Arch::kSolar}, .layers = read_plain},
+    {.is = {"solar_open", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .has_router_bias = true}},
+    {.is = {"nanochat", "plain"}, .layers = read_plain, .tensors = {.norms = 0, .has_final_norm = false,
+     .has_gated_mlp = false}},
+    {.is = {"orion", "plain"}, .layers = read_plain, .tensors = {.norm_style = NormStyle::kLayerNorm}},
+    {.is = {"doge", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead}, .extras = write_doge},
+    {.is = {"lille-130m", "plain"}, .layers = read_plain, .tensors = {.norms = 2, .fuses_qkv = true,
+     .ties_by_default = true}},
+    {.is = {"cwm", "windowed"}, .layers = read_windowed, .pattern = PatternRule{PatternRule::Default::kFullFirstOf,
+     4}},
+    {.is = {"kyutai_speech_to_text moshi_depth", "windowed"}, .layers = read_windowed},
+    {.is = {"afmoe", "windowed", Arch::kAfmoe}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+     .gate = Gate::kWide, .norms = 4, .has_router_bias = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4, false, Label::kSliding,
+     "global_attn_every_n_layers"}},
+    {.is = {"smollm3", "windowed"}, .layers = read_windowed, .tensors = {.ties_by_default = true},
+     .pattern = PatternRule{PatternRule::Default::kAllFull}},
+    {.is = {"llama4_text llama4", "llama4", Arch::kLlama4}, .layers = read_llama4},
+    {.is = {"afm7 afm", "cross_layer"}, .layers = read_cross_layer},
+    {.is = {"mllama_text_model", "mllama", Arch::kMllama}, .layers = read_mllama, .extras = write_mllama},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> llama_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

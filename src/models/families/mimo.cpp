@@ -1,0 +1,60 @@
+// Xiaomi's MiMo. Source: transformers modeling_mimo_v2_flash.py.
+#include <algorithm>
+
+#include "kvplan/error.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// MiMo-V2: sliding layers have their own heads (swa_*), twice the KV heads where the file names none, and keys are
+// wider than values. Source: transformers modeling_mimo_v2_flash.py, and its config's default: full are the first layer
+// and every sixth.
+void read_mimo_v2(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Heads full = read_heads(reader.text);
+  Heads doubled = full;
+  doubled.num_kv_heads = std::min(full.num_heads, checked_mul(full.num_kv_heads, 2, "the KV heads"));
+  const Heads sliding = read_heads(
+      reader.text, {"swa_num_attention_heads", "swa_num_key_value_heads", "swa_head_dim", "swa_v_head_dim"}, doubled);
+  reader.text.touch("sliding_window_size");   // the same number again
+  reader.text.touch("attention_chunk_size");  // present in the file, used by no layer
+  const Tokens window = read_window(reader.text);
+  std::vector<Label> labels = layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 6});
+  if (!reader.text.is_list("layer_types") && !reader.text.is_list("hybrid_layer_pattern") && !labels.empty())
+    labels.front() = Label::kFull;
+  const LayerHeads own(reader.text);
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const bool slides = labels[i] == Label::kSliding;
+    reader.model.layers.push_back({{attention_mixer(reader, labels[i], own.of(i, slides ? sliding : full), window)}});
+  }
+}
+
+void write_mimo_v2(Inventory& inventory) {
+  if (!inventory.text.flag("add_swa_attention_sink_bias", true)) return;
+  const std::vector<LayerRun> sliding = layers_of<SlidingWindow>(inventory);
+  if (sliding.empty()) return;
+  const auto& mixer = std::get<SlidingWindow>(inventory.reader.model.layers[sliding.front().first].mixers.front());
+  inventory.out.in_layers(sliding);
+  inventory.out.plain(Component::kAttention, "self_attn.attention_sink_bias", mixer.heads.num_heads, Split::kRows,
+                      mixer.heads.num_heads);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"mimo", "qwen"}, .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"mimo_v2_flash mimo_v2", "mimo_v2", Arch::kMimoV2}, .layers = read_mimo_v2, .tensors = {.o_bias = "",
+     .dense_first = 1, .has_router_bias = true}, .extras = write_mimo_v2},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> mimo_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

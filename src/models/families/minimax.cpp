@@ -1,0 +1,53 @@
+// MiniMax: lightning attention (01, M1), plain (M2), index keys beside grouped-query attention (M3). Source:
+// transformers modeling_minimax*.py.
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// MiniMax-M3: index keys in the layers that read sparsely, by sparse_attention_freq or layer_types.
+void read_minimax_m3(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  SparseGqa sparse = std::get<SparseGqa>(sparse_gqa_mixer(reader.text));
+  const Heads heads = sparse.heads;
+  // The class's own default is full attention everywhere.
+  std::vector<bool> reads_sparsely(layers, false);
+  const auto settings = reader.text.child("sparse_attention_config");
+  const auto types = reader.text.strings("layer_types");
+  if (settings) {
+    reader.text.touch("sparse_attention_config");
+    sparse.index_head_dim = settings->count_or("sparse_index_dim", sparse.index_head_dim);
+    sparse.index_n_heads = settings->count_or("sparse_num_index_heads", sparse.index_n_heads);
+    if (const auto freq = settings->counts("sparse_attention_freq"))
+      for (std::uint64_t i = 0; i < layers && i < freq->size(); ++i) reads_sparsely[i] = (*freq)[i] != 0;
+  } else if (types) {
+    for (std::uint64_t i = 0; i < layers && i < types->size(); ++i)
+      reads_sparsely[i] = parse_label((*types)[i], "layer_types") == Label::kSparse;
+  }
+  for (const bool sparsely : reads_sparsely)
+    reader.model.layers.push_back({{sparsely ? Mixer(sparse) : Mixer(FullAttention{heads})}});
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"minimax_m2", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kWide,
+     .has_router_bias = true, .moe = "block_sparse_moe"}},
+    {.is = {"minimax_m3_vl_text minimax_m3", "minimax_m3", Arch::kMinimaxM3}, .layers = read_minimax_m3,
+     .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true, .moe = "block_sparse_moe"}},
+    {.is = {"minimax", "lightning", Arch::kMinimax}, .layers = read_lightning, .tensors = {.moe = "block_sparse_moe"},
+     .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 2, false, Label::kRecurrent}},
+    {.is = {"minimax_text_01 minimax_m1", "lightning", Arch::kMinimax}, .layers = read_lightning,
+     .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 8, false,
+     Label::kRecurrent}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> minimax_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,72 @@
+// Mistral, Mixtral, Ministral, Voxtral. Source: transformers modeling_mistral*.py, modeling_mixtral.py,
+// modeling_ministral*.py.
+#include "kvplan/error.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// Mistral Large 4: layers without a rotary embedding have no rotary part; their keys are as wide all the same. A layer
+// may read the cache of another (kv_source_layers). Source: transformers modeling_mistral_large4.py.
+void read_mistral_large4(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Fields& text = reader.text;
+  const SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(text));
+  SparseMla unrotated = sparse;
+  unrotated.latent.qk_nope_head_dim =
+      checked_add(sparse.latent.qk_nope_head_dim, sparse.latent.qk_rope_head_dim, "a key's width");
+  unrotated.latent.qk_rope_head_dim = 0;
+  const auto rope = text.counts("no_rope_layers");
+  const std::vector<bool> own = own_indexers(text, layers);
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    SparseMla layer = rope && i < rope->size() && (*rope)[i] == 0 ? unrotated : sparse;
+    if (!own[i]) layer.index_head_dim = 0;
+    reader.model.layers.push_back({{layer}});
+  }
+  if (const auto sources = text.counts("kv_source_layers"))
+    for (std::uint64_t i = 0; i < layers && i < sources->size(); ++i)
+      if ((*sources)[i] != i)
+        return reader.warn("shared_latents", "kv_source_layers: a latent that layers share is counted in each of them");
+}
+
+void write_mistral_large4(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  out.in_layers(all_layers(inventory));
+  out.plain(Component::kAttention, "self_attn.softmax_scaling", times(2, text.count_or("num_attention_heads", 0)));
+  out.plain(Component::kAttention, "self_attn.indexer.softmax_scaling", times(2, text.count_or("index_n_heads", 32)));
+  out.norms("self_attn.indexer.q_input_norm", inventory.hidden, 1, true);
+}
+
+// The delay of the transcript turns a norm, by way of a rank of 32.
+void write_voxtral_realtime(Inventory& inventory) {
+  Builder& out = inventory.out;
+  out.in_layers(all_layers(inventory));
+  out.linear(Component::kOther, "ada_rms_norm.linear1", 32, inventory.hidden);
+  out.linear(Component::kOther, "ada_rms_norm.linear2", inventory.hidden, 32);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"ministral3", "plain", Arch::kMinistral}, .layers = read_plain},
+    {.is = {"mistral", "windowed", Arch::kMistral}, .layers = read_windowed},
+    {.is = {"mistral3_text", "windowed", Arch::kMistral3}, .layers = read_windowed},
+    {.is = {"ministral", "windowed", Arch::kMinistral}, .layers = read_windowed},
+    {.is = {"mixtral", "windowed", Arch::kMixtral}, .layers = read_windowed, .tensors = {.moe = "block_sparse_moe"}},
+    {.is = {"voxtral_realtime_text", "windowed"}, .layers = read_windowed, .extras = write_voxtral_realtime},
+    {.is = {"mistral4", "mla", Arch::kMistral4}, .layers = read_mla},
+    {.is = {"mistral_large4_text", "mistral_large4", Arch::kMistralLarge4}, .layers = read_mistral_large4,
+     .extras = write_mistral_large4},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> mistral_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,35 @@
+// Muse Glimmer and Spark. Source: transformers modeling_muse_*.py.
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// Three norms and two residual gates a layer, of which four are counted with the norms.
+void write_muse_spark(Inventory& inventory) {
+  Builder& out = inventory.out;
+  out.in_layers(all_layers(inventory));
+  out.plain(Component::kOther, "residual_gate", inventory.hidden);
+  if (const std::uint64_t latent = inventory.text.count_or("moe_hidden_size", 0); latent > 0)
+    out.norms("mlp.expert_norms", latent, 2);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"muse_glimmer_text", "windowed", Arch::kMuseGlimmer}, .layers = read_windowed,
+     .tensors = {.gate = Gate::kWide, .norms = 4}},
+    {.is = {"muse_glimmer_assistant", "windowed", Arch::kMuseGlimmer}, .layers = read_windowed},
+    {.is = {"muse_spark_text", "windowed"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide, .norms = 4,
+     .has_router_bias = true}, .extras = write_muse_spark},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> muse_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

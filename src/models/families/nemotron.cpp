@@ -1,0 +1,91 @@
+// NVIDIA's Nemotron, its searched (NAS) and hybrid (H) kin, Jet-Nemotron. Source: transformers modeling_nemotron*.py;
+// jet_block.py.
+#include "kvplan/error.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// Models found by architecture search: each block has its own KV heads, a window, or no attention at all.
+void read_nemotron_nas(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const std::uint64_t num_heads = reader.text.count("num_attention_heads");
+  const auto blocks = reader.text.objects("block_configs");
+  // DeciLM-6B and 7B: blocks alike but for their KV heads.
+  if (!blocks && reader.text.is_list("num_key_value_heads_per_layer")) return read_decoder(reader, {});
+  if (!blocks || blocks->size() < layers)
+    fail("\"block_configs\" does not name every layer", "give one block for each layer");
+  const std::uint64_t hidden_size = reader.text.count("hidden_size");
+  const std::uint64_t head_dim = reader.text.count_or("head_dim", hidden_size / num_heads);
+  reader.text.touch("num_key_value_heads");
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const auto attention = (*blocks)[i].child("attention");
+    if (!attention || attention->flag("no_op", false) || attention->flag("replace_with_linear", false)) {
+      reader.model.layers.push_back({{None{}}});
+      continue;
+    }
+    Heads heads{num_heads, num_heads, head_dim, head_dim};
+    if (const auto group = attention->find_count("n_heads_in_group"); group && *group > 0) {
+      if (num_heads % *group != 0) fail("\"n_heads_in_group\" does not divide the heads", "correct block_configs");
+      heads.num_kv_heads = num_heads / *group;
+    } else {
+      heads.num_kv_heads = attention->count_or("num_key_value_heads", num_heads);
+    }
+    check_heads(heads);
+    const std::uint64_t window = attention->count_or("window_length", 0);
+    reader.model.layers.push_back(
+        {{attention_mixer(reader, window > 0 ? Label::kSliding : Label::kFull, heads, Tokens(window))}});
+  }
+}
+
+// Jet-Nemotron: a gated delta net whose values pass a convolution with kernels of their own making; full layers and
+// windows between. Source: its jet_block.py; SGLang configs/jet_nemotron.py.
+void read_jet_nemotron(Reader& reader) {
+  const Fields& text = reader.text;
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(text);
+  const auto settings = text.child("efficient_attention_config");
+  const auto jet = settings ? settings->child("jet") : std::nullopt;
+  const auto swa = settings ? settings->child("swa") : std::nullopt;
+  text.touch("efficient_attention_config");
+  Linear linear;
+  linear.num_key_heads = linear.num_value_heads = jet ? jet->count_or("num_heads", 6) : 6;
+  linear.key_head_dim = jet ? jet->count_or("head_dim", 256) : 256;
+  linear.value_head_dim =
+      scaled_width(jet ? jet->find_real("expand_v").value_or(2.0) : 2.0, linear.key_head_dim, "expand_v");
+  const ShortConv values{checked_mul(linear.num_value_heads, linear.value_head_dim, "the channels of a convolution"),
+                         jet ? jet->count_or("conv_size", 4) : 4};
+  if (values.channels == 0 || values.conv_kernel == 0) fail("a jet layer has no heads", "correct the config");
+  const Tokens window(swa ? swa->count_or("window_size", 1024) : 1024);
+  const std::vector<Label> labels = layer_labels(text, layers, {});
+  for (const Label label : labels) {
+    if (label == Label::kRecurrent)
+      reader.model.layers.push_back({{linear, values}});
+    else
+      reader.model.layers.push_back({{attention_mixer(reader, label, heads, window)}});
+  }
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"nemotron", "plain", Arch::kNemotron}, .layers = read_plain,
+     .tensors = {.norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
+    {.is = {"cosmos3_edge_text", "plain"}, .layers = read_plain, .tensors = {.has_gated_mlp = false}},
+    {.is = {"nemotron-nas deci", "nemotron-nas", Arch::kNemotronNas}, .layers = read_nemotron_nas},
+    {.is = {"jet_nemotron", "jet_nemotron"}, .layers = read_jet_nemotron, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"nemotron_h", "mamba2_hybrid", Arch::kNemotronH}, .layers = read_mamba2_hybrid, .tensors = {.norms = 2,
+     .has_gated_mlp = false, .has_router_bias = true, .has_gated_experts = false, .moe = "mixer"}},
+    {.is = {"nemotron_h_puzzle", "mamba2_hybrid"}, .layers = read_mamba2_hybrid, .tensors = {.norms = 2,
+     .has_gated_mlp = false, .has_router_bias = true, .has_gated_experts = false, .moe = "mixer"}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> nemotron_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,51 @@
+// Ai2's OLMo, OLMoE, Molmo, and OLMo-hybrid with gated delta nets. Source: transformers modeling_olmo*.py.
+#include "kvplan/error.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// OLMo-hybrid: absent dimensions follow from the attention's heads. Keys take 3/4 of the hidden size, values twice.
+Linear read_olmo_delta_net(const Fields& text) {
+  const Fields own = text.bare();
+  Linear linear;
+  linear.rule = Linear::Rule::kGatedDeltaNet;
+  linear.conv_kernel = text.count_or("linear_conv_kernel_dim", 4);
+  const std::uint64_t num_heads = text.count("num_attention_heads");
+  linear.num_key_heads = own.count_or("linear_num_key_heads", num_heads);
+  linear.num_value_heads = own.count_or("linear_num_value_heads", num_heads);
+  if (linear.num_key_heads == 0) fail("\"linear_num_key_heads\" is 0", "correct the config");
+  const std::uint64_t keys = checked_mul(text.count("hidden_size"), 3, "the keys of a delta net") / 4;
+  linear.key_head_dim = own.count_or("linear_key_head_dim", keys / linear.num_key_heads);
+  linear.value_head_dim =
+      own.count_or("linear_value_head_dim", checked_mul(linear.key_head_dim, 2, "the values of a delta net"));
+  return linear;
+}
+
+void read_olmo_hybrid(Reader& reader) {
+  read_hybrid(reader, {PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""},
+              read_olmo_delta_net(reader.text));
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"olmo", "plain"}, .layers = read_plain, .tensors = {.norms = 0, .has_final_norm = false}},
+    {.is = {"olmo2 olmoe flex_olmo", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kWide}},
+    {.is = {"molmo", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "qkv_bias", .o_bias = "",
+     .mlp_bias = "include_bias", .fuses_qkv = true}},
+    {.is = {"molmo2", "plain"}, .layers = read_plain},
+    {.is = {"olmo3", "windowed", Arch::kOlmo3}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kWide},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
+    {.is = {"olmo_hybrid", "gated_delta_net"}, .layers = read_olmo_hybrid, .tensors = {.qk_norm = QkNorm::kWide}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> olmo_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

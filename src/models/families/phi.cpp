@@ -1,0 +1,65 @@
+// Microsoft's Phi. Source: transformers modeling_phi*.py; Phi-4-mini-flash's modeling_phi4flash.py.
+#include "kvplan/error.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// SambaY: the first half alternates Mamba and sliding windows and ends in one full layer; the second half reads that
+// layer's cache, and its gated memory units keep nothing.
+void read_phi4flash(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const std::uint64_t step = reader.text.count_or("mb_per_layer", 2);
+  if (step == 0) fail("\"mb_per_layer\" is 0", "correct the config");
+  const Heads heads = read_heads(reader.text);
+  const Ssm ssm = read_mamba1(reader.text);
+  // sliding_window may be one number or one for each layer, null where the layer does not slide.
+  const auto windows = reader.text.counts("sliding_window");
+  const Tokens window = windows ? Tokens(0) : Tokens(reader.text.count_or("sliding_window", 512));
+  const std::uint64_t middle = layers / 2;
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const bool recurrent = i % step == 0;
+    if (i >= middle + 2) {
+      if (recurrent)
+        reader.model.layers.push_back({{None{}}});
+      else
+        reader.model.layers.push_back({{Shared{middle + 1, heads, Tokens(0)}}});
+    } else if (recurrent) {
+      reader.model.layers.push_back({{ssm}});
+    } else {
+      const Tokens own = windows && i < windows->size() ? Tokens((*windows)[i]) : i < middle ? window : Tokens(0);
+      reader.model.layers.push_back({{attention_mixer(reader, Label::kSliding, heads, own)}});
+    }
+  }
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"phi", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+",
+     .head_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm", .norms = 1,
+     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
+    {.is = {"phi3small", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+",
+     .norm_style = NormStyle::kLayerNorm, .fuses_qkv = true, .fuses_gate_up = true, .ties_by_default = true}},
+    {.is = {"mixformer-sequential phixtral", "plain"}, .layers = read_plain},
+    {.is = {"phi3", "windowed", Arch::kPhi3}, .layers = read_windowed, .tensors = {.qkv_bias = "", .o_bias = "",
+     .fuses_qkv = true, .fuses_gate_up = true}},
+    {.is = {"phimoe", "windowed", Arch::kPhi3}, .layers = read_windowed, .tensors = {.head_bias = "lm_head_bias",
+     .norm_style = NormStyle::kLayerNorm}},
+    {.is = {"phi4_multimodal", "windowed"}, .layers = read_windowed, .tensors = {.qkv_bias = "", .o_bias = "",
+     .fuses_qkv = true, .fuses_gate_up = true}},
+    {.is = {"phi4mm", "windowed"}, .layers = read_windowed},
+    {.is = {"phi3_v", "windowed", Arch::kPhi3V}, .layers = read_windowed, .tensors = {.qkv_bias = "", .o_bias = "",
+     .fuses_qkv = true, .fuses_gate_up = true}},
+    {.is = {"phi4flash sambay", "phi4flash"}, .layers = read_phi4flash},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> phi_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

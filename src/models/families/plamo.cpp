@@ -1,0 +1,70 @@
+// Preferred Networks' PLaMo. Source: the checkpoints' modeling_plamo*.py.
+#include "kvplan/error.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// PLaMo: n_shared_head query heads share one head of keys and values.
+void read_plamo(Reader& reader) {
+  const std::uint64_t num_heads = reader.text.count("num_attention_heads");
+  const std::uint64_t shared = reader.text.count_or("n_shared_head", 8);
+  if (shared == 0) fail("\"n_shared_head\" is 0", "correct the config");
+  push_full(reader, heads_of_width(reader.text, num_heads, ceil_div(num_heads, shared)));
+}
+
+// PLaMo-2: the Mamba heads have the attention's width, the convolution runs over x alone, every mamba_step-th layer
+// attends: to everything where full_attention_idx names it, else within a window.
+void read_plamo2(Reader& reader) {
+  const Fields& text = reader.text;
+  Ssm ssm;
+  ssm.d_state = text.count_or("mamba_d_state", 64);
+  ssm.conv_kernel = text.count_or("mamba_d_conv", 4);
+  ssm.num_heads = text.count_or("mamba_num_heads", 64);
+  Heads heads;
+  heads.num_heads = text.count("num_attention_heads");
+  heads.num_kv_heads = text.count_or("num_key_value_heads", 4);
+  heads.head_dim = heads.v_head_dim = text.count_or("hidden_size_per_head", 128);
+  check_heads(heads);
+  ssm.head_dim = heads.head_dim;
+  ssm.d_inner = checked_mul(ssm.num_heads, ssm.head_dim, "the inner width of a Mamba layer");
+  ssm.conv_over_groups = false;
+  const std::uint64_t layers = reader.num_layers();
+  const std::uint64_t step = text.count_or("mamba_step", 2);
+  // Absent is the class's 2048; a null is full attention everywhere.
+  const Tokens window =
+      text.contains("attention_window_size") || text.contains("sliding_window") ? read_window(text) : Tokens(2048);
+  const bool mamba = text.flag("mamba_enabled", true);
+  std::vector<bool> full(layers, false);
+  for (const std::uint64_t i : text.counts("full_attention_idx").value_or(std::vector<std::uint64_t>{}))
+    if (i < layers) full[i] = true;
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    // As its code has it: short models attend in the last layer only.
+    const bool attends = !mamba || step == 0 || (layers <= step / 2 ? i == layers - 1 : i % step == step / 2);
+    if (!attends)
+      reader.model.layers.push_back({{ssm}});
+    else
+      reader.model.layers.push_back(
+          {{attention_mixer(reader, full[i] ? Label::kFull : Label::kSliding, heads, window)}});
+  }
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"plamo3", "windowed", Arch::kPlamo3}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
+     .norms = 4, .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 8}},
+    {.is = {"plamo", "plamo"}, .layers = read_plamo, .tensors = {.norms = 1}},
+    {.is = {"plamo2", "plamo2", Arch::kPlamo2}, .layers = read_plamo2, .tensors = {.qk_norm = QkNorm::kEveryHead,
+     .norms = 4, .ties_by_default = true}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> plamo_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

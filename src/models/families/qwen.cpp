@@ -1,0 +1,134 @@
+// Alibaba's Qwen and the decoders of its shape. Source: transformers modeling_qwen*.py.
+#include <algorithm>
+
+#include "kvplan/error.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers; block index keys beside the full ones are small (indexer_head_dim
+// for indexer_compress_ratio tokens), and no engine's log counts them with the rest.
+// Source: transformers modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
+// A GGUF counts the index keys of every token, and convolves the embeddings of the last n tokens in some layers.
+void push_gguf_extras(Reader& reader) {
+  const Fields& text = reader.text;
+  std::vector<Layer>& layers = reader.model.layers;
+  for (Layer& layer : layers)
+    if (const auto* full = std::get_if<FullAttention>(&layer.mixers.front()))
+      layer.mixers.front() = SparseGqa{full->heads, text.count("index_head_dim"), text.count_or("index_n_heads", 0)};
+  const auto mixed = text.counts("ple_layer_ids");
+  if (!mixed || mixed->empty()) return;
+  constexpr std::string_view kWhat = "the channels of the n-gram convolution";
+  const std::uint64_t width = checked_mul(text.count("ple_ngram_size"), text.count("hidden_size"), kWhat);
+  const ShortConv ngrams{checked_mul(width, text.count_or("hyper_connection_count", 1), kWhat),
+                         text.count("ple_conv_kernel")};
+  for (const std::uint64_t i : *mixed)
+    if (i < layers.size()) layers[i].mixers.push_back(ngrams);
+}
+
+void read_qwen4_exp(Reader& reader) {
+  read_gated_delta_net(reader);
+  const Fields& text = reader.text;
+  if (text.count_or("index_head_dim", 0) > 0) return push_gguf_extras(reader);
+  text.touch("indexer_kv_heads");  // one
+  const std::uint64_t ratio = text.count_or("indexer_compress_ratio", 0);
+  if (text.count_or("indexer_n_heads", 0) > 0 && ratio > 0)
+    reader.warn("index_keys", "index keys of " + std::to_string(text.count_or("indexer_head_dim", 0)) +
+                                  " numbers for " + std::to_string(ratio) +
+                                  " tokens in each layer of full attention are not counted");
+  if (text.list_size("ple_layer_ids").value_or(0) > 0)
+    reader.warn(
+        "ngram_tables",
+        "the n-gram tables of ple_layer_ids are counted on the card, where vLLM keeps them in the host's memory; "
+        "the small state of their convolutions is not counted");
+}
+
+// Qwen3.8-Flash-Next: residual streams that are mixed through a low rank around each block, index projections beside
+// full attention, and n-gram tables in a few layers. The tables' rows are primes; their smallest bound is counted.
+// Source: transformers modular_qwen4_exp.py.
+void write_qwen4_exp(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  const ModelSpec& model = inventory.reader.model;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t streams = text.count_or("hc_count", 4);
+  const std::uint64_t wide = times(streams, h);
+  const std::uint64_t rank = text.count_or("hc_lowrank", 320);
+  const auto mixer = [&](const char* name, std::uint64_t copies, bool injects) {
+    TensorGroup& group = out.plain(Component::kOther, name,
+                                   times(wide, checked_add(times(2, rank), injects ? 1 + streams : 1, "a rank")));
+    group.copies = group.used = copies;
+  };
+  out.in_layers(all_layers(inventory));
+  mixer("hyper_connections", 2, true);
+  if (const std::uint64_t heads = text.count_or("indexer_n_heads", 0); heads > 0) {
+    const std::uint64_t d = text.count_or("indexer_head_dim", 128);
+    std::vector<std::uint64_t> full;
+    for (std::uint64_t i = 0; i < model.layers.size(); ++i)
+      if (!std::holds_alternative<Linear>(model.layers[i].mixers.front())) full.push_back(i);
+    out.in_layers(runs_of(full));
+    out.linear(Component::kAttention, "self_attn.indexer.index_qk_proj", times(heads + 1, d), h);
+    out.norms("self_attn.indexer.layernorm", d, 2);
+  }
+  if (const auto ids = text.counts("ple_layer_ids"); ids && !ids->empty()) {
+    std::vector<std::uint64_t> layers;  // counted from 1
+    for (const std::uint64_t id : *ids)
+      if (id >= 1 && id <= model.layers.size()) layers.push_back(id - 1);
+    std::sort(layers.begin(), layers.end());
+    layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+    const std::uint64_t e = text.count_or("ple_embed_dim", h);
+    const std::uint64_t n = text.count_or("ngram_size", 3);
+    const std::uint64_t heads = times(n > 1 ? n - 1 : 1, text.count_or("heads_per_ngram", 8));
+    out.in_layers(runs_of(layers));
+    if (heads > 0)
+      out.table(Component::kEmbedding, "ple.ngram_embedding",
+                times(heads, text.count_or("ngram_vocab_size_base", 20'000'000)), e / heads, Split::kVocab);
+    out.linear(Component::kOther, "ple.key_proj", wide, e);
+    out.linear(Component::kOther, "ple.value_proj", h, e);
+    out.norms("ple.norm", wide, 3);
+    out.conv(Component::kOther, "ple.conv1d", wide, text.count_or("ple_conv_kernel_size", 4));
+  }
+  out.outside(Place::kLast);
+  mixer("model.hyper_connection_mixer", 1, false);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"qwen", "plain", Arch::kQwen}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "",
+     .mlp_bias = "", .fuses_qkv = true}},
+    {.is = {"qwen2_audio_text", "plain", Arch::kQwen}, .layers = read_plain, .tensors = {.qkv_bias = "+",
+     .o_bias = ""}},
+    {.is = {"qwen3_omni_moe_talker_text", "plain", Arch::kQwen}, .layers = read_plain},
+    {.is = {"qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text", "qwen", Arch::kQwen},
+     .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"qwen2_moe", "qwen", Arch::kQwen}, .layers = read_qwen, .tensors = {.qkv_bias = "qkv_bias", .o_bias = "",
+     .shared_gate = "+"}},
+    {.is = {"qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text qwen3_omni_moe_text qwen3_asr_text", "qwen",
+     Arch::kQwen}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead}},
+    {.is = {"internvl_chat_text dream", "qwen"}, .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"sdar sdar_moe", "qwen"}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead}},
+    {.is = {"llava_qwen", "qwen"}, .layers = read_qwen},
+    {.is = {"qwen2_5_omni_talker qwen3_omni_moe_talker_code_predictor", "qwen", Arch::kQwen}, .layers = read_qwen},
+    {.is = {"qwen3_next", "gated_delta_net", Arch::kQwen3Next}, .layers = read_gated_delta_net,
+     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kDoubledQuery, .shared_gate = "+"}},
+    {.is = {"qwen3_5_text qwen3_5_moe_text", "gated_delta_net", Arch::kQwen3p5}, .layers = read_gated_delta_net,
+     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kDoubledQuery, .shared_gate = "+"}},
+    {.is = {"qwen4_exp_text", "qwen4_exp", Arch::kQwen4Exp}, .layers = read_qwen4_exp,
+     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kDoubledQuery, .norms = 0, .has_final_norm = false,
+     .shared_gate = "+"}, .extras = write_qwen4_exp},
+    {.is = {"qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next", "qwen4_exp", Arch::kQwen4Exp},
+     .layers = read_qwen4_exp},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> qwen_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

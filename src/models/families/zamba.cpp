@@ -1,0 +1,144 @@
+// Zyphra's Zamba: one block of attention that hybrid layers share. Source: transformers modeling_zamba.py,
+// modeling_zamba2.py.
+#include <algorithm>
+
+#include "kvplan/error.h"
+#include "models/blocks/inventory.h"
+#include "models/blocks/layers.h"
+#include "models/family.h"
+
+namespace kvplan {
+
+namespace {
+
+// Zamba's shared attention block is 2 * hidden_size wide, so its heads are twice as wide as usual.
+Heads zamba_heads(const Fields& text) {
+  Heads heads;
+  heads.num_heads = text.count("num_attention_heads");
+  heads.num_kv_heads = text.contains("num_key_value_heads") ? text.count("num_key_value_heads") : heads.num_heads;
+  const std::uint64_t twice = checked_mul(text.count("hidden_size"), 2, "the width of the shared block");
+  heads.head_dim = text.count_or("attention_head_dim", twice / heads.num_heads);
+  heads.v_head_dim = heads.head_dim;
+  check_heads(heads);
+  return heads;
+}
+
+// Mamba in every layer; hybrid layers run the shared attention block besides, with a cache of their own.
+void push_zamba(Reader& reader, const std::vector<Label>& labels, const Ssm& ssm) {
+  const Heads heads = zamba_heads(reader.text);
+  for (const Label label : labels) {
+    Layer layer{{ssm}};
+    if (label == Label::kHybrid || label == Label::kFull)
+      layer.mixers.insert(layer.mixers.begin(), FullAttention{heads});
+    reader.model.layers.push_back(std::move(layer));
+  }
+}
+
+void read_zamba(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  // Version 1 spells "m" and "g" as mamba and hybrid, from attn_layer_offset on every attn_layer_period-th.
+  std::vector<Label> labels;
+  if (reader.text.is_list("layers_block_type") || reader.text.is_list("layer_types")) {
+    labels = layer_labels(reader.text, layers, {});
+  } else {
+    const std::uint64_t period = std::max<std::uint64_t>(1, reader.text.count_or("attn_layer_period", 6));
+    const std::uint64_t offset = reader.text.count_or("attn_layer_offset", 4);
+    // The class builds [mamba, mamba, hybrid] and counts the period and the offset from there on.
+    labels.assign(layers, Label::kRecurrent);
+    if (layers > 2) labels[2] = Label::kHybrid;
+    for (std::uint64_t i = 3; i < layers; ++i)
+      if ((i - 3) % period == offset % period) labels[i] = Label::kHybrid;
+  }
+  push_zamba(reader, labels, read_mamba1(reader.text));
+}
+
+void read_zamba2(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  std::vector<Label> labels;
+  if (reader.text.is_list("layers_block_type") || reader.text.is_list("layer_types")) {
+    labels = layer_labels(reader.text, layers, {});
+    reader.text.counts("hybrid_layer_ids");
+  } else {
+    labels.assign(layers, Label::kRecurrent);
+    const std::vector<std::uint64_t> of_class{6, 12, 18, 24, 30, 36, 42, 47, 51};
+    for (const std::uint64_t i : reader.text.counts("hybrid_layer_ids").value_or(of_class))
+      if (i < layers) labels[i] = Label::kHybrid;
+  }
+  push_zamba(reader, labels, read_mamba2(reader.text));
+}
+
+// Zamba: one block (or a few) of attention and MLP over the doubled width, run in every hybrid layer.
+void write_shared_blocks(Inventory& inventory, bool second) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  const ModelSpec& model = inventory.reader.model;
+  const std::uint64_t h = inventory.hidden;
+  std::vector<std::uint64_t> hybrid;
+  Heads heads;
+  for (std::uint64_t i = 0; i < model.layers.size(); ++i)
+    for (const Mixer& mixer : model.layers[i].mixers)
+      if (const auto* full = std::get_if<FullAttention>(&mixer)) {
+        hybrid.push_back(i);
+        heads = full->heads;
+      }
+  if (hybrid.empty()) return;
+  const std::uint64_t blocks = second ? std::max<std::uint64_t>(1, text.count_or("num_mem_blocks", 1)) : 1;
+  const std::uint64_t width = text.count_or("intermediate_size", times(4, h));
+  const std::uint64_t wide = times(2, h);
+  out.in_layers(runs_of(hybrid));
+  out.linear(Component::kAttention, "linear", h, h);
+  if (second) {
+    // Each hybrid layer has low-rank adapters of its own on the shared block.
+    const std::uint64_t rank = text.count_or("adapter_rank", 128);
+    out.linear(Component::kMlp, "shared_transformer.gate_up_proj_adapter.0", rank, h);
+    out.linear(Component::kMlp, "shared_transformer.gate_up_proj_adapter.1", times(2, width), rank);
+    if (text.flag("use_shared_attention_adapter", false)) {
+      TensorGroup& down = out.linear(Component::kAttention, "shared_transformer.attention_adapter.0", rank, wide);
+      down.copies = down.used = 3;
+      out.linear(Component::kAttention, "shared_transformer.attention_adapter.1",
+                 times(heads.num_heads + 2 * heads.num_kv_heads, heads.head_dim), rank);
+    }
+  }
+  std::vector<std::uint64_t> first(
+      hybrid.begin(), hybrid.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(blocks, hybrid.size())));
+  out.in_layers(runs_of(first));
+  const std::uint64_t queries = times(heads.num_heads, heads.head_dim);
+  const std::uint64_t keys = times(heads.num_kv_heads, heads.head_dim);
+  out.linear(Component::kAttention, "shared_transformer.self_attn.q_proj", queries, wide, Split::kRows,
+             heads.num_heads);
+  out.linear(Component::kAttention, "shared_transformer.self_attn.k_proj", keys, wide, Split::kRows,
+             heads.num_kv_heads);
+  out.linear(Component::kAttention, "shared_transformer.self_attn.v_proj", keys, wide, Split::kRows,
+             heads.num_kv_heads);
+  out.linear(Component::kAttention, "shared_transformer.self_attn.o_proj", h, queries, Split::kColumns,
+             heads.num_heads);
+  write_dense_mlp(inventory, Component::kMlp, "shared_transformer.feed_forward.", width, h, true,
+                  text.flag("add_bias_linear", false));
+  out.norms("shared_transformer.input_layernorm", wide);
+  out.norms("shared_transformer.pre_ff_layernorm", h);
+}
+
+void write_zamba(Inventory& inventory) {
+  write_shared_blocks(inventory, false);
+}
+
+void write_zamba2(Inventory& inventory) {
+  write_shared_blocks(inventory, true);
+}
+
+// clang-format off
+constexpr Family kRows[] = {
+    {.is = {"zamba", "zamba"}, .layers = read_zamba, .tensors = {.norms = 1, .ties_by_default = true},
+     .extras = write_zamba},
+    {.is = {"zamba2", "zamba2"}, .layers = read_zamba2, .tensors = {.norms = 1, .ties_by_default = true},
+     .extras = write_zamba2},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Family> zamba_family() {
+  return kRows;
+}
+
+}  // namespace kvplan

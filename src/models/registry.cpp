@@ -1,0 +1,115 @@
+// The families, one line a file.
+#include "models/registry.h"
+
+#include <array>
+#include <string>
+
+#include "kvplan/strings.h"
+#include "models/reader.h"
+
+#define KVPLAN_FAMILIES(FILE) \
+  FILE(axk)                   \
+  FILE(baichuan)              \
+  FILE(bailing)               \
+  FILE(bert)                  \
+  FILE(cohere)                \
+  FILE(deepseek)              \
+  FILE(dots)                  \
+  FILE(encoder_decoder)       \
+  FILE(ernie)                 \
+  FILE(exaone)                \
+  FILE(falcon)                \
+  FILE(gemma)                 \
+  FILE(gigachat)              \
+  FILE(glm)                   \
+  FILE(gpt)                   \
+  FILE(granite)               \
+  FILE(grok)                  \
+  FILE(hunyuan)               \
+  FILE(hymba)                 \
+  FILE(inkling)               \
+  FILE(jamba)                 \
+  FILE(kimi)                  \
+  FILE(laguna)                \
+  FILE(lfm)                   \
+  FILE(llama)                 \
+  FILE(longcat)               \
+  FILE(looped)                \
+  FILE(mamba)                 \
+  FILE(mimo)                  \
+  FILE(minicpm)               \
+  FILE(minimax)               \
+  FILE(mistral)               \
+  FILE(muse)                  \
+  FILE(nemotron)              \
+  FILE(olmo)                  \
+  FILE(openelm)               \
+  FILE(others)                \
+  FILE(pangu)                 \
+  FILE(phi)                   \
+  FILE(plamo)                 \
+  FILE(qwen)                  \
+  FILE(rwkv)                  \
+  FILE(sarvam)                \
+  FILE(stablelm)              \
+  FILE(step)                  \
+  FILE(telechat)              \
+  FILE(xlstm)                 \
+  FILE(zamba)                 \
+  FILE(zaya)
+
+namespace kvplan {
+
+#define KVPLAN_DECLARE(file) std::span<const Family> file##_family();
+KVPLAN_FAMILIES(KVPLAN_DECLARE)
+#undef KVPLAN_DECLARE
+
+std::span<const std::span<const Family>> families() {
+#define KVPLAN_CALL(file) file##_family(),
+  static const std::array kFiles{KVPLAN_FAMILIES(KVPLAN_CALL)};
+#undef KVPLAN_CALL
+  return kFiles;
+}
+
+const Family* find_family(std::string_view model_type) {
+  const std::string wanted = lower(model_type);
+  for (const auto& file : families())
+    for (const Family& row : file)
+      if (has_word(row.is.names, wanted)) return &row;
+  return nullptr;
+}
+
+const Family* find_family(void (*layers)(Reader& reader)) {
+  for (const auto& file : families())
+    for (const Family& row : file)
+      if (row.layers == layers) return &row;
+  return nullptr;
+}
+
+Arch arch_of(std::string_view model_type) {
+  const Family* family = find_family(model_type);
+  return family == nullptr ? Arch::kOther : family->is.id;
+}
+
+std::string_view model_type_of(std::string_view class_name) {
+  for (const std::string_view suffix : {"ForConditionalGeneration", "ForCausalLM", "LMHeadModel", "Model"}) {
+    if (!class_name.ends_with(suffix)) continue;
+    class_name.remove_suffix(suffix.size());
+    break;
+  }
+  // "DeepseekV4" and "deepseek_v4" are the same word.
+  const std::string wanted = folded(class_name);
+  if (wanted.empty()) return {};
+  for (const auto& file : families())
+    for (const Family& row : file)
+      for (const std::string_view type : split(row.is.names))
+        if (folded(type) == wanted || folded(type) == wanted + "text") return type;
+  return {};
+}
+
+PatternRule pattern_of(const Reader& reader, const PatternRule& otherwise) {
+  const Family* of_class = find_family(reader.text.class_name());
+  return of_class != nullptr && of_class->pattern ? *of_class->pattern : otherwise;
+}
+
+}  // namespace kvplan
