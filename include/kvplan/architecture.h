@@ -109,6 +109,8 @@ struct Architecture {
   std::string_view names;  // Hugging Face's model_types, separated by spaces
   std::string_view rule;   // that reads the layers, as reports name it
   Arch id = Arch::kOther;
+  // What its weights were held against: "executed class", "published total"; empty: nothing, and the plan says so.
+  std::string_view checked{};
 };
 
 // Of a model that no family names.

@@ -35,6 +35,7 @@ using Switch = std::string_view;
 
 // How the tensors differ from a Llama's: two RMS norms, no biases unless the config says so, a gated MLP.
 struct Traits {
+  bool may_have_more = false;  // blocks with tensors that the plain fields do not show: the range of the weights widens
   Switch qkv_bias = "attention_bias";
   Switch o_bias = "attention_bias";
   Switch mlp_bias = "mlp_bias";
@@ -60,6 +61,8 @@ struct Traits {
   bool has_gated_experts = true;
   Switch shared_gate = "";       // a sigmoid gate on the shared expert
   std::string_view moe = "mlp";  // the block's name in checkpoints
+
+  friend bool operator==(const Traits&, const Traits&) = default;
 };
 
 struct Family {

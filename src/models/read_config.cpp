@@ -320,6 +320,9 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   }
   model.quantization = read_quantization(root, text, hf_quant_config);
   build_inventory(reader);
+  if (!unknown && model.known_as->checked.empty())
+    reader.inform("unverified",
+                  "the weights of " + shown + " are unverified: no executed class and no published total was met");
   if (is_declared(model.quantization)) name_modules(model, text.class_name());
   model.rotary_tables = read_rotary_tables(reader);
   if (const std::vector<std::string> misread = root.misread(); !misread.empty())

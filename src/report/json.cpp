@@ -121,6 +121,7 @@ Json model_json(const ModelSpec& model, const Plan& plan) {
           {"model_type", text_or_null(model.model_type)},
           {"architecture", text_or_null(model.architecture)},
           {"family", model.family},
+          {"checked", text_or_null(std::string(model.known_as->checked))},
           {"attention", plan.attention},
           {"dtype", name(model.dtype)},
           {"num_layers", model.layers.size()},

@@ -161,12 +161,13 @@ constexpr std::string_view kSchema = R"json({
                                      // Compilers promise 64 KiB to a literal; two are easier to read.
                                      R"json(    "model": {
       "type": "object",
-      "required": ["source", "model_type", "architecture", "attention", "dtype", "num_layers", "max_model_len", "parameters", "config", "layers"],
+      "required": ["source", "model_type", "architecture", "checked", "attention", "dtype", "num_layers", "max_model_len", "parameters", "config", "layers"],
       "properties": {
         "source": {"type": "string"},
         "model_type": {"$ref": "#/$defs/text_or_null"},
         "architecture": {"$ref": "#/$defs/text_or_null"},
         "family": {"description": "the rule that read it", "type": "string"},
+        "checked": {"description": "what its weights were held against; null: unverified", "$ref": "#/$defs/text_or_null"},
         "attention": {"description": "the one kind of all caching layers, or hybrid where they differ",
                       "anyOf": [{"$ref": "#/$defs/kind"}, {"const": "hybrid"}]},
         "dtype": {"type": "string"},

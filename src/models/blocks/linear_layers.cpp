@@ -69,7 +69,9 @@ void read_kimi_linear(Reader& reader) {
   const Fields& text = reader.text;
   if (!text.is_object("linear_attn_config") && !text.has("linear_num_heads")) return read_mla(reader);
   const PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
-  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), read_linear_heads(text, 32, 128));
+  // The order in which keys are read is the report's, and compilers order arguments as they like.
+  const Linear linear = read_linear_heads(text, 32, 128);
+  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
 }
 
 // MiniMax-01, Ring and Ling linear: lightning attention keeps one d x d matrix a head. Ling 2.5 and 3 attend through

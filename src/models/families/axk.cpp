@@ -32,10 +32,10 @@ void write_axk2(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"axk1", "mla", Arch::kAxk1}, .layers = read_mla, .tensors = {.dense_first = 1, .has_router_bias = true},
-     .extras = write_axk1},
-    {.is = {"axk2", "sparse_mla"}, .layers = read_sparse_mla, .tensors = {.dense_first = 1, .has_router_bias = true},
-     .extras = write_axk2},
+    {.is = {"axk1", "mla", Arch::kAxk1, "executed class"}, .layers = read_mla, .tensors = {.dense_first = 1,
+     .has_router_bias = true}, .extras = write_axk1},
+    {.is = {"axk2", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
+     .tensors = {.dense_first = 1, .has_router_bias = true}, .extras = write_axk2},
 };
 // clang-format on
 

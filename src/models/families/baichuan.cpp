@@ -38,8 +38,8 @@ void read_baichuan_m1(Reader& reader) {
 // clang-format off
 constexpr Family kRows[] = {
     {.is = {"baichuan", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}},
-    {.is = {"baichuan_m1", "conv_attention"}, .layers = read_baichuan_m1, .tensors = {.qkv_bias = "", .o_bias = "",
-     .fuses_qkv = true}},
+    {.is = {"baichuan_m1", "conv_attention", Arch::kOther, "published total"}, .layers = read_baichuan_m1,
+     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}},
 };
 // clang-format on
 

@@ -16,12 +16,16 @@ constexpr Traits kBailing{.qkv_bias = "use_qkv_bias",
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"bailing_moe bailing_moe_v2 llada2_moe", "plain"}, .layers = read_plain, .tensors = kBailing},
-    {.is = {"llada", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "include_qkv_bias",
-     .o_bias = "include_bias", .mlp_bias = "include_bias"}},
-    {.is = {"bailing_moe_linear", "lightning", Arch::kBailingLinear}, .layers = read_lightning, .tensors = kBailing},
-    {.is = {"bailing_moe_v2_linear", "lightning"}, .layers = read_lightning, .tensors = kBailing},
-    {.is = {"bailing_hybrid", "lightning", Arch::kBailingHybrid}, .layers = read_lightning, .tensors = kBailing},
+    {.is = {"bailing_moe bailing_moe_v2 llada2_moe", "plain", Arch::kOther, "published total"}, .layers = read_plain,
+     .tensors = kBailing},
+    {.is = {"llada", "plain", Arch::kOther, "published total"}, .layers = read_plain,
+     .tensors = {.qkv_bias = "include_qkv_bias", .o_bias = "include_bias", .mlp_bias = "include_bias"}},
+    {.is = {"bailing_moe_linear", "lightning", Arch::kBailingLinear, "executed class"}, .layers = read_lightning,
+     .tensors = kBailing},
+    {.is = {"bailing_moe_v2_linear", "lightning", Arch::kOther, "executed class"}, .layers = read_lightning,
+     .tensors = kBailing},
+    {.is = {"bailing_hybrid", "lightning", Arch::kBailingHybrid, "executed class"}, .layers = read_lightning,
+     .tensors = kBailing},
 };
 // clang-format on
 

@@ -10,8 +10,8 @@ namespace {
 constexpr Family kRows[] = {
     {.is = {"bert roberta xlm-roberta xlm-roberta-xl roberta-prelayernorm albert distilbert electra camembert "
             "deberta deberta-v2 mpnet modernbert eurobert nomic_bert jina_embeddings_v3 bert-generation rembert "
-            "roformer megatron-bert ernie big_bird data2vec-text mobilebert squeezebert xmod new gte", "encoder"},
-     .layers = read_encoder},
+            "roformer megatron-bert ernie big_bird data2vec-text mobilebert squeezebert xmod new gte", "encoder",
+     Arch::kOther, "executed class"}, .layers = read_encoder},
 };
 // clang-format on
 

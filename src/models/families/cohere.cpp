@@ -8,11 +8,12 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"cohere", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kEveryHead,
-     .qk_norm_key = "use_qk_norm", .norms = 1}},
-    {.is = {"cohere_compass_text", "plain"}, .layers = read_plain, .tensors = {.norms = 1}},
-    {.is = {"cohere2 cohere2_moe", "windowed", Arch::kCohere2}, .layers = read_windowed, .tensors = {.norms = 1},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
+    {.is = {"cohere", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.qk_norm = QkNorm::kEveryHead, .qk_norm_key = "use_qk_norm", .norms = 1}},
+    {.is = {"cohere_compass_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.norms = 1}},
+    {.is = {"cohere2 cohere2_moe", "windowed", Arch::kCohere2, "executed class"}, .layers = read_windowed,
+     .tensors = {.norms = 1}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
 };
 // clang-format on
 

@@ -62,18 +62,18 @@ void write_deepseek_v4(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"deepseek deepseek_v1", "plain", Arch::kDeepseek}, .layers = read_plain},
-    {.is = {"unlimited_ocr_text", "plain", Arch::kUnlimitedOcr}, .layers = read_plain},
+    {.is = {"deepseek deepseek_v1", "plain", Arch::kDeepseek, "executed class"}, .layers = read_plain},
+    {.is = {"unlimited_ocr_text", "plain", Arch::kUnlimitedOcr, "executed class"}, .layers = read_plain},
     {.is = {"deepseek_ocr2_encoder", "qwen", Arch::kDeepseekOcr}, .layers = read_qwen},
-    {.is = {"deepseek_v2 deepseek_vl_v2", "mla", Arch::kDeepseekV3}, .layers = read_mla},
-    {.is = {"deepseek_v3 deepseek_mtp", "mla", Arch::kDeepseekV3}, .layers = read_mla,
+    {.is = {"deepseek_v2 deepseek_vl_v2", "mla", Arch::kDeepseekV3, "executed class"}, .layers = read_mla},
+    {.is = {"deepseek_v3 deepseek_mtp", "mla", Arch::kDeepseekV3, "executed class"}, .layers = read_mla,
      .tensors = {.has_router_bias = true}},
-    {.is = {"dots_vlm", "mla"}, .layers = read_mla},
-    {.is = {"deepseek_ocr2_text", "mla", Arch::kDeepseekOcr}, .layers = read_mla},
-    {.is = {"deepseek_v32", "sparse_mla", Arch::kDeepseekV32}, .layers = read_sparse_mla,
+    {.is = {"dots_vlm", "mla", Arch::kOther, "executed class"}, .layers = read_mla},
+    {.is = {"deepseek_ocr2_text", "mla", Arch::kDeepseekOcr, "executed class"}, .layers = read_mla},
+    {.is = {"deepseek_v32", "sparse_mla", Arch::kDeepseekV32, "executed class"}, .layers = read_sparse_mla,
      .tensors = {.has_router_bias = true}},
-    {.is = {"deepseek_v4 deepseek_ref", "deepseek_v4", Arch::kDeepseekV4}, .layers = read_deepseek_v4,
-     .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4},
+    {.is = {"deepseek_v4 deepseek_ref", "deepseek_v4", Arch::kDeepseekV4, "executed class"},
+     .layers = read_deepseek_v4, .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4},
 };
 // clang-format on
 

@@ -32,9 +32,11 @@ void write_dots3_note(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"dots1", "qwen"}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}},
-    {.is = {"dots_ocr", "qwen"}, .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
-    {.is = {"dots3_note_text", "dots3_note", Arch::kDots3Note}, .layers = read_dots3_note,
+    {.is = {"dots1", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen,
+     .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}},
+    {.is = {"dots_ocr", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
+     .o_bias = ""}},
+    {.is = {"dots3_note_text", "dots3_note", Arch::kDots3Note, "executed class"}, .layers = read_dots3_note,
      .tensors = {.dense_first = 1, .has_router_bias = true}, .extras = write_dots3_note},
 };
 // clang-format on

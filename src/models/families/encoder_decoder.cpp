@@ -84,13 +84,13 @@ std::uint64_t source_length(const Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"t5 mt5 umt5 longt5", "encoder_decoder", Arch::kT5}, .layers = read_encoder_decoder,
+    {.is = {"t5 mt5 umt5 longt5", "encoder_decoder", Arch::kT5, "executed class"}, .layers = read_encoder_decoder,
      .tensors = {.ties_by_default = true}},
     {.is = {"switch_transformers", "encoder_decoder", Arch::kT5}, .layers = read_encoder_decoder},
-    {.is = {"ul2 bart plbart mvp blenderbot blenderbot-small whisper", "encoder_decoder"},
+    {.is = {"ul2 bart plbart mvp blenderbot blenderbot-small whisper", "encoder_decoder", Arch::kOther,
+     "executed class"}, .layers = read_encoder_decoder, .tensors = {.ties_by_default = true}},
+    {.is = {"mbart pegasus marian m2m_100", "encoder_decoder", Arch::kMarian, "executed class"},
      .layers = read_encoder_decoder, .tensors = {.ties_by_default = true}},
-    {.is = {"mbart pegasus marian m2m_100", "encoder_decoder", Arch::kMarian}, .layers = read_encoder_decoder,
-     .tensors = {.ties_by_default = true}},
     {.is = {"pegasus_x", "encoder_decoder", Arch::kMarian}, .layers = read_encoder_decoder},
     {.is = {"nllb-moe speech_to_text moonshine moonshine_streaming fsmt bigbird_pegasus seamless_m4t "
             "seamless_m4t_v2 led prophetnet xlm-prophetnet speecht5 trocr pop2piano udop dia_decoder cohere_asr "

@@ -10,9 +10,10 @@ namespace {
 constexpr Family kRows[] = {
     {.is = {"exaone", "plain", Arch::kExaone}, .layers = read_plain, .tensors = {.qkv_bias = "", .o_bias = "",
      .mlp_bias = ""}},
-    {.is = {"exaone4", "windowed", Arch::kExaone4}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
-     .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
-    {.is = {"exaone_moe", "windowed", Arch::kExaoneMoe}, .layers = read_windowed,
+    {.is = {"exaone4", "windowed", Arch::kExaone4, "executed class"}, .layers = read_windowed,
+     .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
+    {.is = {"exaone_moe", "windowed", Arch::kExaoneMoe, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
 };

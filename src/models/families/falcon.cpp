@@ -38,13 +38,13 @@ void read_falcon_h1(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"falcon", "falcon", Arch::kFalcon}, .layers = read_falcon, .tensors = {.qkv_bias = "bias",
-     .o_bias = "bias", .mlp_bias = "bias", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
-     .fuses_qkv = true}},
-    {.is = {"refinedweb refinedwebmodel", "falcon"}, .layers = read_falcon, .tensors = {.qkv_bias = "bias",
-     .o_bias = "bias", .mlp_bias = "bias", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
-     .fuses_qkv = true}},
-    {.is = {"falcon_h1", "falcon_h1", Arch::kFalconH1}, .layers = read_falcon_h1},
+    {.is = {"falcon", "falcon", Arch::kFalcon, "executed class"}, .layers = read_falcon,
+     .tensors = {.qkv_bias = "bias", .o_bias = "bias", .mlp_bias = "bias", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true}},
+    {.is = {"refinedweb refinedwebmodel", "falcon", Arch::kOther, "executed class"}, .layers = read_falcon,
+     .tensors = {.qkv_bias = "bias", .o_bias = "bias", .mlp_bias = "bias", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true}},
+    {.is = {"falcon_h1", "falcon_h1", Arch::kFalconH1, "executed class"}, .layers = read_falcon_h1},
 };
 // clang-format on
 

@@ -24,8 +24,8 @@ void read_gigachat(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"gigachat3_5", "gigachat"}, .layers = read_gigachat, .tensors = {.norms = 4, .dense_first = 3,
-     .has_router_bias = true}},
+    {.is = {"gigachat3_5", "gigachat"}, .layers = read_gigachat, .tensors = {.may_have_more = true, .norms = 4,
+     .dense_first = 3, .has_router_bias = true}},
 };
 // clang-format on
 

@@ -20,7 +20,8 @@ void read_chatglm(Reader& reader) {
 void read_glm5_next(Reader& reader) {
   const Fields& text = reader.text;
   PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
-  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), read_linear_heads(text, 64, 128));
+  const Linear linear = read_linear_heads(text, 64, 128);
+  push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
   for (const std::string_view key :
        {"index_n_heads", "index_topk", "index_kpool_compress", "index_kpool_always_select_tail",
         "index_dsa_use_layernorm", "index_share_for_mtp_iteration"})
@@ -55,21 +56,23 @@ void write_glm5_next(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"glm", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .fuses_gate_up = true}},
-    {.is = {"glm4", "plain", Arch::kGlm4}, .layers = read_plain, .tensors = {.o_bias = "", .norms = 4,
+    {.is = {"glm", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .fuses_gate_up = true}},
-    {.is = {"glm4_moe", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .qk_norm = QkNorm::kHead,
-     .qk_norm_key = "use_qk_norm", .has_router_bias = true}},
-    {.is = {"glm4v_text", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "", .norms = 4,
-     .fuses_gate_up = true}},
-    {.is = {"glm4v_moe_text", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .has_router_bias = true}},
-    {.is = {"glm_ocr_text glm_image_text", "plain"}, .layers = read_plain, .tensors = {.o_bias = "", .norms = 4,
-     .fuses_gate_up = true}},
+    {.is = {"glm4", "plain", Arch::kGlm4, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
+     .norms = 4, .fuses_gate_up = true}},
+    {.is = {"glm4_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
+     .qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .has_router_bias = true}},
+    {.is = {"glm4v_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
+     .o_bias = "", .norms = 4, .fuses_gate_up = true}},
+    {.is = {"glm4v_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.o_bias = "", .has_router_bias = true}},
+    {.is = {"glm_ocr_text glm_image_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.o_bias = "", .norms = 4, .fuses_gate_up = true}},
     {.is = {"chatglm", "chatglm"}, .layers = read_chatglm, .tensors = {.qkv_bias = "add_qkv_bias",
      .o_bias = "add_bias_linear", .mlp_bias = "add_bias_linear", .fuses_qkv = true, .fuses_gate_up = true}},
-    {.is = {"glm4_moe_lite", "mla", Arch::kGlm4MoeLite}, .layers = read_mla, .tensors = {.dense_first = 1,
-     .has_router_bias = true}},
-    {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa}, .layers = read_sparse_mla,
+    {.is = {"glm4_moe_lite", "mla", Arch::kGlm4MoeLite, "executed class"}, .layers = read_mla,
+     .tensors = {.dense_first = 1, .has_router_bias = true}},
+    {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa, "executed class"}, .layers = read_sparse_mla,
      .tensors = {.has_router_bias = true}},
     {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next"}, .layers = read_glm5_next,
      .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},

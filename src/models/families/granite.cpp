@@ -9,20 +9,23 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"granite", "plain", Arch::kGranite}, .layers = read_plain},
-    {.is = {"granitemoe", "plain", Arch::kGranite}, .layers = read_plain, .tensors = {.moe = "block_sparse_moe"}},
-    {.is = {"granitemoeshared", "plain"}, .layers = read_plain, .tensors = {.moe = "block_sparse_moe"}},
-    {.is = {"granite_speech granite4_vision_text", "plain"}, .layers = read_plain},
-    {.is = {"granite_swa", "windowed", Arch::kGraniteSwa}, .layers = read_windowed, .tensors = {.has_sinks = true,
-     .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 4}},
-    {.is = {"granitemoe_swa", "windowed", Arch::kGraniteMoeSwa}, .layers = read_windowed,
+    {.is = {"granite", "plain", Arch::kGranite, "executed class"}, .layers = read_plain},
+    {.is = {"granitemoe", "plain", Arch::kGranite, "executed class"}, .layers = read_plain,
+     .tensors = {.moe = "block_sparse_moe"}},
+    {.is = {"granitemoeshared", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.moe = "block_sparse_moe"}},
+    {.is = {"granite_speech granite4_vision_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"granite_swa", "windowed", Arch::kGraniteSwa, "executed class"}, .layers = read_windowed,
+     .tensors = {.has_sinks = true, .ties_by_default = true},
+     .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 4}},
+    {.is = {"granitemoe_swa", "windowed", Arch::kGraniteMoeSwa, "executed class"}, .layers = read_windowed,
      .tensors = {.has_sinks = true, .moe = "block_sparse_moe"},
      .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 4}},
-    {.is = {"bamba", "mamba2_hybrid", Arch::kBamba}, .layers = read_mamba2_hybrid,
+    {.is = {"bamba", "mamba2_hybrid", Arch::kBamba, "executed class"}, .layers = read_mamba2_hybrid,
      .pattern = PatternRule{PatternRule::Default::kWindowEverywhere, 0, false, Label::kRecurrent}},
-    {.is = {"granitemoehybrid", "mamba2_hybrid", Arch::kGraniteHybrid}, .layers = read_mamba2_hybrid,
-     .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kWindowEverywhere, 0, false,
-     Label::kRecurrent}},
+    {.is = {"granitemoehybrid", "mamba2_hybrid", Arch::kGraniteHybrid, "executed class"},
+     .layers = read_mamba2_hybrid, .tensors = {.moe = "block_sparse_moe"},
+     .pattern = PatternRule{PatternRule::Default::kWindowEverywhere, 0, false, Label::kRecurrent}},
 };
 // clang-format on
 

@@ -8,7 +8,7 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"grok-1 grok", "plain", Arch::kGrok}, .layers = read_plain, .tensors = {.norms = 4}},
+    {.is = {"grok-1 grok", "plain", Arch::kGrok, "published total"}, .layers = read_plain, .tensors = {.norms = 4}},
 };
 // clang-format on
 

@@ -18,13 +18,14 @@ void write_hy_v4(Inventory& inventory) {
 constexpr Family kRows[] = {
     {.is = {"hunyuan_vl_text", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead,
      .qk_norm_key = "use_qk_norm"}},
-    {.is = {"hy_v3", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1,
-     .has_router_bias = true}},
-    {.is = {"hunyuan hunyuan_large hunyuan_moe hunyuan_v1_dense hunyuan_v1_moe", "cross_layer"},
-     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"}},
-    {.is = {"youtu", "mla"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
-    {.is = {"hy_v4", "sparse_mla"}, .layers = read_sparse_mla, .tensors = {.dense_first = 1, .has_router_bias = true},
-     .extras = write_hy_v4},
+    {.is = {"hy_v3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1, .has_router_bias = true}},
+    {.is = {"hunyuan hunyuan_large hunyuan_moe hunyuan_v1_dense hunyuan_v1_moe", "cross_layer", Arch::kOther,
+     "executed class"}, .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead,
+     .qk_norm_key = "use_qk_norm"}},
+    {.is = {"youtu", "mla", Arch::kOther, "executed class"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
+    {.is = {"hy_v4", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
+     .tensors = {.dense_first = 1, .has_router_bias = true}, .extras = write_hy_v4},
 };
 // clang-format on
 

@@ -43,7 +43,7 @@ void read_hymba(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"hymba", "hymba"}, .layers = read_hymba},
+    {.is = {"hymba", "hymba"}, .layers = read_hymba, .tensors = {.may_have_more = true}},
 };
 // clang-format on
 

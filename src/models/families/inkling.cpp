@@ -102,10 +102,10 @@ void write_inkling2(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"inkling_text", "conv_attention", Arch::kInkling}, .layers = read_inkling,
+    {.is = {"inkling_text", "conv_attention", Arch::kInkling, "executed class"}, .layers = read_inkling,
      .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}, .extras = write_inkling},
-    {.is = {"inkling2_text", "conv_attention"}, .layers = read_inkling, .tensors = {.gate = Gate::kWide,
-     .has_router_bias = true}, .extras = write_inkling2},
+    {.is = {"inkling2_text", "conv_attention", Arch::kOther, "executed class"}, .layers = read_inkling,
+     .tensors = {.gate = Gate::kWide, .has_router_bias = true}, .extras = write_inkling2},
 };
 // clang-format on
 

@@ -13,7 +13,8 @@ void read_jamba(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"jamba", "jamba", Arch::kJamba}, .layers = read_jamba, .tensors = {.moe = "feed_forward"}},
+    {.is = {"jamba", "jamba", Arch::kJamba, "executed class"}, .layers = read_jamba,
+     .tensors = {.moe = "feed_forward"}},
 };
 // clang-format on
 

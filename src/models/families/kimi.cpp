@@ -9,12 +9,13 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"kimi_vl_text", "plain"}, .layers = read_plain},
-    {.is = {"kimi_k2 kimi_k25", "mla", Arch::kKimiK2}, .layers = read_mla, .tensors = {.has_router_bias = true}},
-    {.is = {"kimi_linear", "kimi_linear", Arch::kKimiLinear}, .layers = read_kimi_linear,
+    {.is = {"kimi_vl_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"kimi_k2 kimi_k25", "mla", Arch::kKimiK2, "executed class"}, .layers = read_mla,
+     .tensors = {.has_router_bias = true}},
+    {.is = {"kimi_linear", "kimi_linear", Arch::kKimiLinear, "executed class"}, .layers = read_kimi_linear,
      .tensors = {.has_router_bias = true, .moe = "block_sparse_moe"}},
-    {.is = {"kimi_k3", "kimi_linear", Arch::kKimiK3}, .layers = read_kimi_linear, .tensors = {.has_router_bias = true,
-     .moe = "block_sparse_moe"}},
+    {.is = {"kimi_k3", "kimi_linear", Arch::kKimiK3}, .layers = read_kimi_linear, .tensors = {.may_have_more = true,
+     .has_router_bias = true, .moe = "block_sparse_moe"}},
 };
 // clang-format on
 

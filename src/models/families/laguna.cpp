@@ -8,9 +8,9 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"laguna", "windowed", Arch::kLaguna}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
-     .gate = Gate::kHead, .gate_key = "gating", .dense_first = 1, .has_router_bias = true},
-     .pattern = PatternRule{PatternRule::Default::kAllFull}},
+    {.is = {"laguna", "windowed", Arch::kLaguna, "executed class"}, .layers = read_windowed,
+     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kHead, .gate_key = "gating", .dense_first = 1,
+     .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
 };
 // clang-format on
 

@@ -13,10 +13,11 @@ void read_lfm2(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"lfm2 lfm2_moe", "lfm2", Arch::kLfm2}, .layers = read_lfm2, .tensors = {.qkv_bias = "", .o_bias = "",
-     .qk_norm = QkNorm::kHead, .ties_by_default = true}},
-    {.is = {"lfm3", "lfm2"}, .layers = read_lfm2, .tensors = {.qkv_bias = "", .o_bias = "", .qk_norm = QkNorm::kHead,
-     .gate = Gate::kHead, .gate_key = "use_attention_gate", .ties_by_default = true}},
+    {.is = {"lfm2 lfm2_moe", "lfm2", Arch::kLfm2, "executed class"}, .layers = read_lfm2, .tensors = {.qkv_bias = "",
+     .o_bias = "", .qk_norm = QkNorm::kHead, .ties_by_default = true}},
+    {.is = {"lfm3", "lfm2", Arch::kOther, "executed class"}, .layers = read_lfm2, .tensors = {.qkv_bias = "",
+     .o_bias = "", .qk_norm = QkNorm::kHead, .gate = Gate::kHead, .gate_key = "use_attention_gate",
+     .ties_by_default = true}},
 };
 // clang-format on
 

@@ -24,8 +24,10 @@ void read_longcat(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"longcat_flash longcat_flash_ngram longcat_next", "longcat", Arch::kLongcat}, .layers = read_longcat,
-     .tensors = {.has_router_bias = true}, .extras = write_ngrams},
+    {.is = {"longcat_flash longcat_flash_ngram", "longcat", Arch::kLongcat, "published total"},
+     .layers = read_longcat, .tensors = {.has_router_bias = true}, .extras = write_ngrams},
+    {.is = {"longcat_next", "longcat", Arch::kLongcat}, .layers = read_longcat, .tensors = {.may_have_more = true,
+     .has_router_bias = true}, .extras = write_ngrams},
 };
 // clang-format on
 

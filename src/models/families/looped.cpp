@@ -80,10 +80,12 @@ void write_iquest(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"hrm_text", "looped"}, .layers = read_hrm, .tensors = {.gate = Gate::kWide, .norms = 0}},
+    {.is = {"hrm_text", "looped", Arch::kOther, "executed class"}, .layers = read_hrm,
+     .tensors = {.gate = Gate::kWide, .norms = 0}},
     {.is = {"iquestloopcoder", "looped"}, .layers = read_iquest, .extras = write_iquest},
     {.is = {"nanbeige", "looped"}, .layers = read_nanbeige, .extras = write_ngrams},
-    {.is = {"ouro", "looped"}, .layers = read_ouro, .tensors = {.norms = 4}, .extras = write_ouro},
+    {.is = {"ouro", "looped", Arch::kOther, "published total"}, .layers = read_ouro, .tensors = {.norms = 4},
+     .extras = write_ouro},
 };
 // clang-format on
 

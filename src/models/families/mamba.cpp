@@ -8,8 +8,9 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"mamba falcon_mamba", "mamba"}, .layers = read_mamba, .tensors = {.norms = 1, .ties_by_default = true}},
-    {.is = {"mamba2", "mamba2"}, .layers = read_mamba2_model, .tensors = {.norms = 1}},
+    {.is = {"mamba falcon_mamba", "mamba", Arch::kOther, "executed class"}, .layers = read_mamba,
+     .tensors = {.norms = 1, .ties_by_default = true}},
+    {.is = {"mamba2", "mamba2", Arch::kOther, "executed class"}, .layers = read_mamba2_model, .tensors = {.norms = 1}},
 };
 // clang-format on
 

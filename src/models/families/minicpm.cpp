@@ -33,12 +33,16 @@ void read_minicpm_sala(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"minicpm", "plain", Arch::kMinicpm}, .layers = read_plain, .tensors = {.ties_by_default = true}},
-    {.is = {"minicpmv", "plain"}, .layers = read_plain, .tensors = {.ties_by_default = true}},
-    {.is = {"minicpmo", "qwen"}, .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
-    {.is = {"minicpm3", "mla", Arch::kMinicpm3}, .layers = read_mla, .tensors = {.ties_by_default = true}},
-    {.is = {"minicpm_sala", "minicpm_sala"}, .layers = read_minicpm_sala, .tensors = {.gate = Gate::kWide,
-     .gate_key = "attn_use_output_gate"}},
+    {.is = {"minicpm", "plain", Arch::kMinicpm, "executed class"}, .layers = read_plain,
+     .tensors = {.ties_by_default = true}},
+    {.is = {"minicpmv", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.ties_by_default = true}},
+    {.is = {"minicpmo", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
+     .o_bias = ""}},
+    {.is = {"minicpm3", "mla", Arch::kMinicpm3, "executed class"}, .layers = read_mla,
+     .tensors = {.ties_by_default = true}},
+    {.is = {"minicpm_sala", "minicpm_sala", Arch::kOther, "published total"}, .layers = read_minicpm_sala,
+     .tensors = {.gate = Gate::kWide, .gate_key = "attn_use_output_gate"}},
 };
 // clang-format on
 

@@ -32,13 +32,15 @@ void read_minimax_m3(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"minimax_m2", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kWide,
-     .has_router_bias = true, .moe = "block_sparse_moe"}},
-    {.is = {"minimax_m3_vl_text minimax_m3", "minimax_m3", Arch::kMinimaxM3}, .layers = read_minimax_m3,
-     .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true, .moe = "block_sparse_moe"}},
-    {.is = {"minimax", "lightning", Arch::kMinimax}, .layers = read_lightning, .tensors = {.moe = "block_sparse_moe"},
-     .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 2, false, Label::kRecurrent}},
-    {.is = {"minimax_text_01 minimax_m1", "lightning", Arch::kMinimax}, .layers = read_lightning,
+    {.is = {"minimax_m2", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true, .moe = "block_sparse_moe"}},
+    {.is = {"minimax_m3_vl_text minimax_m3", "minimax_m3", Arch::kMinimaxM3, "executed class"},
+     .layers = read_minimax_m3, .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true,
+     .moe = "block_sparse_moe"}},
+    {.is = {"minimax", "lightning", Arch::kMinimax, "executed class"}, .layers = read_lightning,
+     .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 2, false,
+     Label::kRecurrent}},
+    {.is = {"minimax_text_01 minimax_m1", "lightning", Arch::kMinimax, "executed class"}, .layers = read_lightning,
      .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 8, false,
      Label::kRecurrent}},
 };

@@ -51,15 +51,17 @@ void write_voxtral_realtime(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"ministral3", "plain", Arch::kMinistral}, .layers = read_plain},
-    {.is = {"mistral", "windowed", Arch::kMistral}, .layers = read_windowed},
-    {.is = {"mistral3_text", "windowed", Arch::kMistral3}, .layers = read_windowed},
-    {.is = {"ministral", "windowed", Arch::kMinistral}, .layers = read_windowed},
-    {.is = {"mixtral", "windowed", Arch::kMixtral}, .layers = read_windowed, .tensors = {.moe = "block_sparse_moe"}},
-    {.is = {"voxtral_realtime_text", "windowed"}, .layers = read_windowed, .extras = write_voxtral_realtime},
-    {.is = {"mistral4", "mla", Arch::kMistral4}, .layers = read_mla},
-    {.is = {"mistral_large4_text", "mistral_large4", Arch::kMistralLarge4}, .layers = read_mistral_large4,
-     .extras = write_mistral_large4},
+    {.is = {"ministral3", "plain", Arch::kMinistral, "executed class"}, .layers = read_plain},
+    {.is = {"mistral", "windowed", Arch::kMistral, "executed class"}, .layers = read_windowed},
+    {.is = {"mistral3_text", "windowed", Arch::kMistral3, "executed class"}, .layers = read_windowed},
+    {.is = {"ministral", "windowed", Arch::kMinistral, "executed class"}, .layers = read_windowed},
+    {.is = {"mixtral", "windowed", Arch::kMixtral, "executed class"}, .layers = read_windowed,
+     .tensors = {.moe = "block_sparse_moe"}},
+    {.is = {"voxtral_realtime_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
+     .extras = write_voxtral_realtime},
+    {.is = {"mistral4", "mla", Arch::kMistral4, "executed class"}, .layers = read_mla},
+    {.is = {"mistral_large4_text", "mistral_large4", Arch::kMistralLarge4, "executed class"},
+     .layers = read_mistral_large4, .extras = write_mistral_large4},
 };
 // clang-format on
 

@@ -18,9 +18,9 @@ void write_muse_spark(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"muse_glimmer_text", "windowed", Arch::kMuseGlimmer}, .layers = read_windowed,
+    {.is = {"muse_glimmer_text", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed,
      .tensors = {.gate = Gate::kWide, .norms = 4}},
-    {.is = {"muse_glimmer_assistant", "windowed", Arch::kMuseGlimmer}, .layers = read_windowed},
+    {.is = {"muse_glimmer_assistant", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed},
     {.is = {"muse_spark_text", "windowed"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide, .norms = 4,
      .has_router_bias = true}, .extras = write_muse_spark},
 };

@@ -70,15 +70,19 @@ void read_jet_nemotron(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"nemotron", "plain", Arch::kNemotron}, .layers = read_plain,
+    {.is = {"nemotron", "plain", Arch::kNemotron, "executed class"}, .layers = read_plain,
      .tensors = {.norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
-    {.is = {"cosmos3_edge_text", "plain"}, .layers = read_plain, .tensors = {.has_gated_mlp = false}},
+    {.is = {"cosmos3_edge_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.has_gated_mlp = false}},
     {.is = {"nemotron-nas deci", "nemotron-nas", Arch::kNemotronNas}, .layers = read_nemotron_nas},
-    {.is = {"jet_nemotron", "jet_nemotron"}, .layers = read_jet_nemotron, .tensors = {.qkv_bias = "+", .o_bias = ""}},
-    {.is = {"nemotron_h", "mamba2_hybrid", Arch::kNemotronH}, .layers = read_mamba2_hybrid, .tensors = {.norms = 2,
-     .has_gated_mlp = false, .has_router_bias = true, .has_gated_experts = false, .moe = "mixer"}},
-    {.is = {"nemotron_h_puzzle", "mamba2_hybrid"}, .layers = read_mamba2_hybrid, .tensors = {.norms = 2,
-     .has_gated_mlp = false, .has_router_bias = true, .has_gated_experts = false, .moe = "mixer"}},
+    {.is = {"jet_nemotron", "jet_nemotron", Arch::kOther, "published total"}, .layers = read_jet_nemotron,
+     .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"nemotron_h", "mamba2_hybrid", Arch::kNemotronH, "executed class"}, .layers = read_mamba2_hybrid,
+     .tensors = {.norms = 2, .has_gated_mlp = false, .has_router_bias = true, .has_gated_experts = false,
+     .moe = "mixer"}},
+    {.is = {"nemotron_h_puzzle", "mamba2_hybrid", Arch::kOther, "executed class"}, .layers = read_mamba2_hybrid,
+     .tensors = {.norms = 2, .has_gated_mlp = false, .has_router_bias = true, .has_gated_experts = false,
+     .moe = "mixer"}},
 };
 // clang-format on
 

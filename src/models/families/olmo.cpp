@@ -31,14 +31,17 @@ void read_olmo_hybrid(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"olmo", "plain"}, .layers = read_plain, .tensors = {.norms = 0, .has_final_norm = false}},
-    {.is = {"olmo2 olmoe flex_olmo", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kWide}},
-    {.is = {"molmo", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "qkv_bias", .o_bias = "",
-     .mlp_bias = "include_bias", .fuses_qkv = true}},
-    {.is = {"molmo2", "plain"}, .layers = read_plain},
-    {.is = {"olmo3", "windowed", Arch::kOlmo3}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kWide},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
-    {.is = {"olmo_hybrid", "gated_delta_net"}, .layers = read_olmo_hybrid, .tensors = {.qk_norm = QkNorm::kWide}},
+    {.is = {"olmo", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.norms = 0,
+     .has_final_norm = false}},
+    {.is = {"olmo2 olmoe flex_olmo", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.qk_norm = QkNorm::kWide}},
+    {.is = {"molmo", "plain", Arch::kOther, "published total"}, .layers = read_plain,
+     .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .mlp_bias = "include_bias", .fuses_qkv = true}},
+    {.is = {"molmo2", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"olmo3", "windowed", Arch::kOlmo3, "executed class"}, .layers = read_windowed,
+     .tensors = {.qk_norm = QkNorm::kWide}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
+    {.is = {"olmo_hybrid", "gated_delta_net", Arch::kOther, "executed class"}, .layers = read_olmo_hybrid,
+     .tensors = {.qk_norm = QkNorm::kWide}},
 };
 // clang-format on
 

@@ -8,8 +8,9 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"pangu", "plain"}, .layers = read_plain},
-    {.is = {"panguembedded", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
+    {.is = {"pangu", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
+    {.is = {"panguembedded", "plain", Arch::kOther, "published total"}, .layers = read_plain,
+     .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
     {.is = {"pangu_ultra_moe", "mla", Arch::kPanguUltraMoe}, .layers = read_mla,
      .tensors = {.router_bias_key = "router_enable_expert_bias"}},
 };

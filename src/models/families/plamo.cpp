@@ -53,11 +53,12 @@ void read_plamo2(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"plamo3", "windowed", Arch::kPlamo3}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
-     .norms = 4, .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 8}},
+    {.is = {"plamo3", "windowed", Arch::kPlamo3, "executed class"}, .layers = read_windowed,
+     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 8}},
     {.is = {"plamo", "plamo"}, .layers = read_plamo, .tensors = {.norms = 1}},
-    {.is = {"plamo2", "plamo2", Arch::kPlamo2}, .layers = read_plamo2, .tensors = {.qk_norm = QkNorm::kEveryHead,
-     .norms = 4, .ties_by_default = true}},
+    {.is = {"plamo2", "plamo2", Arch::kPlamo2, "published total"}, .layers = read_plamo2,
+     .tensors = {.qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true}},
 };
 // clang-format on
 

@@ -19,9 +19,9 @@ void write_first_norm(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"rwkv rwkv5 rwkv6 rwkv7", "rwkv", Arch::kRwkv}, .layers = read_rwkv, .tensors = {.norms = 2,
-     .norm_style = NormStyle::kLayerNorm}, .extras = write_first_norm},
-    {.is = {"rwkv6qwen2", "rwkv", Arch::kRwkv}, .layers = read_rwkv},
+    {.is = {"rwkv rwkv5 rwkv6 rwkv7", "rwkv", Arch::kRwkv, "executed class"}, .layers = read_rwkv,
+     .tensors = {.norms = 2, .norm_style = NormStyle::kLayerNorm}, .extras = write_first_norm},
+    {.is = {"rwkv6qwen2", "rwkv", Arch::kRwkv}, .layers = read_rwkv, .tensors = {.may_have_more = true}},
     {.is = {"arwkv7", "rwkv"}, .layers = read_rwkv},
 };
 // clang-format on

@@ -8,8 +8,9 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"stablelm stablelm_epoch", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "use_qkv_bias",
-     .o_bias = "", .qk_norm = QkNorm::kEveryHead, .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm}},
+    {.is = {"stablelm stablelm_epoch", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.qkv_bias = "use_qkv_bias", .o_bias = "", .qk_norm = QkNorm::kEveryHead,
+     .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm}},
 };
 // clang-format on
 

@@ -26,12 +26,12 @@ void read_step3p5(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"step1", "plain"}, .layers = read_plain},
+    {.is = {"step1", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"step3p5 step3p7", "step3p5", Arch::kStep3p5}, .layers = read_step3p5,
      .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kHead, .dense_first = 3, .has_router_bias = true,
      .moe = "moe"}},
-    {.is = {"step3_text", "step3p5"}, .layers = read_step3p5, .tensors = {.qkv_bias = "", .o_bias = "",
-     .dense_first = 1}},
+    {.is = {"step3_text", "step3p5", Arch::kOther, "published total"}, .layers = read_step3p5,
+     .tensors = {.qkv_bias = "", .o_bias = "", .dense_first = 1}},
 };
 // clang-format on
 

@@ -8,7 +8,8 @@ namespace {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"telechat telechat2 telechat3", "plain"}, .layers = read_plain},
+    {.is = {"telechat telechat2", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"telechat3", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
 };
 // clang-format on
 

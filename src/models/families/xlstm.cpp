@@ -28,7 +28,7 @@ void read_xlstm(Reader& reader) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"xlstm", "xlstm", Arch::kXlstm}, .layers = read_xlstm},
+    {.is = {"xlstm", "xlstm", Arch::kXlstm, "executed class"}, .layers = read_xlstm},
 };
 // clang-format on
 

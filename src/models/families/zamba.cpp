@@ -128,10 +128,10 @@ void write_zamba2(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"zamba", "zamba"}, .layers = read_zamba, .tensors = {.norms = 1, .ties_by_default = true},
-     .extras = write_zamba},
-    {.is = {"zamba2", "zamba2"}, .layers = read_zamba2, .tensors = {.norms = 1, .ties_by_default = true},
-     .extras = write_zamba2},
+    {.is = {"zamba", "zamba", Arch::kOther, "executed class"}, .layers = read_zamba, .tensors = {.norms = 1,
+     .ties_by_default = true}, .extras = write_zamba},
+    {.is = {"zamba2", "zamba2", Arch::kOther, "executed class"}, .layers = read_zamba2, .tensors = {.norms = 1,
+     .ties_by_default = true}, .extras = write_zamba2},
 };
 // clang-format on
 

@@ -52,7 +52,7 @@ void write_zaya(Inventory& inventory) {
 
 // clang-format off
 constexpr Family kRows[] = {
-    {.is = {"zaya", "conv_attention", Arch::kZaya}, .layers = read_zaya, .extras = write_zaya},
+    {.is = {"zaya", "conv_attention", Arch::kZaya, "executed class"}, .layers = read_zaya, .extras = write_zaya},
 };
 // clang-format on
 

@@ -1,0 +1,162 @@
+// What a family's row says that it was checked against is so: an executed class whose parameters kvplan gives to the
+// last one, or a published total. A row without evidence says nothing, and the plan says "unverified".
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "models/read.h"
+#include "models/registry.h"
+#include "support/figures.h"
+#include "weights/weigh.h"
+
+namespace kvplan {
+namespace {
+
+using Json = nlohmann::json;
+
+// The model_types of a config and of what it nests, as families know them.
+void add_types(const Json& config, std::set<std::string>& out) {
+  if (!config.is_object()) return;
+  for (const auto& [key, value] : config.items()) {
+    if (key == "model_type" && value.is_string()) {
+      out.insert(lower(value.get<std::string>()));
+      out.insert(lower(value.get<std::string>()) + "_text");
+    }
+    add_types(value, out);
+  }
+}
+
+std::map<std::string, Json> shared_configs() {
+  std::map<std::string, Json> out;
+  std::istringstream lines(test_file("testdata/conformance/configs.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = Json::parse(line, nullptr, false);
+    if (!row.is_discarded() && row.contains("name")) out[row["name"]] = row.value("config", Json());
+  }
+  return out;
+}
+
+// Of the decoders of these configs: the model_type that the family was found by.
+std::string type_of(const Json& config, const ModelSpec& model) {
+  return find_family(model.model_type) == nullptr ? lower(config.value("model_type", "")) : lower(model.model_type);
+}
+
+// Types whose class was executed and gave kvplan's total.
+std::set<std::string> executed_types() {
+  const std::map<std::string, Json> named = shared_configs();
+  std::set<std::string> out;
+  for (const char* release : {"5.16.1", "5.23.0"}) {
+    std::istringstream lines(test_file("testdata/conformance/transformers-" + std::string(release) + ".jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const Json row = Json::parse(line, nullptr, false);  // a few have Infinity, which is no JSON
+      if (row.is_discarded() || !row.contains("parameters") || !row["parameters"].is_number() ||
+          row.contains("refused"))
+        continue;
+      Json config = row.at("config");
+      if (config.is_string()) {
+        const auto found = named.find(config.get<std::string>());
+        if (found == named.end() || found->second.is_null()) continue;
+        config = found->second;
+      }
+      try {
+        const ModelSpec model = read_config(config.dump(), "", "test", {.assume = true});
+        // Both are true: a router's biases are tensors of the checkpoint, and buffers of the class.
+        const double planned = static_cast<double>(count_parameters(model).total);
+        const double executed = row["parameters"];
+        if (planned >= executed && planned <= executed + row.value("kept_buffers", 0.0))
+          out.insert(type_of(config, model));
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+  return out;
+}
+
+// Types with a published total: recorded ones, and those of the tables beside this file.
+std::set<std::string> published_types() {
+  std::set<std::string> out;
+  for (const Json& row : Json::parse(test_file("testdata/observations/parameters.json")).at("observations")) {
+    if (!row.at("figures").contains("model.parameters.total") || row.contains("reason")) continue;
+    const std::string path = "testdata/configs/" + row.at("model").get<std::string>() + ".json";
+    if (!std::filesystem::exists(std::string(KVPLAN_SOURCE_DIR) + "/" + path)) continue;
+    add_types(Json::parse(test_file(path)), out);
+  }
+  const std::string by_file = test_file("tests/models/published_test.cpp");
+  constexpr std::string_view kFiles = "constexpr Published kRows[] = {";
+  for (auto at = by_file.find(kFiles); at < by_file.find("};", by_file.find(kFiles)); ++at) {
+    if (by_file.compare(at, 2, "{\"") != 0) continue;
+    const std::string name = by_file.substr(at + 2, by_file.find('"', at + 2) - at - 2);
+    add_types(Json::parse(test_file("testdata/configs/" + name + ".json")), out);
+  }
+  for (const char* table : {"published_test.cpp", "exact_test.cpp", "inventory_test.cpp"}) {
+    const std::string text = test_file(std::string("tests/models/") + table);
+    constexpr std::string_view kKey = "\"model_type\":\"";
+    for (auto at = text.find(kKey); at != std::string::npos; at = text.find(kKey, at + 1)) {
+      const std::size_t begin = at + kKey.size();
+      out.insert(lower(text.substr(begin, text.find('"', begin) - begin)));
+    }
+  }
+  return out;
+}
+
+// Rows that are read by the same code.
+bool alike(const Family& a, const Family& b) {
+  return a.layers == b.layers && a.extras == b.extras && a.tensors == b.tensors;
+}
+
+TEST_CASE("what a family was checked against") {
+  const std::set<std::string> executed = executed_types();
+  const std::set<std::string> published = published_types();
+  CHECK(executed.size() > 150);
+  CHECK(published.size() > 100);
+  const auto has_one = [](const Family& row, const std::set<std::string>& types) {
+    const auto names = split(row.is.names);
+    return std::any_of(names.begin(), names.end(),
+                       [&](std::string_view name) { return types.count(std::string(name)) > 0; });
+  };
+  const auto evidence = [&](const Family& row) {
+    std::string_view out = "";
+    for (const auto& file : families())
+      for (const Family& other : file) {
+        if (!alike(row, other)) continue;
+        if (has_one(other, executed)) return std::string_view("executed class");
+        if (has_one(other, published)) out = "published total";
+      }
+    return out;
+  };
+  for (const auto& file : families())
+    for (const Family& row : file) {
+      CAPTURE(row.is.names);
+      if (!row.is.checked.empty()) CHECK(row.is.checked == evidence(row));
+      // What could be said is said, but of types whose own blocks are known to differ.
+      if (row.is.checked.empty()) CHECK_FALSE((has_one(row, executed) || has_one(row, published)));
+    }
+}
+
+TEST_CASE("a family that nothing was held against says so") {
+  const auto codes = [](std::string_view type) {
+    const ModelSpec model = read_config(
+        R"({"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":2,"intermediate_size":128,"vocab_size":100,)"
+        R"("num_key_value_heads":2,"dtype":"bfloat16","max_position_embeddings":512,"model_type":")" +
+            std::string(type) + "\"}",
+        "", "test", {});
+    std::string out;
+    for (const Note& note : model.notes) out += note.code + " ";
+    return out;
+  };
+  CHECK(codes("llama") == "");
+  CHECK(codes("orion") == "unverified ");
+}
+
+}  // namespace
+}  // namespace kvplan
