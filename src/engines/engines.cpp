@@ -43,6 +43,12 @@ std::optional<std::uint64_t> version_number(std::string_view text) {
   return major * 1000 + minor;
 }
 
+// As projects tag it, "v0.5.0", or without the letter.
+std::string_view without_letter(std::string_view version) {
+  const bool tagged = version.size() > 1 && version[0] == 'v' && version[1] >= '0' && version[1] <= '9';
+  return tagged ? version.substr(1) : version;
+}
+
 }  // namespace
 
 std::vector<CacheBuffer> CacheLayout::buffers(const Load& load, std::size_t rank) const {
@@ -91,7 +97,7 @@ const Engine& find_engine(std::string_view text, Request& request) {
   for (const Engine& engine : engines()) {
     if (engine.name != wanted && !has_word(engine.aliases, wanted)) continue;
     request.engine = engine.name;
-    request.engine_version = at == std::string_view::npos ? "" : std::string(text.substr(at + 1));
+    request.engine_version = at == std::string_view::npos ? "" : std::string(without_letter(text.substr(at + 1)));
     if (at != std::string_view::npos && !version_number(request.engine_version))
       fail("--engine: \"" + one_line(text, 40) + "\" names no version",
            "write for example " + std::string(engine.name) + "@" + std::string(engine.versions.back().version));

@@ -399,6 +399,17 @@ TEST_CASE("rules: a release has no more digits than a year and a day") {
   CHECK_THROWS_AS(find_engine("llama.cpp@b18446744073709551616", request), Error);
 }
 
+TEST_CASE("rules: a release is named with the v of its tag or without") {
+  for (const char* named : {"llama.cpp@v0.5.0", "llama.cpp@0.5.0"}) {
+    Request request;
+    find_engine(named, request);
+    CHECK(request.engine_version == "0.5.0");
+  }
+  Request request;
+  for (const char* none : {"llama.cpp@v", "llama.cpp@vb11739", "llama.cpp@vv0.5", "vllm@v0.x"})
+    CHECK_THROWS_AS(find_engine(none, request), Error);
+}
+
 TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   // Two states of 1,000,000 B beside two layers of 4,096 B a token: blocks of 16 * ceil(1000000 / 65536) = 256 tokens,
   // pages of 1,048,576 B, two groups of two. 1,000 tokens: four blocks of the one, one of the other.
