@@ -1,16 +1,16 @@
-"""Requests that SGLang 0.5.8's own scheduler runs at once, in pools of so many bytes; how, at_once_0_5_23.py says.
+"""Requests that SGLang 0.5.8's own scheduler runs at once, in pools of so many bytes; how, driven.py says.
 
 Here the scheduler makes its own prefix tree, and handles results itself.
 """
 import collections
 import types
 
-import at_once_0_5_23 as later
+import driven
 import torch
-from release_0_5_23 import Ranks
 from sglang.srt.mem_cache import allocator, common, memory_pool
 from sglang.srt.model_executor import model_runner_kv_cache_mixin as pools
 from sglang.srt.model_executor.model_runner import ModelRunner
+from without_card import Ranks
 
 KV_POOLS = ("MHATokenToKVPool", "MHATokenToKVPoolFP4", "MLATokenToKVPool", "MLATokenToKVPoolFP4", "NSATokenToKVPool", "SWAKVPool",
             "HybridLinearKVPool")
@@ -79,7 +79,7 @@ def worker_for(engine, mem):
         get_tokens_per_layer_info=lambda: (runner.full_max_total_num_tokens, runner.swa_max_total_num_tokens))
 
 
-class Driven(later.Driven):
+class Driven(driven.Driven):
     tokens = staticmethod(list)
 
     def __init__(self, engine, mem):
@@ -103,7 +103,7 @@ class Driven(later.Driven):
             enable_hicache_storage=False, enable_metrics=False, enable_kv_cache_events=False, current_scheduler_metrics_enabled=False,
             dllm_config=None, disaggregation_mode=DisaggregationMode.NULL, require_mlp_sync=False, temp_prefill_info=None,
             num_generated_tokens=0, forward_ct_decode=0, stream_interval=args.stream_interval, stream_output=lambda *args: None,
-            grammar_manager=later.Ignores(has_waiting_grammars=lambda: False), result_queue=collections.deque())
+            grammar_manager=driven.Ignores(has_waiting_grammars=lambda: False), result_queue=collections.deque())
         for step in ("init_cache_with_memory_pool", "init_running_status", "init_chunked_prefill", "init_diffusion_llm",
                      "init_schedule_policy", "init_deterministic_inference_config"):
             getattr(self.it, step)()
@@ -126,12 +126,7 @@ class Driven(later.Driven):
 
 
 def ask(engine, mem, name):
-    """A row's part: how many run at once, and whether one was sent back to wait; none where no request fits in full."""
-    driven = Driven(engine, mem)
+    scheduler = Driven(engine, mem)
     named = (("tokens", "max_total_num_tokens"), ("max_running_requests",) * 2, ("swa_tokens", "swa_max_total_num_tokens"))
-    sizes = {ours: driven.sizes[its] for ours, its in named if its in driven.sizes}
-    try:
-        count, retracted = driven.at_once(later.ASKED[name], later.SHARED.get(name, 0))
-    except later.TooLong:
-        count, retracted = None, False
-    return {"pools": sizes, "count": count, "retracted": retracted}
+    pools = {ours: scheduler.sizes[its] for ours, its in named if its in scheduler.sizes}
+    return {"pools": pools, **scheduler.answer(name)}

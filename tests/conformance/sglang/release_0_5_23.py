@@ -7,8 +7,8 @@ import types
 
 import torch
 import words
-from described_card import CARD, GIB, answer, on_meta
-from torch.overrides import TorchFunctionMode
+from described_card import CARD, GIB, answer
+from without_card import OnMeta, Ranks, held, name_of, nbytes
 
 
 def import_engine():
@@ -21,27 +21,6 @@ def import_engine():
 
     ModelRegistry.get_supported_archs()  # imports every model
     answer()
-
-
-class Ranks(types.SimpleNamespace):
-    """A process group of which this process is the first rank; what it is not given is None."""
-
-    def __init__(self, size):
-        in_torch = types.SimpleNamespace(rank=lambda: 0, size=lambda: size)
-        super().__init__(world_size=size, size=size, rank_in_group=0, rank=0, ranks=list(range(size)), is_first_rank=True,
-                         is_last_rank=True, device_group=in_torch)
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return None
-
-
-class OnMeta(TorchFunctionMode):
-    """Tensors that a model puts on the card by name lie on the meta device, as all others of it."""
-
-    def __torch_function__(self, function, kinds, args=(), kwargs=None):
-        return function(*map(on_meta, args), **{k: on_meta(v) for k, v in (kwargs or {}).items()})
 
 
 class Engine:
@@ -194,14 +173,6 @@ CELLS = ("_cell_size", "_full_per_token", "_swa_per_token", "bytes_per_full_toke
          "bytes_per_swa_token")
 
 
-def name_of(dtype):
-    return str(dtype).split(".")[-1]
-
-
-def nbytes(tensor):
-    return tensor.numel() * tensor.element_size()
-
-
 def arguments(settled):
     graphs = settled.cuda_graph_config
     names = ("mem_fraction_static", "chunked_prefill_size", "max_prefill_tokens", "page_size", "kv_cache_dtype",
@@ -220,23 +191,6 @@ def kv_type(model, config):
         server_args_kv_cache_dtype=context.get_model().kv_cache_dtype, model=model, model_dtype=config.dtype,
         is_draft_worker=False, is_dflash=False, speculative_draft_attention_backend=None,
         speculative_draft_kv_cache_dtype=None)
-
-
-def held(item, seen):
-    """Bytes of every tensor below an object of the memory code, each once."""
-    if isinstance(item, torch.Tensor):
-        if id(item) in seen:
-            return 0
-        seen.add(id(item))
-        return nbytes(item)
-    if isinstance(item, (list, tuple)):
-        return sum(held(one, seen) for one in item)
-    if isinstance(item, dict):
-        return sum(held(one, seen) for one in item.values())
-    if type(item).__module__.startswith("sglang.srt.mem_cache") and id(item) not in seen:
-        seen.add(id(item))
-        return sum(held(one, seen) for one in getattr(item, "__dict__", {}).values())
-    return 0
 
 
 def kv_pool(made, sizes, requests):

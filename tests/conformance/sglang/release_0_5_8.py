@@ -9,8 +9,8 @@ import types
 import torch
 import words
 from described_card import CARD, GIB, answer
-from release_0_5_23 import OnMeta, Ranks, held, name_of, nbytes
 from sglang.srt.model_executor.model_runner import ModelRunner
+from without_card import OnMeta, Ranks, held, name_of, nbytes
 
 
 def import_engine():

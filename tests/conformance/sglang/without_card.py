@@ -1,0 +1,52 @@
+"""What the Engine of every release is made with: ranks and a device that are told, and the bytes of what was built on it."""
+import types
+
+import torch
+from described_card import on_meta
+from torch.overrides import TorchFunctionMode
+
+
+class Ranks(types.SimpleNamespace):
+    """A process group of which this process is the first rank; what it is not given is None."""
+
+    def __init__(self, size):
+        in_torch = types.SimpleNamespace(rank=lambda: 0, size=lambda: size)
+        super().__init__(world_size=size, size=size, rank_in_group=0, rank=0, ranks=list(range(size)), is_first_rank=True,
+                         is_last_rank=True, device_group=in_torch)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+
+class OnMeta(TorchFunctionMode):
+    """Tensors that a model puts on the card by name lie on the meta device, as all others of it."""
+
+    def __torch_function__(self, function, kinds, args=(), kwargs=None):
+        return function(*map(on_meta, args), **{k: on_meta(v) for k, v in (kwargs or {}).items()})
+
+
+def name_of(dtype):
+    return str(dtype).split(".")[-1]
+
+
+def nbytes(tensor):
+    return tensor.numel() * tensor.element_size()
+
+
+def held(item, seen):
+    """Bytes of every tensor below an object of the memory code, each once."""
+    if isinstance(item, torch.Tensor):
+        if id(item) in seen:
+            return 0
+        seen.add(id(item))
+        return nbytes(item)
+    if isinstance(item, (list, tuple)):
+        return sum(held(one, seen) for one in item)
+    if isinstance(item, dict):
+        return sum(held(one, seen) for one in item.values())
+    if type(item).__module__.startswith("sglang.srt.mem_cache") and id(item) not in seen:
+        seen.add(id(item))
+        return sum(held(one, seen) for one in getattr(item, "__dict__", {}).values())
+    return 0
