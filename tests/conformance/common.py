@@ -149,3 +149,10 @@ def write_rows(path, head, rows):
             count += 1
     os.replace(path + ".part", path)
     say(f"{path}: {count} rows")
+
+
+def write_options(engine, release, options):
+    """The options that the release's own parser takes, a line each, beside the rows."""
+    lines = (f"{json.dumps(name)}:{json.dumps(row, separators=(',', ':'))}" for name, row in options.items())
+    with open(os.path.join(TRUTHS, f"options-{engine}-{release}.json"), "w") as f:
+        f.write("{" + ",\n".join(lines) + "}\n")

@@ -123,12 +123,9 @@ def rows(room, release, only):
     for key, case in zip(keys, wanted):
         yield {**head_of(case, release), **answers.known[key]}
     if not only:
-        write_options(room, release)
+        common.write_options("sglang", release, options_of(room))
         answers.forget()
 
 
-def write_options(room, release):
-    """The options that the release's own parser takes, beside the rows."""
-    text = room.run([room.python, os.path.join(HERE, "options.py"), os.path.join(room.path, "source")])
-    with open(os.path.join(common.TRUTHS, f"options-sglang-{release}.json"), "w") as f:
-        f.write(text)
+def options_of(room):
+    return json.loads(room.run([room.python, os.path.join(HERE, "options.py"), os.path.join(room.path, "source")]))

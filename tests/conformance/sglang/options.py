@@ -25,8 +25,7 @@ def main():
     parser = argparse.ArgumentParser()
     ServerArgs.add_cli_args(parser)
     options = parser_options.of(parser, {"str": "text", "loads": "json"}, with_defaults=False)
-    lines = (f"{json.dumps(name)}:{json.dumps(row, separators=(',', ':'))}" for name, row in options.items())
-    print("{" + ",\n".join(lines) + "}", file=answers)
+    json.dump(options, answers)
 
 
 if __name__ == "__main__":

@@ -159,6 +159,13 @@ def merged(case, answers):
     return row
 
 
+def options_of(row):
+    """Those of every program, then those that only AsyncEngineArgs has: the server's."""
+    if "options" not in row:
+        raise common.Failure(f"the parser of the release did not answer: {row}")
+    return {**row["options"], **{name: {**option, "of": "AsyncEngineArgs"} for name, option in row["of_the_server_too"].items()}}
+
+
 def rows(room, release, only):
     source = os.path.join(room.path, "source")
     asked, files = cases.of_release(known_classes(source))
@@ -170,8 +177,10 @@ def rows(room, release, only):
     with ThreadPoolExecutor(COUNT) as pool:
         list(pool.map(engine.ask, todo))
     for case in wanted:
-        head = {k: v for k, v in case.items() if k != "mem" and case["config"]}
-        head["kind"] = case["kind"]
+        if case["kind"] == "options":
+            common.write_options("vllm", release, options_of(answers.get(case, True)[0]))
+            continue
+        head = {k: v for k, v in case.items() if k != "mem"}
         found = [merged(case, answers)] if case["kind"] == "start" else answers.get(case, True)
         for row in found:
             yield {**head, "release": release, **row}
