@@ -12,11 +12,12 @@ import traceback
 import card
 
 # What vLLM says where it will not serve a model. Of other errors this copy of a config, a stub or the transformers at hand may be the
-# cause; of an assertion too, but for RULES.
+# cause (a class default is in the form of a newer one than an old release takes); of an assertion too, but for RULES.
 REFUSALS = (ValueError, NotImplementedError, AssertionError)
 RULES = re.compile(r"divi|support")
 ELSEWHERE = re.compile(r"does not recognize this architecture|trust_remote_code|custom code|[Uu]nrecognized configuration class"
-                       r"|kernel \w|meta tensor|device meta|No module named|not installed|Can't load|requires the following fields in hf_quant_config")
+                       r"|failed to be inspected|kernel \w|meta tensor|device meta|No module named|not installed|Can't load"
+                       r"|requires the following fields in hf_quant_config|rope_type=axial|No model architectures are specified")
 
 
 def failed(error):
