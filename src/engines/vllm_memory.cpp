@@ -144,7 +144,8 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
                                 " tokens in all * " + std::to_string(layer_row(input)) + " B of a layer * 1.3",
                             "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
-  const std::uint64_t most = std::min(checked_mul(seqs, 2, kWhat), vllm_largest_graph(input.request, rules));
+  const std::uint64_t most =
+      std::min(checked_mul(seqs, 2, kWhat), vllm_largest_graph(input.request, input.model.arch, rules));
   const bool has_experts = input.model.experts.used > 0;
   std::uint64_t sizes = 0;
   std::uint64_t each = 0;  // KiB

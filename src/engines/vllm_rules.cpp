@@ -22,6 +22,7 @@ constexpr std::uint64_t kWindowValueWidth = 22;       // SlidingWindowSpec.head_
 constexpr std::uint64_t kPadAttentionPages = 22;      // AttentionSpec.indexes_kv_by_block_stride
 constexpr std::uint64_t kPackedSlots = 23;            // #44454: a packed block no longer counts pages that no group has
 constexpr std::uint64_t kInFlight = 26;               // #47728: max_in_flight_tokens
+constexpr std::uint64_t kGptOssGraphs = 26;           // GptOssForCausalLMConfig; the oldest release that was executed
 constexpr std::uint64_t kWholeItems = 22;             // #43051: the default batch holds the largest item
 constexpr std::uint64_t kPlainFp8Latents = 18;        // #35891
 constexpr std::uint64_t kLargestCards = 28;           // #51726: cards of 160 GiB; #49390: graphs of 1024 tokens
@@ -136,8 +137,9 @@ bool vllm_keeps_fp8_plain(const Request& request) {
   return is_sm100(request) && engine_version(engine_of(request), request) >= kPlainFp8Latents;
 }
 
-std::uint64_t vllm_largest_graph(const Request& request, const VllmRules& rules) {
-  return is_sm100(request) && rules.version >= kLargestCards ? 1024 : 512;
+std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules) {
+  const bool by_class = arch == Arch::kGptOss && rules.version >= kGptOssGraphs;
+  return by_class || (is_sm100(request) && rules.version >= kLargestCards) ? 1024 : 512;
 }
 
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {

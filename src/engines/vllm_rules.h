@@ -63,7 +63,7 @@ bool vllm_leaves_towers(const Request& request, Arch arch, bool hears);
 bool vllm_keeps_fp8_plain(const Request& request);
 
 // The most tokens of a captured graph.
-std::uint64_t vllm_largest_graph(const Request& request, const VllmRules& rules);
+std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules);
 
 // Whether the card has kernels for latents with blocks of their own; so where no card is named.
 bool vllm_has_flash_mla(const Request& request);

@@ -401,15 +401,19 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
 
 TEST_CASE("vllm: the largest graph, as config/vllm.py has it") {
   // 512 tokens; 1024 on data centre Blackwells since 0.28 (vllm-project/vllm#49390).
-  const auto largest = [](const std::string& engine, const std::string& card) {
+  const auto largest = [](const std::string& engine, const std::string& card, Arch arch = Arch::kLlama) {
     Request request = request_for(engine, 8192);
     request.gpu = card;
-    return vllm_largest_graph(request, vllm_rules(request));
+    return vllm_largest_graph(request, arch, vllm_rules(request));
   };
   CHECK(largest("vllm", "b200") == 1024);
   CHECK(largest("vllm@0.28", "gb300") == 1024);
   CHECK(largest("vllm@0.27", "b200") == 512);
   CHECK(largest("vllm", "h200") == 512);
+  // "Overriding max cuda graph capture size to 1024": the class of gpt-oss, on every card.
+  CHECK(largest("vllm@0.26", "h100", Arch::kGptOss) == 1024);
+  CHECK(largest("vllm", "h100", Arch::kGptOss) == 1024);
+  CHECK(largest("vllm@0.25", "h100", Arch::kGptOss) == 512);
 }
 
 }  // namespace
