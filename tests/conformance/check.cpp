@@ -79,7 +79,6 @@ Outcome outcome_of(const std::vector<Json>& lines) {
   for (std::size_t i = 1; i < lines.size(); i += kEach) {
     const Json& row = lines[i];
     CAPTURE(i);
-    if (row.value("kind", "") == "options") continue;  // what the engine's command line takes: no case
     if (row.contains("not_run")) {
       ++out.not_run;
       continue;
