@@ -14,9 +14,11 @@ import common  # noqa: E402
 from workers import COUNT  # noqa: E402
 
 TORCH = "torch==2.13.0"
-TRANSFORMERS = {"0.5.23": "5.19.0", "0.5.8": "4.57.1"}  # what the release's wheel asks for
+# What the release's wheel asks for; where it names no version (compressed-tensors of 0.5.8), the newest of November 2026.
+ASKED_FOR = {"0.5.23": ("transformers==5.19.0", "compressed-tensors==0.18.0"),
+             "0.5.8": ("transformers==4.57.1", "compressed-tensors==0.20.0")}
 # Of the wheel's requirements, those that its memory code imports; the rest is stood in for (described_card.py).
-PACKAGES = """IPython aiohttp compressed-tensors dill distro einops fastapi gguf interegular msgspec nvidia-ml-py openai orjson
+PACKAGES = """IPython aiohttp dill distro einops fastapi gguf interegular msgspec nvidia-ml-py openai orjson
 partial_json_parser pillow prometheus-client psutil pybase64 pydantic python-dateutil python-multipart pyzmq requests
 sentencepiece setproctitle tiktoken uvicorn uvloop watchfiles xxhash zstandard""".split()
 REPORTED = ("torch", "transformers", "compressed-tensors")
@@ -26,7 +28,7 @@ def prepare(room, release):
     if not os.path.exists(os.path.join(HERE, f"release_{release.replace('.', '_')}.py")):
         raise common.Failure(f"nothing here runs SGLang {release}; tests/conformance/sglang/README.md says what a release takes")
     room.unpacked(f"sglang=={release}")
-    room.pip(TORCH, f"transformers=={TRANSFORMERS.get(release, TRANSFORMERS['0.5.23'])}", *PACKAGES)
+    room.pip(TORCH, *ASKED_FOR.get(release, ASKED_FOR["0.5.23"]), *PACKAGES)
     return {"sglang": release, **room.versions(*REPORTED)}
 
 

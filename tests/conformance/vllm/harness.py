@@ -16,7 +16,7 @@ import cases  # noqa: E402  (beside this file)
 import common  # noqa: E402
 from workers import COUNT  # noqa: E402
 
-TORCH = "torch==2.13.0"
+TORCH, TRITON = "torch==2.13.0", "triton==3.9.0"
 TRANSFORMERS = {"0.26.0": "5.12.1"}  # of releases that the newest is too new for
 NEWEST_TRANSFORMERS = "5.19.0"
 PYTHON_ONLY = (".so", ".h", ".hpp", ".cuh", ".cu", ".inl", ".cpp", "vllm-rs")
@@ -45,7 +45,7 @@ def requirements(source):
 def prepare(room, release):
     source = room.unpacked(f"vllm=={release}", PYTHON_ONLY)
     transformers = TRANSFORMERS.get(release, NEWEST_TRANSFORMERS)
-    room.pip(TORCH, "triton", f"transformers=={transformers}", *requirements(source))
+    room.pip(TORCH, TRITON, f"transformers=={transformers}", *requirements(source))
     room.pip("--no-deps", "timm==1.0.31")  # the vision tower of Gemma 3n; torchvision is stubbed
     return {"vllm": release, **room.versions(*REPORTED)}
 
