@@ -213,6 +213,17 @@ Labels from_rule(const Fields& config, std::uint64_t num_layers, const PatternRu
     case Default::kFullEvery:
       return periodic(num_layers, period, period == 0 ? 0 : period - 1, Label::kFull, rule.other);
     case Default::kFullFirstOf: return periodic(num_layers, period, 0, Label::kFull, rule.other);
+    case Default::kFullFromLast:
+      return periodic(num_layers, period, period == 0 ? 0 : (num_layers + period - 1) % period, Label::kFull,
+                      rule.other);
+    case Default::kFullEveryAndLast:
+    case Default::kFullSecondOf: {
+      const bool second = rule.fallback == Default::kFullSecondOf;
+      Labels out = periodic(num_layers, period, second ? 1 : period - 1, Label::kFull, rule.other);
+      if (second && !out.empty()) out.front() = Label::kFull;
+      if (!out.empty()) out.back() = Label::kFull;
+      return out;
+    }
     case Default::kQwen: {
       Labels out(num_layers, Label::kFull);
       if (!config.flag("use_sliding_window", false)) {

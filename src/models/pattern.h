@@ -36,6 +36,9 @@ struct PatternRule {
     kWindowEverywhere,  // every layer slides where a window is set
     kFullEvery,         // full where (i + 1) % period == 0
     kFullFirstOf,       // full where i % period == 0
+    kFullFromLast,      // full where (num_layers - 1 - i) % period == 0
+    kFullEveryAndLast,  // full where (i + 1) % period == 0, and the last
+    kFullSecondOf,      // full where i % period == 1, and the first and the last
     kQwen,              // slides from max_window_layers on, and only with use_sliding_window
   };
   Default fallback = Default::kAllFull;

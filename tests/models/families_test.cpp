@@ -166,6 +166,26 @@ TEST_CASE("families that are spelled in ways of their own keep what their code k
   }
 }
 
+// transformers 5.23, __post_init__ of each class, at ten layers.
+TEST_CASE("classes that make the list of their layers") {
+  struct Row {
+    std::string_view type;
+    std::vector<std::size_t> full;
+  };
+  const Row rows[] = {{"beam", {5, 9}}, {"flint", {0, 1, 5, 9}}, {"kolibri1", {4, 9}}, {"muse_spark_text", {1, 5, 9}}};
+  for (const Row& row : rows) {
+    CAPTURE(row.type);
+    const ModelSpec model =
+        read_config(R"({"model_type":")" + std::string(row.type) +
+                        R"(","num_hidden_layers":10,"hidden_size":1024,"max_position_embeddings":32768})",
+                    "", "test", {});
+    std::vector<std::size_t> full;
+    for (std::size_t i = 0; i < model.layers.size(); ++i)
+      if (std::holds_alternative<FullAttention>(model.layers[i].mixers.front())) full.push_back(i);
+    CHECK(full == row.full);
+  }
+}
+
 TEST_CASE("attention_type names a kind outright") {
   const std::string shape =
       R"("hidden_size":4096,"num_hidden_layers":4,"num_attention_heads":32,"max_position_embeddings":32768})";

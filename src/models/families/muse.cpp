@@ -22,7 +22,8 @@ constexpr Family kRows[] = {
      .tensors = {.gate = Gate::kWide, .norms = 4}},
     {.is = {"muse_glimmer_assistant", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed},
     {.is = {"muse_spark_text", "windowed"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide, .norms = 4,
-     .has_router_bias = true}, .extras = write_muse_spark},
+     .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kFullFromLast, 4},
+     .extras = write_muse_spark},
 };
 // clang-format on
 
