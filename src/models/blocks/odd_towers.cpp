@@ -9,6 +9,17 @@
 
 namespace kvplan {
 
+namespace {
+// What pools SigLIP's patches into one vector.
+void write_siglip_head(const Tower& t, std::uint64_t h, std::uint64_t inner) {
+  t.plain("vision_tower.head.probe", h);
+  t.linear("vision_tower.head.attention", times_in_tower(4, h), h, true);
+  t.plain("vision_tower.head.layernorm", times_in_tower(2, h));
+  t.linear("vision_tower.head.fc1", inner, h, true);
+  t.linear("vision_tower.head.fc2", h, inner, true);
+}
+}  // namespace
+
 // SigLIP, and CLIP with its class token: a plain ViT.
 void write_vit(const Tower& t, const Fields& v, bool is_clip, bool has_head) {
   const std::uint64_t h = count_of(v, {"hidden_size"}, is_clip ? 1024 : 1152);
@@ -20,12 +31,7 @@ void write_vit(const Tower& t, const Fields& v, bool is_clip, bool has_head) {
   if (is_clip) t.plain("vision_tower.class_embedding", h);
   t.blocks("vision_tower.layers.", {h, inner, count_of(v, {"num_hidden_layers"}, is_clip ? 24 : 27)});
   t.plain("vision_tower.post_layernorm", times_in_tower(is_clip ? 4 : 2, h));
-  if (!has_head) return;
-  t.plain("vision_tower.head.probe", h);
-  t.linear("vision_tower.head.attention", times_in_tower(4, h), h, true);
-  t.plain("vision_tower.head.layernorm", times_in_tower(2, h));
-  t.linear("vision_tower.head.fc1", inner, h, true);
-  t.linear("vision_tower.head.fc2", h, inner, true);
+  if (has_head) write_siglip_head(t, h, inner);
 }
 
 namespace {
@@ -97,6 +103,8 @@ void write_lfm2_vision(const Tower& t, const Tower& p, const Fields& root, const
   t.blocks("vision_tower.layers.",
            {h, count_of(v, {"intermediate_size"}, 3072), count_of(v, {"num_hidden_layers"}, 12)});
   t.plain("vision_tower.post_layernorm", times_in_tower(2, h));
+  // The released checkpoints switch off the head that the class has.
+  if (v.bare().flag("vision_use_head", false)) write_siglip_head(t, h, count_of(v, {"intermediate_size"}, 3072));
   if (root.flag("projector_use_layernorm", true)) p.plain("multi_modal_projector.layer_norm", times_in_tower(2, wide));
   p.linear("multi_modal_projector.linear_1", inner, wide, bias);
   p.linear("multi_modal_projector.linear_2", out_width, inner, bias);

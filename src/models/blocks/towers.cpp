@@ -281,8 +281,11 @@ bool write_vision(Inventory& inventory, const Fields& root, const Fields& v, con
   if (is("qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
          "qwen3_vl_vision"))
     return write_qwen3_vision(t, p, v, out), true;
-  if (is("qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder"))
-    return write_qwen2_5_vision(t, p, v, out), true;
+  if (is("qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder")) {
+    write_qwen2_5_vision(t, p, v, out);
+    if (root_type == "hyperclovax_vision_v2") p.linear("projector", out, count_of(v, {"out_hidden_size"}, out), true);
+    return true;
+  }
   if (is("qwen2_vl qwen2_vl_vision")) return write_qwen2_vision(t, p, v, out), true;
   if (is("gemma4 gemma4_vision")) {
     const Tower whole{inventory, Component::kVision, false};
