@@ -48,6 +48,7 @@ void read_mamba2_hybrid(Reader& reader);  // Bamba, Granite 4, Nemotron-H
 Ssm read_mamba2_alone(const Fields& text);
 Ssm read_ssm(const Fields& config);  // Mamba 2 where heads of its own are named, else Mamba 1
 ShortConv read_short_conv(const Fields& config);
+std::uint64_t channels_of(std::uint64_t heads, std::uint64_t head_dim);  // of a convolution over heads
 RgLru read_rg_lru(const Fields& config);
 Rwkv read_rwkv_mixer(const Fields& config);
 

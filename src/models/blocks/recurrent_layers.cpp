@@ -37,6 +37,10 @@ void read_mamba2_hybrid(Reader& reader) {
   read_hybrid(reader, pattern_of(reader, {}), read_mamba2(text));
 }
 
+std::uint64_t channels_of(std::uint64_t heads, std::uint64_t head_dim) {
+  return checked_mul(heads, head_dim, "the channels of a convolution");
+}
+
 ShortConv read_short_conv(const Fields& config) {
   const ShortConv conv{config.count("hidden_size"), config.count_or("conv_L_cache", 3)};
   if (conv.conv_kernel == 0) fail("\"conv_L_cache\" is 0", "correct the config");

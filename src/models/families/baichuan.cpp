@@ -7,10 +7,6 @@ namespace kvplan {
 
 namespace {
 
-std::uint64_t width_of(std::uint64_t heads, std::uint64_t head_dim) {
-  return checked_mul(heads, head_dim, "the channels of a convolution");
-}
-
 // Baichuan-M1: keys and values pass a convolution of two tokens; the layers of sliding_window_layers have a window
 // and heads of their own number.
 void read_baichuan_m1(Reader& reader) {
@@ -28,8 +24,8 @@ void read_baichuan_m1(Reader& reader) {
     if (i < layers) slides[i] = true;
   for (std::uint64_t i = 0; i < layers; ++i) {
     const Heads& heads = slides[i] ? sliding : full;
-    const ShortConv conv{checked_mul(width_of(heads.num_kv_heads, heads.head_dim), 2, "the channels of a convolution"),
-                         kernel};
+    const ShortConv conv{
+        checked_mul(channels_of(heads.num_kv_heads, heads.head_dim), 2, "the channels of a convolution"), kernel};
     reader.model.layers.push_back(
         {{attention_mixer(reader, slides[i] ? Label::kSliding : Label::kFull, heads, window), conv}});
   }

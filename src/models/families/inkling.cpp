@@ -8,15 +8,11 @@ namespace kvplan {
 
 namespace {
 
-std::uint64_t width_of(std::uint64_t heads, std::uint64_t head_dim) {
-  return checked_mul(heads, head_dim, "the channels of a convolution");
-}
-
 // Inkling: four convolutions a layer, over keys, values, and the outputs of attention and MLP.
 Layer inkling_layer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
   const std::uint64_t kernel = reader.text.count_or("conv_kernel_size", 4);
   if (kernel == 0) fail("\"conv_kernel_size\" is 0", "correct the config");
-  const std::uint64_t keys = width_of(heads.num_kv_heads, heads.head_dim);
+  const std::uint64_t keys = channels_of(heads.num_kv_heads, heads.head_dim);
   const std::uint64_t residual = reader.text.count("hidden_size");
   const std::uint64_t channels =
       checked_mul(checked_add(keys, residual, "the channels of a convolution"), 2, "the channels of a convolution");

@@ -8,10 +8,6 @@ namespace kvplan {
 
 namespace {
 
-std::uint64_t width_of(std::uint64_t heads, std::uint64_t head_dim) {
-  return checked_mul(heads, head_dim, "the channels of a convolution");
-}
-
 // ZAYA (compressed convolutional attention, arXiv 2510.04476): two convolutions in a row over queries and keys, and
 // the half of the values that is delayed by one token.
 Layer zaya_layer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
@@ -19,11 +15,11 @@ Layer zaya_layer(const Reader& reader, Label label, const Heads& heads, Tokens w
   const std::uint64_t second = reader.text.count_or("cca_time1", 2);
   if (first == 0 || second == 0) fail("\"cca_time0\" and \"cca_time1\" must be positive", "correct the config");
   const std::uint64_t channels =
-      checked_add(width_of(heads.num_heads, heads.head_dim), width_of(heads.num_kv_heads, heads.head_dim),
+      checked_add(channels_of(heads.num_heads, heads.head_dim), channels_of(heads.num_kv_heads, heads.head_dim),
                   "the channels of a convolution");
   const std::uint64_t kernel = checked_add(first, second, "a kernel") - 1;  // keeps (first - 1) + (second - 1) tokens
   const ShortConv mixed{channels, kernel};
-  const ShortConv delayed{width_of(heads.num_kv_heads, heads.v_head_dim) / 2, 2};
+  const ShortConv delayed{channels_of(heads.num_kv_heads, heads.v_head_dim) / 2, 2};
   return {{attention_mixer(reader, label, heads, window), mixed, delayed}};
 }
 
