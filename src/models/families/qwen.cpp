@@ -10,9 +10,6 @@ namespace kvplan {
 
 namespace {
 
-// Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers; block index keys beside the full ones are small (indexer_head_dim
-// for indexer_compress_ratio tokens), and no engine's log counts them with the rest.
-// Source: transformers modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
 // A GGUF counts the index keys of every token, and convolves the embeddings of the last n tokens in some layers.
 void push_gguf_extras(Reader& reader) {
   const Fields& text = reader.text;
@@ -30,6 +27,9 @@ void push_gguf_extras(Reader& reader) {
     if (i < layers.size()) layers[i].mixers.push_back(ngrams);
 }
 
+// Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers; block index keys beside the full ones are small (indexer_head_dim
+// for indexer_compress_ratio tokens), and no engine's log counts them with the rest.
+// Source: transformers modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
 void read_qwen4_exp(Reader& reader) {
   read_gated_delta_net(reader);
   const Fields& text = reader.text;
