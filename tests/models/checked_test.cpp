@@ -85,7 +85,8 @@ std::set<std::string> executed_types() {
 // Types with a published total: recorded ones, and those of the tables beside this file.
 std::set<std::string> published_types() {
   std::set<std::string> out;
-  for (const Json& row : Json::parse(test_file("testdata/observations/parameters.json")).at("observations")) {
+  const Json recorded = Json::parse(test_file("testdata/observations/parameters.json"));
+  for (const Json& row : recorded.at("observations")) {
     if (!row.at("figures").contains("model.parameters.total") || row.contains("reason")) continue;
     const std::string path = "testdata/configs/" + row.at("model").get<std::string>() + ".json";
     if (!std::filesystem::exists(std::string(KVPLAN_SOURCE_DIR) + "/" + path)) continue;
