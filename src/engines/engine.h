@@ -1,7 +1,7 @@
 // What an engine is to kvplan: it turns cache terms into reserved bytes on each GPU. It knows no attention kind; it
 // may read a term's role, shape, growth, limit and form, a layer's index and the architecture.
 //
-// To add an engine: one file, one row in engines.cpp.
+// To add an engine: one folder, one row in engines.cpp.
 #ifndef KVPLAN_ENGINES_ENGINE_H_
 #define KVPLAN_ENGINES_ENGINE_H_
 

@@ -1,10 +1,10 @@
 // llama.cpp's compute buffer, moment by moment: by hand from the graph of a micro-batch, beside the bytes that runs of
 // v0.5.0 reserved for the same widths.
-#include "engines/llama_cpp_compute.h"
+#include "engines/llama_cpp/compute.h"
 
 #include <doctest/doctest.h>
 
-#include "engines/llama_cpp_cache.h"
+#include "engines/llama_cpp/cache.h"
 #include "engines/requests.h"
 
 #include "support/figures.h"

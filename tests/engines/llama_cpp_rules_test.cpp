@@ -2,8 +2,8 @@
 // caches, rows to roll back, MTP layers, layers on several devices and on the host.
 #include <doctest/doctest.h>
 
-#include "engines/llama_cpp_cache.h"
-#include "engines/llama_cpp_models.h"
+#include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/models.h"
 #include "engines/requests.h"
 #include "kvplan/error.h"
 #include "models/registry.h"

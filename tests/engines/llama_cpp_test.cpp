@@ -3,9 +3,9 @@
 #include <chrono>
 
 #include "engines/capacity.h"
-#include "engines/llama_cpp_cache.h"
-#include "engines/llama_cpp_compute.h"
-#include "engines/llama_cpp_models.h"
+#include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/compute.h"
+#include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "sources/load.h"

@@ -6,7 +6,7 @@
 
 #include "engines/estimates.h"
 #include "engines/requests.h"
-#include "engines/sglang_card.h"
+#include "engines/sglang/card.h"
 #include "kvplan/error.h"
 
 #include "support/figures.h"

@@ -6,7 +6,7 @@
 
 #include "engines/lora_slots.h"
 #include "engines/requests.h"
-#include "engines/vllm_rules.h"
+#include "engines/vllm/rules.h"
 #include "formulas/compressed.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"

@@ -1,13 +1,13 @@
 // SGLang's pools, rule by rule: arithmetic of model_executor/pool_configurator.py, mem_cache/memory_pool.py and
 // server_args.py.
-#include "engines/sglang_pools.h"
+#include "engines/sglang/pools.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "engines/requests.h"
-#include "engines/sglang_models.h"
+#include "engines/sglang/models.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "support/figures.h"

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "engines/holdings.h"
-#include "engines/llama_cpp_cache.h"
-#include "engines/llama_cpp_compute.h"
+#include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/compute.h"
 #include "engines/requests.h"
 
 #include "support/figures.h"

@@ -1,6 +1,6 @@
 // Specs, groups and blocks of vLLM, rule by rule: arithmetic of v1/kv_cache_interface.py, v1/core/kv_cache_utils.py and
 // model_executor/layers/mamba/mamba_utils.py, with the figures that follow from them for published models.
-#include "engines/vllm_groups.h"
+#include "engines/vllm/groups.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engines/requests.h"
-#include "engines/vllm_rules.h"
+#include "engines/vllm/rules.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

@@ -1,10 +1,10 @@
 // What vLLM takes beside the cache: by hand from the rules that its logs show, and the figures that those logs print.
-#include "engines/vllm_memory.h"
+#include "engines/vllm/memory.h"
 
 #include <doctest/doctest.h>
 
 #include "engines/requests.h"
-#include "engines/vllm_rules.h"
+#include "engines/vllm/rules.h"
 
 #include "support/figures.h"
 

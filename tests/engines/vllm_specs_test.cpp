@@ -1,13 +1,13 @@
 // What a layer costs vLLM: pages of states beside attention (platforms/interface.py, models/config.py), modes of prefix
 // caching, drafts, widths of values, the manager that is switched off. Figures follow from published configs.
-#include "engines/vllm_specs.h"
+#include "engines/vllm/specs.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "engines/requests.h"
-#include "engines/vllm_rules.h"
+#include "engines/vllm/rules.h"
 #include "kvplan/error.h"
 
 #include "support/figures.h"

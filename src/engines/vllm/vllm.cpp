@@ -1,9 +1,9 @@
 // vLLM: a pool of blocks, shared by groups of layers.
 //
 // What it does. Every layer states what a block of tokens costs it and how many blocks one request of the maximum
-// length may hold (vllm_specs). Layers that need the same are one group with one block table; a model with several
+// length may hold (specs.h). Layers that need the same are one group with one block table; a model with several
 // sorts of layers gets several groups of equal length, and all pages get one size, so that any block can serve any
-// group (vllm_groups). Bytes a GPU keeps for a request are then blocks of all groups x the bytes of a block:
+// group (groups.h). Bytes a GPU keeps for a request are then blocks of all groups x the bytes of a block:
 //
 //   reserved(L) = sequences * sum over groups of blocks(L) * pages of a block * page
 //
@@ -34,10 +34,10 @@
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
-#include "engines/vllm_groups.h"
-#include "engines/vllm_memory.h"
-#include "engines/vllm_rules.h"
-#include "engines/vllm_specs.h"
+#include "engines/vllm/groups.h"
+#include "engines/vllm/memory.h"
+#include "engines/vllm/rules.h"
+#include "engines/vllm/specs.h"
 #include "kvplan/error.h"
 #include "kvplan/spoken.h"
 

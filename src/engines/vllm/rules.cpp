@@ -1,4 +1,4 @@
-#include "engines/vllm_rules.h"
+#include "engines/vllm/rules.h"
 
 #include <algorithm>
 #include <array>

@@ -26,13 +26,13 @@
 // Outside PyTorch, as printed. One GPU: 0.00 to 0.09 GiB on most cards, 0.16 on H100, 0.25 to 0.35 at times (24 logs,
 // the median 0.05); 0.46 and 0.62 with ROCm. Several, V0: 0.11 to 0.93 (7 logs, the median 0.33); V1: 0.21 to 2.43 (5
 // logs, the median 1.4).
-#include "engines/vllm_memory.h"
+#include "engines/vllm/memory.h"
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
-#include "engines/vllm_rules.h"
+#include "engines/vllm/rules.h"
 
 namespace kvplan {
 

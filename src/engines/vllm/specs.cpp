@@ -1,4 +1,4 @@
-#include "engines/vllm_specs.h"
+#include "engines/vllm/specs.h"
 
 #include <algorithm>
 #include <numeric>

@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// The lines of llama_cpp_classes.txt: the release, then "class NAME" and "arch NAME".
+// The lines of classes.txt: the release, then "class NAME" and "arch NAME".
 std::span<const std::string_view> llama_cpp_class_lines();
 
 // llama.cpp has a converter for the class that a config names, or an architecture of the name that a GGUF gives. True

@@ -1,12 +1,12 @@
-#include "engines/llama_cpp_cache.h"
+#include "engines/llama_cpp/cache.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 
 #include "engines/capacity.h"
-#include "engines/llama_cpp_compute.h"
-#include "engines/llama_cpp_models.h"
+#include "engines/llama_cpp/compute.h"
+#include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
 

@@ -20,7 +20,7 @@ enum class PackedBlock {
   kWidestGroup,  // the widest group's pages, since 0.27 (#48993)
 };
 
-// One release's behaviour. Numbers of releases stand in vllm_rules.cpp, with their reasons.
+// One release's behaviour. Numbers of releases stand in rules.cpp, with their reasons.
 struct VllmRules {
   std::uint64_t version = 0;
   bool hybrid_manager = true;           // layers of several types get groups of their own

@@ -1,4 +1,4 @@
-#include "engines/vllm_groups.h"
+#include "engines/vllm/groups.h"
 
 #include <algorithm>
 #include <map>

@@ -20,13 +20,13 @@
 // Checked against: runs of v0.5.0 with a GPU that holds no memory (781 contexts: 74 % within 5 %, 84 % within 10 %);
 // logs. The range is the one that covers 95 % of them: 1.1 times the figure and 32 MiB. Experts with a shared one or
 // sigmoid gates keep less than others, which no config says: up to 20 % off.
-#include "engines/llama_cpp_compute.h"
+#include "engines/llama_cpp/compute.h"
 
 #include <algorithm>
 
 #include "engines/drafts.h"
-#include "engines/llama_cpp_cache.h"
-#include "engines/llama_cpp_models.h"
+#include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/models.h"
 
 namespace kvplan {
 

@@ -1,6 +1,6 @@
 // Source: llama.cpp v0.5.0, src/models/*.cpp (who sets swa_type), llm_arch_supports_rs_rollback; the classes are of
 // scripts/llama_cpp_classes.py.
-#include "engines/llama_cpp_models.h"
+#include "engines/llama_cpp/models.h"
 
 #include <algorithm>
 #include <iterator>
@@ -12,7 +12,7 @@ namespace kvplan {
 
 namespace {
 
-// "class NAME" or "arch NAME" of llama_cpp_classes.txt, in whichever spelling.
+// "class NAME" or "arch NAME" of classes.txt, in whichever spelling.
 bool registers(std::string_view sort, std::string_view name) {
   const std::string wanted = folded(name);
   for (std::string_view line : llama_cpp_class_lines().subspan(1))

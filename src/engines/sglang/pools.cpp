@@ -1,4 +1,4 @@
-#include "engines/sglang_pools.h"
+#include "engines/sglang/pools.h"
 
 namespace kvplan {
 

@@ -1,4 +1,4 @@
-#include "engines/sglang_models.h"
+#include "engines/sglang/models.h"
 
 #include <algorithm>
 #include <array>

@@ -38,9 +38,9 @@
 #include <functional>
 
 #include "engines/beside.h"
-#include "engines/llama_cpp_cache.h"
-#include "engines/llama_cpp_compute.h"
-#include "engines/llama_cpp_models.h"
+#include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/compute.h"
+#include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
 
 namespace kvplan {

@@ -12,7 +12,7 @@
 
 #include "engines/engine.h"
 #include "engines/estimates.h"
-#include "engines/llama_cpp_cache.h"
+#include "engines/llama_cpp/cache.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engines/engine.h"
-#include "engines/vllm_rules.h"
+#include "engines/vllm/rules.h"
 
 namespace kvplan {
 

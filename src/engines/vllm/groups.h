@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "engines/vllm_rules.h"
-#include "engines/vllm_specs.h"
+#include "engines/vllm/rules.h"
+#include "engines/vllm/specs.h"
 
 namespace kvplan {
 

@@ -1,10 +1,10 @@
-#include "engines/sglang_card.h"
+#include "engines/sglang/card.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "engines/estimates.h"
-#include "engines/sglang_models.h"
+#include "engines/sglang/models.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
