@@ -74,7 +74,7 @@ constexpr Family kRows[] = {
      .tensors = {.norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
     {.is = {"cosmos3_edge_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.has_gated_mlp = false}},
-    {.is = {"nemotron-nas deci", "nemotron-nas", Arch::kNemotronNas}, .layers = read_nemotron_nas},
+    {.is = {"nemotron-nas deci", "nemotron-nas", Arch::kNemotronNas, "published total"}, .layers = read_nemotron_nas},
     {.is = {"jet_nemotron", "jet_nemotron", Arch::kOther, "published total"}, .layers = read_jet_nemotron,
      .tensors = {.qkv_bias = "+", .o_bias = ""}},
     {.is = {"nemotron_h", "mamba2_hybrid", Arch::kNemotronH, "executed class"}, .layers = read_mamba2_hybrid,
