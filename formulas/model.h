@@ -3,7 +3,6 @@
 #define KVPLAN_FORMULAS_MODEL_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,13 +71,7 @@ struct ModelSpec {
   std::vector<StoredTensors> stored;            // from the checkpoint's own headers, where they are at hand
   QuantDeclaration quantization;
 
-  // What is loaded beside it (--draft, --lora, --mmproj).
-  std::shared_ptr<const ModelSpec> draft;
-  std::optional<DraftMethod> drafts_as;  // of a draft: heads that are no model of their own
-  std::uint64_t target_hidden_size = 0;  // of such heads: the width and the words of the model that they are for
-  std::uint64_t target_vocab_size = 0;
-  std::vector<AdapterFile> adapters;
-  std::optional<ProjectorFile> projector;
+  std::optional<DraftHead> draft_head;  // it is heads for another model
 
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;

@@ -3,6 +3,7 @@
 #define KVPLAN_EXTRAS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "kvplan/storage.h"
 
 namespace kvplan {
+
+struct ModelSpec;  // formulas/model.h
 
 // Where the guesses of speculative decoding come from.
 enum class DraftMethod : std::uint8_t {
@@ -29,6 +32,12 @@ std::string_view name(DraftMethod method);
 std::optional<DraftMethod> find_draft_method(std::string_view text);
 // Every name, separated by commas.
 std::string known_draft_methods();
+
+// What a draft says of itself that is no model of its own: heads over another model's hidden states.
+struct DraftHead {
+  DraftMethod method = DraftMethod::kEagle;
+  std::uint64_t target_hidden_size = 0, target_vocab_size = 0;  // of the model that it is for; 0 where it does not say
+};
 
 // What --speculative-config says, as vLLM spells it.
 struct SpeculativeConfig {
@@ -48,6 +57,7 @@ struct AdapterFile {
   Elements elements;
   Bytes bytes;  // as stored
   std::vector<Note> notes;
+  bool operator==(const AdapterFile&) const = default;
 };
 
 // An image projector of llama.cpp (mmproj): encoder and projector in one file.
@@ -59,10 +69,16 @@ struct ProjectorFile {
   std::uint64_t width = 0, intermediate = 0, heads = 0;  // of the encoder
   std::uint64_t image_size = 0, patch_size = 0;
   bool takes_any_size = false;  // of images, whatever image_size says
+  bool operator==(const ProjectorFile&) const = default;
 };
 
 // Options for all of it; absent means "as the engine chooses", or that there is none.
 struct ExtrasRequest {
+  // What is loaded beside the model (--draft, --lora, --mmproj).
+  std::shared_ptr<const ModelSpec> draft;
+  std::vector<AdapterFile> adapters;
+  std::optional<ProjectorFile> projector;
+
   std::optional<DraftMethod> draft_method;     // absent: what the draft's own config says
   std::optional<std::uint64_t> verify_tokens;  // SGLang: tokens verified at once, the last real one among them
   std::optional<Tokens> draft_ctx;             // llama.cpp: the draft's own n_ctx

@@ -13,6 +13,7 @@ struct Note {
   NoteLevel level = NoteLevel::kInfo;
   std::string code;     // stable, for machines: "assumed_architecture"
   std::string message;  // one sentence
+  bool operator==(const Note&) const = default;
 };
 
 // Where a value of the model came from.

@@ -80,8 +80,9 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
     FleetEntry& entry = entries[i];
     entry.source = sources[i];
     try {
-      entry.model = load_with_companions(sources[i], call);
-      entry.plan = plan_of(*entry.model, call.request);
+      Asked asked = load_asked(sources[i], call);
+      entry.model = std::move(asked.model);
+      entry.plan = plan_of(*entry.model, asked.request);
       out.exit = std::max(out.exit, exit_of(*entry.plan));
       out.any = true;
     } catch (const Error& error) {
@@ -110,9 +111,10 @@ int run_plan(const Invocation& call) {
   if (!call.engines.empty() || !call.weights.empty())
     return emit_answered(call, answer_variants(call, sources, report_options(call)));
   if (fleet) return run_fleet(call, sources);
-  const ModelSpec model = load_with_companions(sources.front(), call);
-  if (call.measuring.wanted) return run_measure(call, model, report_options(call));
-  Plan plan = plan_of(model, call.request);
+  const Asked asked = load_asked(sources.front(), call);
+  const ModelSpec& model = asked.model;
+  if (call.measuring.wanted) return run_measure(call, asked, report_options(call));
+  Plan plan = plan_of(model, asked.request);
   if (plan.verdict.status == Verdict::kDoesNotFit) {
     PlanCache cache(model);
     const std::string remedy = smallest_remedy(cache, plan);
@@ -146,8 +148,9 @@ void require_known_form(const Invocation& call, std::initializer_list<std::strin
 
 int run_explain(const Invocation& call) {
   require_known_form(call, {"table", "json"});
-  const ModelSpec model = load_with_companions(single_model(call), call);
-  const Plan plan = plan_of(model, call.request);
+  const Asked asked = load_asked(single_model(call), call);
+  const ModelSpec& model = asked.model;
+  const Plan plan = plan_of(model, asked.request);
   const auto form = call.format == "table" ? explain_text : find_format(call.format).plan;
   emit(call, of_model(model, [&] { return form(model, plan, report_options(call)); }));
   return exit_of(plan);
@@ -156,9 +159,10 @@ int run_explain(const Invocation& call) {
 int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
                 std::string (*ReportForm::*render)(const ModelSpec&, const Answers&, const ReportOptions&)) {
   const auto form = answer_of(call.format, render, call.command);
-  const ModelSpec model = load_with_companions(single_model(call), call);
+  const Asked asked = load_asked(single_model(call), call);
+  const ModelSpec& model = asked.model;
   try {
-    const Answers answers = ask(model, call.request);
+    const Answers answers = ask(model, asked.request);
     emit(call, form(model, answers, report_options(call)));
     return exit_of(answers.asked);
   } catch (Error& error) {
@@ -201,11 +205,12 @@ int run_check_log(const Invocation& call) {
     throw error;
   }
   constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20;
-  const ModelSpec model = load_with_companions(call.models[0], call);
+  const Asked asked = load_asked(call.models[0], call);
+  const ModelSpec& model = asked.model;
   const std::string& path = call.models[1];
   try {
     const LogReading reading = read_log(path == "-" ? read_stdin(kMaxLogBytes) : read_file(path, kMaxLogBytes));
-    const LogCheck check = check_log(model, call.request, reading);
+    const LogCheck check = check_log(model, asked.request, reading);
     if (!call.measuring.save.empty())
       for (const CalibrationRecord& record : calibration_of_log(model, check, today()))
         save_calibration(call.measuring.save, record);

@@ -115,19 +115,16 @@ void apply_samples(Invocation& call, string_view value, string_view name) {
   call.request.extras.num_samples = parse_copies(value, name);
 }
 
-ModelSpec load_with_companions(const std::string& argument, const Invocation& call) {
-  ModelSpec model = load_model(argument, call.source);
-  model.notes.insert(model.notes.end(), call.notes.begin(), call.notes.end());
+Asked load_asked(const std::string& argument, const Invocation& call) {
+  Asked out{load_model(argument, call.source), call.request};
+  out.model.notes.insert(out.model.notes.end(), call.notes.begin(), call.notes.end());
+  ExtrasRequest& extras = out.request.extras;
   if (!call.draft.empty())
-    model.draft =
-        std::make_shared<const ModelSpec>(load_draft(call.draft, call.source, call.request.extras.draft_method, model));
-  for (const std::string& path : call.loras) {
-    model.adapters.push_back(load_adapter(path, call.source));
-    const std::vector<Note>& notes = model.adapters.back().notes;
-    model.notes.insert(model.notes.end(), notes.begin(), notes.end());
-  }
-  if (!call.mmproj.empty()) model.projector = load_projector(call.mmproj, call.source);
-  return model;
+    extras.draft =
+        std::make_shared<const ModelSpec>(load_draft(call.draft, call.source, extras.draft_method, out.model));
+  for (const std::string& path : call.loras) extras.adapters.push_back(load_adapter(path, call.source));
+  if (!call.mmproj.empty()) extras.projector = load_projector(call.mmproj, call.source);
+  return out;
 }
 
 }  // namespace kvplan

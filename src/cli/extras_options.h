@@ -19,8 +19,12 @@ void apply_mm_limits(Invocation& call, std::string_view value, std::string_view 
 void apply_beams(Invocation& call, std::string_view value, std::string_view name);
 void apply_samples(Invocation& call, std::string_view value, std::string_view name);
 
-// The model of an argument with what the options load beside it.
-ModelSpec load_with_companions(const std::string& argument, const Invocation& call);
+// A model, and the request with what the options load beside it.
+struct Asked {
+  ModelSpec model;
+  Request request;
+};
+Asked load_asked(const std::string& argument, const Invocation& call);
 
 }  // namespace kvplan
 

@@ -37,8 +37,9 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
   grid.num_seqs = call.request.num_seqs;
   for (const std::string& source : sources) {
     try {
-      const ModelSpec model = load_with_companions(source, call);
-      for (GridRow& row : grid_rows(model, call.request, call.engines, call.weights, grid.cards)) {
+      const Asked asked = load_asked(source, call);
+      const ModelSpec& model = asked.model;
+      for (GridRow& row : grid_rows(model, asked.request, call.engines, call.weights, grid.cards)) {
         row.source = source;
         if (row.cells.empty()) row.error = source + ": " + row.error;
         grid.rows.push_back(std::move(row));
@@ -67,7 +68,8 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
   entries.reserve(sources.size() * engines.size() * weights.size());  // plans point into their entry's model
   Answered out;
   for (const std::string& source : sources) {
-    const ModelSpec model = load_with_companions(source, call);
+    const Asked asked = load_asked(source, call);
+    const ModelSpec& model = asked.model;
     for (const std::string& engine : engines) {
       for (const std::string& type : weights) {
         FleetEntry& entry = entries.emplace_back();
@@ -76,7 +78,7 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
         entry.source = sources.size() == 1 && weights.size() == 1 ? source : source + " (" + variant + ")";
         entry.engine = variant;
         try {
-          Request request = call.request;
+          Request request = asked.request;
           if (!engine.empty()) find_engine(engine, request);
           if (!type.empty()) request.weights = type;
           entry.model = model;
@@ -105,7 +107,8 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
                       : call.format == "csv"      ? fits_csv
                                                   : nullptr;
   require_form(render, call.format, "fit of several engines or cards", "table, json, markdown, csv");
-  const ModelSpec model = load_with_companions(source, call);
+  const Asked asked = load_asked(source, call);
+  const ModelSpec& model = asked.model;
   std::vector<FitEntry> entries;
   Answered out;
   for (const std::string& engine : or_as_asked(call.engines)) {
@@ -115,7 +118,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
       entry.model = &model;
       entry.engine = engine;
       try {
-        Request request = call.request;
+        Request request = asked.request;
         if (!engine.empty()) find_engine(engine, request);
         if (!card.empty()) request.gpu = card;
         entry.answers = fit_model(model, request);

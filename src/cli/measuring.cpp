@@ -123,14 +123,15 @@ void prepare_measuring(Invocation& call) {
     call.request.calibration = choose_calibration(options.calibration);
 }
 
-int run_measure(const Invocation& call, const ModelSpec& model, const ReportOptions& options) {
+int run_measure(const Invocation& call, const Asked& asked, const ReportOptions& options) {
+  const ModelSpec& model = asked.model;
   if (!call.measuring.save.empty()) check_writable(call.measuring.save);
   Plan plan;
   {
     const InterruptGuard guard;
     try {
       const std::unique_ptr<Device> device = open_device(call.measuring.device);
-      Request request = call.request;
+      Request request = asked.request;
       request.measured_card = device->facts().name;
       try {
         plan = make_plan(model, request);

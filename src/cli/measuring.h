@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/options.h"
+#include "cli/extras_options.h"
 #include "formulas/model.h"
 #include "kvplan/calibration.h"
 #include "report/report.h"
@@ -12,7 +12,7 @@
 namespace kvplan {
 
 // Plans, measures and reports; the exit code.
-int run_measure(const Invocation& call, const ModelSpec& model, const ReportOptions& options);
+int run_measure(const Invocation& call, const Asked& asked, const ReportOptions& options);
 
 // Puts the calibration that the options (or the user's folder) name into the request, and refuses options that make no
 // sense together.

@@ -63,10 +63,10 @@ ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRo
   model.source = source;
   model.model_type = model.family = "medusa";
   model.architecture = "MedusaModel";
-  model.drafts_as = DraftMethod::kMedusa;
   model.hidden_size = root.count_or("hidden_size", role.hidden_size);
-  model.target_vocab_size = root.count_or("vocab_size", role.vocab_size);
-  model.vocab_size = root.count_or("truncated_vocab_size", model.target_vocab_size);
+  const std::uint64_t target_vocab_size = root.count_or("vocab_size", role.vocab_size);
+  model.draft_head = {DraftMethod::kMedusa, 0, target_vocab_size};
+  model.vocab_size = root.count_or("truncated_vocab_size", target_vocab_size);
   const std::uint64_t heads = root.count_or("medusa_num_heads", root.count_or("num_heads", 5));
   const std::uint64_t blocks = root.count_or(
       "medusa_num_layers", root.contains("num_hidden_layers") ? root.count_or("num_hidden_layers", 1) : 1);
@@ -94,7 +94,6 @@ void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
   if (role.method == DraftMethod::kEagle || role.method == DraftMethod::kEagle3) method = role.method;
   if (role.method == DraftMethod::kModel) method.reset();
   if (!method) return;
-  model.drafts_as = method;
   const bool third = *method == DraftMethod::kEagle3;
   const std::uint64_t hidden = model.hidden_size;
   std::erase_if(model.tensors, [&](const TensorGroup& group) {
@@ -111,8 +110,7 @@ void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
       group.copies = group.used = 1;
   }
   const std::uint64_t from = root.count_or("target_hidden_size", hidden);
-  model.target_hidden_size = from;
-  model.target_vocab_size = root.count_or("target_vocab_size", model.vocab_size);
+  model.draft_head = {*method, from, root.count_or("target_vocab_size", model.vocab_size)};
   const std::uint64_t inputs =
       third ? checked_mul(from, kHiddenStates, "the width of a draft") : checked_mul(hidden, 2, "the width of a draft");
   model.tensors.push_back(outside(Component::kProjector, "fc", hidden, inputs));

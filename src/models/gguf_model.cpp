@@ -150,7 +150,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
     model.notes.push_back({NoteLevel::kInfo, "expanded_mla",
                            "the file was converted without the latent's keys (key_length_mla): llama.cpp caches "
                            "expanded keys and values"});
-  if (options.draft && named->find("eagle3") != std::string_view::npos) model.drafts_as = DraftMethod::kEagle3;
+  if (options.draft && named->find("eagle3") != std::string_view::npos) model.draft_head = {DraftMethod::kEagle3};
   read_gguf_tensors(file, keys.num_layers(), model);
   if (unknown) {
     std::string message = "the architecture " + model.architecture +

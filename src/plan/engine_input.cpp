@@ -83,9 +83,9 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
     fill_model(model, input);
   }
   input.types = engine_of(request).resolve_types(input.model, request);
-  input.draft_method = draft_method_of(model, request);
-  if (model.draft != nullptr && input.draft_method && !model.draft->layers.empty())
-    input.draft = std::make_shared<const EngineInput>(engine_input(*model.draft, draft_request(request)));
+  input.draft_method = draft_method_of(request);
+  if (const auto& draft = request.extras.draft; draft != nullptr && input.draft_method && !draft->layers.empty())
+    input.draft = std::make_shared<const EngineInput>(engine_input(*draft, draft_request(request)));
   return input;
 }
 

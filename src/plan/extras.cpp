@@ -46,7 +46,8 @@ std::string draft_name(DraftMethod method) {
 // Pairs that engines refuse, told but planned.
 void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
   constexpr std::uint64_t kVocabSlack = 128;  // llama.cpp's; vLLM and SGLang allow none
-  const ModelSpec& draft = *model.draft;
+  const ModelSpec& draft = *input.request.extras.draft;
+  const DraftHead head = draft.draft_head.value_or(DraftHead{});
   const auto apart = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
   if (*input.draft_method == DraftMethod::kModel && model.vocab_size > 0 && draft.vocab_size > 0 &&
       apart(model.vocab_size, draft.vocab_size) > kVocabSlack)
@@ -55,13 +56,13 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
                          std::to_string(model.vocab_size) + ": engines refuse such a pair"});
   const DraftMethod method = *input.draft_method;
   if (method != DraftMethod::kEagle && method != DraftMethod::kEagle3 && method != DraftMethod::kMedusa) return;
-  const std::uint64_t width = draft.target_hidden_size > 0 ? draft.target_hidden_size : draft.hidden_size;
+  const std::uint64_t width = head.target_hidden_size > 0 ? head.target_hidden_size : draft.hidden_size;
   if (model.hidden_size > 0 && width > 0 && width != model.hidden_size)
     notes.push_back({NoteLevel::kWarning, "draft_width",
                      "the head reads hidden states of " + std::to_string(width) + " and the model has " +
                          std::to_string(model.hidden_size) + ": it belongs to another model"});
   // A head may guess among fewer words than the model has, but numbers them as the model does.
-  const std::uint64_t words = draft.target_vocab_size > 0 ? draft.target_vocab_size : draft.vocab_size;
+  const std::uint64_t words = head.target_vocab_size > 0 ? head.target_vocab_size : draft.vocab_size;
   if (model.vocab_size > 0 && words > 0 && words != model.vocab_size)
     notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
                      "the head is for a vocabulary of " + std::to_string(words) + " words and the model has " +
@@ -69,11 +70,12 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
 }
 
 void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
-  if (model.draft == nullptr || !input.draft_method) return;
+  const std::shared_ptr<const ModelSpec>& draft = input.request.extras.draft;
+  if (draft == nullptr || !input.draft_method) return;
   note_mismatch(model, input, notes);
   const Request request = draft_request(input.request);
   std::vector<Note> own;
-  const RankWeights weights = rank_weights(*model.draft, request, own);
+  const RankWeights weights = rank_weights(*draft, request, own);
   for (Note& note : own)
     if (note.level == NoteLevel::kWarning) notes.push_back({note.level, note.code, "the draft: " + note.message});
   if (!weights.is_known) {
@@ -84,14 +86,14 @@ void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out
   // Dealt as the model is, or whole on the last stage.
   const std::size_t first = out.stages.size() - std::min(out.stages.size(), weights.lines.size());
   for (std::size_t i = 0; i < weights.lines.size() && first + i < out.stages.size(); ++i)
-    if (!weights.lines[i].empty()) out.stages[first + i].push_back(one_line_of(weights.lines[i], *model.draft, what));
+    if (!weights.lines[i].empty()) out.stages[first + i].push_back(one_line_of(weights.lines[i], *draft, what));
 }
 
 // llama.cpp warms its image encoder up with one image: a fixed size, or 1472 x 1472 where the encoder takes any.
-void add_projector(const ModelSpec& model, ExtraLines& out) {
+void add_projector(const std::optional<ProjectorFile>& projector, ExtraLines& out) {
   constexpr std::uint64_t kWarmUp = 1472;
-  if (!model.projector || out.stages.empty()) return;
-  const ProjectorFile& file = *model.projector;
+  if (!projector || out.stages.empty()) return;
+  const ProjectorFile& file = *projector;
   out.stages.front().push_back(exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
                                           std::to_string(file.tensors) + " tensors as stored", file.source));
   if (file.width == 0 || file.patch_size == 0) return;
@@ -113,12 +115,10 @@ void add_projector(const ModelSpec& model, ExtraLines& out) {
 
 }  // namespace
 
-std::optional<DraftMethod> draft_method_of(const ModelSpec& model, const Request& request) {
+std::optional<DraftMethod> draft_method_of(const Request& request) {
   const std::optional<DraftMethod>& asked = request.extras.draft_method;
-  if (model.draft != nullptr) {
-    if (model.draft->drafts_as) return model.draft->drafts_as;
-    return asked.value_or(DraftMethod::kModel);
-  }
+  if (const auto& draft = request.extras.draft; draft != nullptr)
+    return draft->draft_head ? draft->draft_head->method : asked.value_or(DraftMethod::kModel);
   if (request.mtp) return DraftMethod::kMtp;
   return asked;
 }
@@ -141,27 +141,27 @@ Request draft_request(const Request& request) {
 void check_extras(const ModelSpec& model, const Request& request) {
   const Engine& engine = engine_of(request);
   const std::string engine_name(engine.name);
-  if (const auto method = draft_method_of(model, request)) {
+  const ExtrasRequest& extras = request.extras;
+  if (const auto method = draft_method_of(request)) {
     const std::string word(name(*method));
     if (!has_word(engine.draft_methods, word) && !(request.mtp && model.num_nextn_layers == 0))
       fail("--speculative-method: " + engine_name + " has no speculative decoding of the kind " + word,
            "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.draft_methods, word); }));
-    if (request.mtp && model.draft != nullptr)
+    if (request.mtp && extras.draft != nullptr)
       fail("--draft names a model, and the model's own MTP layers are asked for", "leave one of the two out");
     const bool needs_draft = *method != DraftMethod::kMtp && *method != DraftMethod::kNgram;
-    if (needs_draft && model.draft == nullptr)
+    if (needs_draft && extras.draft == nullptr)
       fail("--speculative-method " + word + " needs weights of its own", "name them with --draft MODEL");
-    if (!needs_draft && model.draft != nullptr)
+    if (!needs_draft && extras.draft != nullptr)
       fail("--draft names a model, and " + word + " needs none", "leave one of the two out");
   }
-  const ExtrasRequest& extras = request.extras;
   if (extras.num_beams > 1 && !engine.has_beams)
     fail("--num-beams: " + engine_name + " has no beam search",
          "it belongs to " + engines_with([](const Engine& e) { return e.has_beams; }));
-  if (model.projector && !engine.has_projector_files && !engine.is_logical)
+  if (extras.projector && !engine.has_projector_files && !engine.is_logical)
     fail("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
          "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.has_projector_files; }));
-  if (!model.adapters.empty() && engine.lora == LoraHolding::kNone)
+  if (!extras.adapters.empty() && engine.lora == LoraHolding::kNone)
     fail("--lora: " + engine_name + " takes no LoRA adapters",
          "it belongs to " + engines_with([](const Engine& e) { return e.lora != LoraHolding::kNone; }));
 }
@@ -171,7 +171,7 @@ ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::ve
   out.stages.resize(input.request.pipeline_parallel);
   add_draft(model, input, out, notes);
   add_lora(model, input, out, notes);
-  add_projector(model, out);
+  add_projector(input.request.extras.projector, out);
   const ExtrasRequest& extras = input.request.extras;
   if (input.draft_method == DraftMethod::kNgram)
     notes.push_back(

@@ -14,7 +14,7 @@
 namespace kvplan {
 
 // The way to guess tokens that the request and the draft's own config mean; nothing where nothing guesses.
-std::optional<DraftMethod> draft_method_of(const ModelSpec& model, const Request& request);
+std::optional<DraftMethod> draft_method_of(const Request& request);
 
 // Error(kBadInput) where the engine lacks an extra that was asked for: it names the engines that have it.
 void check_extras(const ModelSpec& model, const Request& request);

@@ -13,9 +13,9 @@ namespace kvplan {
 
 namespace {
 
-std::uint64_t largest_rank(const ModelSpec& model) {
+std::uint64_t largest_rank(const std::vector<AdapterFile>& adapters) {
   std::uint64_t out = 0;
-  for (const AdapterFile& adapter : model.adapters) out = std::max(out, adapter.rank);
+  for (const AdapterFile& adapter : adapters) out = std::max(out, adapter.rank);
   return out;
 }
 
@@ -32,9 +32,9 @@ std::vector<std::string> fused_targets(const std::vector<std::string>& targets) 
   return out;
 }
 
-LoraQuestion question_of(const ModelSpec& model) {
-  LoraQuestion out{model.known_as->id, model.vocab_size, largest_rank(model), {}};
-  for (const AdapterFile& adapter : model.adapters)
+LoraQuestion question_of(const ModelSpec& model, const std::vector<AdapterFile>& adapters) {
+  LoraQuestion out{model.known_as->id, model.vocab_size, largest_rank(adapters), {}};
+  for (const AdapterFile& adapter : adapters)
     out.targets.insert(out.targets.end(), adapter.targets.begin(), adapter.targets.end());
   return out;
 }
@@ -124,8 +124,8 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
                       source});
 }
 
-void add_files(const ModelSpec& model, LoraHolding holding, ExtraLines& out) {
-  for (const AdapterFile& adapter : model.adapters) {
+void add_files(const std::vector<AdapterFile>& adapters, LoraHolding holding, ExtraLines& out) {
+  for (const AdapterFile& adapter : adapters) {
     const bool wide = holding == LoraHolding::kFloat32Files;
     const Bytes bytes = wide && adapter.elements > Elements(0) ? Bytes(adapter.elements.count()) * 4 : adapter.bytes;
     // Dealt to the stages as the layers are.
@@ -141,9 +141,9 @@ void add_files(const ModelSpec& model, LoraHolding holding, ExtraLines& out) {
 }
 
 // vLLM and llama.cpp refuse an adapter with one module too many, PEFT one without any that fits.
-void note_strangers(const ModelSpec& model, std::vector<Note>& notes) {
+void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adapters, std::vector<Note>& notes) {
   if (model.tensors.empty()) return;
-  for (const AdapterFile& adapter : model.adapters) {
+  for (const AdapterFile& adapter : adapters) {
     std::string strangers;
     for (const std::string& target : adapter.targets) {
       const std::vector<std::string> one{target};
@@ -163,13 +163,14 @@ void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out,
   const Request& request = input.request;
   const Engine& engine = engine_of(request);
   const bool wanted = request.extras.wants_lora();
-  if (!wanted && model.adapters.empty()) return;
-  note_strangers(model, notes);
+  const std::vector<AdapterFile>& adapters = request.extras.adapters;
+  if (!wanted && adapters.empty()) return;
+  note_strangers(model, adapters, notes);
   const bool files = engine.lora == LoraHolding::kFiles || engine.lora == LoraHolding::kFloat32Files ||
                      (engine.lora == LoraHolding::kSlotsOrFiles && !wanted);
-  if (files) return add_files(model, engine.lora, out);
+  if (files) return add_files(adapters, engine.lora, out);
   if (engine.lora_slots == nullptr) return;
-  add_slots(model, input, engine.lora_slots(question_of(model), request, notes), out, notes);
+  add_slots(model, input, engine.lora_slots(question_of(model, adapters), request, notes), out, notes);
 }
 
 }  // namespace kvplan

@@ -357,6 +357,8 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   Plan plan;
   plan.request = request;
   plan.notes = model.notes;
+  for (const AdapterFile& adapter : request.extras.adapters)
+    plan.notes.insert(plan.notes.end(), adapter.notes.begin(), adapter.notes.end());
   const Engine& engine = engine_of(request);
   plan.engine_version =
       request.engine_version.empty() ? std::string(engine.versions.back().version) : request.engine_version;

@@ -225,7 +225,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
   if (!out.is_known || only_stage) return out;
-  if (in_words && engine.has_projector_files && !asked.with_towers && !model.projector && has_towers(model))
+  if (in_words && engine.has_projector_files && !asked.with_towers && !request.extras.projector && has_towers(model))
     notes.push_back({NoteLevel::kInfo, "towers_left_out",
                      "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE"});
   if (offloaded > Bytes(0))

@@ -130,8 +130,8 @@ std::string ledger_section(const Plan& plan) {
 
 // The layers of the draft, at its own types, and what was read of its config.
 std::string draft_section(const ModelSpec& model, const Plan& plan) {
-  if (model.draft == nullptr || !plan.draft_method) return "";
-  const ModelSpec& draft = *model.draft;
+  if (plan.request.extras.draft == nullptr || !plan.draft_method) return "";
+  const ModelSpec& draft = *plan.request.extras.draft;
   std::string out = fmt::format("\nDraft {} ({})\n", one_line(draft.source, 200), name(*plan.draft_method));
   const EngineInput input = engine_input(model, plan.request);
   if (input.draft != nullptr)
@@ -220,7 +220,7 @@ std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportO
   out += wrapped(request_text(plan), static_cast<std::size_t>(options.width)) + "\n";
   for (const LayerGroup& group : plan.groups) out += "\n" + layer_section(group, plan.types, plan.load);
   out += draft_section(model, plan);
-  if (const std::string files = companions_text(model); !files.empty()) out += "\n" + files;
+  if (const std::string files = companions_text(plan.request.extras); !files.empty()) out += "\n" + files;
   if (const std::string gap = gap_section(plan); !gap.empty()) out += "\n" + gap;
   out += "\n" + ledger_section(plan);
   if (const std::string capacity = capacity_section(plan); !capacity.empty()) out += "\n" + capacity;

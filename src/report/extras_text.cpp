@@ -44,18 +44,19 @@ std::string extra_lines_text(const Plan& plan) {
   return "Extras, part of the above\n" + columns(rows, 0b10);
 }
 
-std::string companions_text(const ModelSpec& model) {
+std::string companions_text(const ExtrasRequest& extras) {
   std::string out;
-  for (const AdapterFile& adapter : model.adapters) {
+  for (const AdapterFile& adapter : extras.adapters) {
     const std::string targets = join(adapter.targets);
     out += fmt::format("LoRA adapter {}: rank {}, {} elements, {}\n  modules  {}\n", one_line(adapter.source, 200),
                        adapter.rank, grouped(adapter.elements.count()), human_bytes(adapter.bytes),
                        targets.empty() ? "not named" : targets);
   }
-  if (model.projector)
-    out += fmt::format("image projector {} ({}): {} tensors, {}, images of {}, patches of {}\n",
-                       one_line(model.projector->source, 200), model.projector->projector, model.projector->tensors,
-                       human_bytes(model.projector->bytes), model.projector->image_size, model.projector->patch_size);
+  if (extras.projector)
+    out +=
+        fmt::format("image projector {} ({}): {} tensors, {}, images of {}, patches of {}\n",
+                    one_line(extras.projector->source, 200), extras.projector->projector, extras.projector->tensors,
+                    human_bytes(extras.projector->bytes), extras.projector->image_size, extras.projector->patch_size);
   return out;
 }
 

@@ -14,7 +14,7 @@ bool is_extra(const LedgerLine& line);
 std::string extra_lines_text(const Plan& plan);
 
 // The files that are loaded beside the model, one after the other; "" where there are none.
-std::string companions_text(const ModelSpec& model);
+std::string companions_text(const ExtrasRequest& extras);
 
 }  // namespace kvplan
 

@@ -138,9 +138,9 @@ std::string kv_type_name(const CacheTypes& types) {
   return out;
 }
 
-Json adapters_json(const ModelSpec& model) {
+Json adapters_json(const std::vector<AdapterFile>& adapters) {
   Json out = Json::array();
-  for (const AdapterFile& adapter : model.adapters)
+  for (const AdapterFile& adapter : adapters)
     out.push_back({{"source", adapter.source},
                    {"rank", adapter.rank > 0 ? Json(adapter.rank) : Json(nullptr)},
                    {"targets", adapter.targets},
@@ -175,11 +175,11 @@ Json request_json(const ModelSpec& model, const Plan& plan) {
           {"speculative_method", plan.draft_method ? Json(name(*plan.draft_method)) : Json(nullptr)},
           {"num_speculative_tokens",
            request.num_speculative_tokens > 0 ? Json(request.num_speculative_tokens) : Json(nullptr)},
-          {"draft", model.draft != nullptr ? Json(model.draft->source) : Json(nullptr)},
+          {"draft", request.extras.draft != nullptr ? Json(request.extras.draft->source) : Json(nullptr)},
           {"max_loras", or_null(request.extras.max_loras)},
           {"max_lora_rank", or_null(request.extras.max_lora_rank)},
-          {"loras", adapters_json(model)},
-          {"mmproj", model.projector ? Json(model.projector->source) : Json(nullptr)},
+          {"loras", adapters_json(request.extras.adapters)},
+          {"mmproj", request.extras.projector ? Json(request.extras.projector->source) : Json(nullptr)},
           {"gpu", request.gpu ? Json(*request.gpu) : Json(nullptr)},
           {"gpu_memory_bytes", or_null(request.gpu_memory)},
           {"gpu_memory_utilization", or_null(usable_share_of(plan))},

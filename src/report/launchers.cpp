@@ -94,9 +94,8 @@ void check_kernel(const Request& request) {
 }
 
 // Options of extras that engines spell alike.
-void lora_arguments(const ModelSpec& model, const Request& request, std::string_view slots, Arguments& out) {
-  const ExtrasRequest& extras = request.extras;
-  out.add_flag("--enable-lora", extras.wants_lora() || !model.adapters.empty());
+void lora_arguments(const ExtrasRequest& extras, std::string_view slots, Arguments& out) {
+  out.add_flag("--enable-lora", extras.wants_lora() || !extras.adapters.empty());
   out.add_given(slots, extras.max_loras);
   out.add_given("--max-lora-rank", extras.max_lora_rank);
   if (extras.lora_targets.empty()) return;
@@ -115,11 +114,12 @@ std::string_view draft_quantization(const Request& request) {
   return type;
 }
 
-void vllm_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
+void vllm_extras(const Plan& plan, Arguments& out) {
   const Request& request = plan.request;
+  const ExtrasRequest& extras = request.extras;
   if (plan.draft_method) {
     std::string config = fmt::format("{{\"method\": \"{}\"", name(*plan.draft_method));
-    if (model.draft != nullptr) config += fmt::format(", \"model\": \"{}\"", one_line(model_argument(*model.draft)));
+    if (extras.draft != nullptr) config += fmt::format(", \"model\": \"{}\"", one_line(model_argument(*extras.draft)));
     if (const std::string_view type = draft_quantization(request); !type.empty())
       config += fmt::format(", \"quantization\": \"{}\"", type);
     const std::uint64_t tokens = request.num_speculative_tokens > 0 ? request.num_speculative_tokens
@@ -127,12 +127,12 @@ void vllm_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
                                                                     : 3;
     out.add("--speculative-config", config + fmt::format(", \"num_speculative_tokens\": {}}}", tokens));
   }
-  lora_arguments(model, request, "--max-loras", out);
+  lora_arguments(request.extras, "--max-loras", out);
   out.add_given("--max-cpu-loras", request.extras.max_cpu_loras);
   out.add_flag("--fully-sharded-loras", request.extras.fully_sharded_loras);
-  if (!model.adapters.empty()) out.add("--lora-modules");
-  for (std::size_t i = 0; i < model.adapters.size(); ++i)
-    out.add(fmt::format("adapter{}={}", i + 1, model.adapters[i].source));
+  if (!extras.adapters.empty()) out.add("--lora-modules");
+  for (std::size_t i = 0; i < extras.adapters.size(); ++i)
+    out.add(fmt::format("adapter{}={}", i + 1, extras.adapters[i].source));
   out.add_flag("--language-model-only", request.extras.language_model_only);
   if (!request.extras.mm_limits.empty()) {
     const auto limit = [](const auto& each) { return fmt::format("\"{}\": {}", each.first, each.second); };
@@ -175,12 +175,12 @@ std::vector<std::string> vllm_arguments(const ModelSpec& model, const Plan& plan
   out.add_flag("--enable-prefix-caching", request.prefix_caching);
   if (request.mamba_cache_mode) out.add("--mamba-cache-mode", *request.mamba_cache_mode);
   if (request.state_dtype) out.add("--mamba-ssm-cache-dtype", name(*request.state_dtype));
-  vllm_extras(model, plan, out);
+  vllm_extras(plan, out);
   return out.take();
 }
 
 // SGLang wants steps, breadth and verified tokens together, or picks all three by the model.
-void sglang_drafts(const ModelSpec& model, const Plan& plan, Arguments& out) {
+void sglang_drafts(const Plan& plan, Arguments& out) {
   constexpr std::uint64_t kGuesses = 3;
   const Request& request = plan.request;
   const DraftMethod method = *plan.draft_method;
@@ -189,7 +189,8 @@ void sglang_drafts(const ModelSpec& model, const Plan& plan, Arguments& out) {
                                      : method == DraftMethod::kMtp    ? "NEXTN"
                                      : method == DraftMethod::kNgram  ? "NGRAM"
                                                                       : "EAGLE");
-  if (model.draft != nullptr) out.add("--speculative-draft-model-path", model_argument(*model.draft));
+  if (const auto& draft = request.extras.draft; draft != nullptr)
+    out.add("--speculative-draft-model-path", model_argument(*draft));
   if (const std::string_view type = draft_quantization(request); !type.empty())
     out.add("--speculative-draft-model-quantization", type);
   const std::uint64_t steps = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kGuesses;
@@ -258,11 +259,11 @@ std::vector<std::string> sglang_arguments(const ModelSpec& model, const Plan& pl
   if (request.max_num_batched_tokens) out.add("--chunked-prefill-size", request.max_num_batched_tokens->count());
   out.add_flag("--disable-cuda-graph", request.enforce_eager);
   if (request.cpu_offload) out.add_gib("--cpu-offload-gb", *request.cpu_offload);
-  if (plan.draft_method) sglang_drafts(model, plan, out);
-  lora_arguments(model, request, "--max-loras-per-batch", out);
+  if (plan.draft_method) sglang_drafts(plan, out);
+  lora_arguments(request.extras, "--max-loras-per-batch", out);
   out.add_given("--max-loaded-loras", request.extras.max_cpu_loras);
-  if (!model.adapters.empty()) out.add("--lora-paths");
-  for (const AdapterFile& adapter : model.adapters) out.add(adapter.source);
+  if (!request.extras.adapters.empty()) out.add("--lora-paths");
+  for (const AdapterFile& adapter : request.extras.adapters) out.add(adapter.source);
   if (!request.extras.mamba_strategy.empty()) out.add("--mamba-scheduler-strategy", request.extras.mamba_strategy);
   out.add_flag("--disable-radix-cache", request.extras.disable_radix_cache);
   if (request.extras.swa_ratio) out.add_share("--swa-full-tokens-ratio", *request.extras.swa_ratio);
@@ -280,9 +281,9 @@ std::string_view ggml_name(Dtype type) {
   }
 }
 
-void llama_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
+void llama_extras(const Plan& plan, Arguments& out) {
   const ExtrasRequest& extras = plan.request.extras;
-  if (model.draft != nullptr) out.add("-md", model_argument(*model.draft));
+  if (extras.draft != nullptr) out.add("-md", model_argument(*extras.draft));
   if (plan.draft_method) {
     switch (*plan.draft_method) {
       case DraftMethod::kMtp: out.add("--spec-type", "draft-mtp"); break;
@@ -298,8 +299,8 @@ void llama_extras(const ModelSpec& model, const Plan& plan, Arguments& out) {
   if (extras.draft_weights)
     refuse("--draft-weights " + *extras.draft_weights, "llama.cpp loads a draft as its file is",
            "name a draft of that type, and leave out --draft-weights");
-  for (const AdapterFile& adapter : model.adapters) out.add("--lora", adapter.source);
-  if (model.projector) out.add("--mmproj", model.projector->source);
+  for (const AdapterFile& adapter : extras.adapters) out.add("--lora", adapter.source);
+  if (extras.projector) out.add("--mmproj", extras.projector->source);
 }
 
 std::vector<std::string> llama_arguments(const ModelSpec& model, const Plan& plan) {
@@ -329,7 +330,7 @@ std::vector<std::string> llama_arguments(const ModelSpec& model, const Plan& pla
     out.add("--cpu-moe");
   else
     out.add_given("--n-cpu-moe", request.cpu_moe_layers);
-  llama_extras(model, plan, out);
+  llama_extras(plan, out);
   return out.take();
 }
 

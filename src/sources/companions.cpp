@@ -178,10 +178,10 @@ ModelSpec load_draft(const std::string& argument, const SourceOptions& options, 
   role.read.draft = DraftRole{method, target.hidden_size, target.vocab_size};
   ModelSpec draft = load_model(argument, role);
   // What a head's own files repeat of the model is not kept twice.
-  if (draft.drafts_as == DraftMethod::kEagle || draft.drafts_as == DraftMethod::kEagle3)
+  const bool eagle = draft.draft_head && draft.draft_head->method == DraftMethod::kEagle;
+  if (eagle || (draft.draft_head && draft.draft_head->method == DraftMethod::kEagle3))
     std::erase_if(draft.stored, [&](const StoredTensors& part) {
-      return part.component == Component::kEmbedding ||
-             (draft.drafts_as == DraftMethod::kEagle && part.component == Component::kLmHead);
+      return part.component == Component::kEmbedding || (eagle && part.component == Component::kLmHead);
     });
   return draft;
 }

@@ -31,9 +31,9 @@ ModelSpec read_draft(std::string_view config, std::optional<DraftMethod> method 
   return read_config(config, "", source, options);
 }
 
-ModelSpec with_draft(ModelSpec model, ModelSpec draft) {
-  model.draft = std::make_shared<const ModelSpec>(std::move(draft));
-  return model;
+Request with_draft(Request request, ModelSpec draft) {
+  request.extras.draft = std::make_shared<const ModelSpec>(std::move(draft));
+  return request;
 }
 
 const LedgerLine* find_line(const Plan& plan, std::string_view beginning, std::size_t gpu = 0) {
@@ -69,24 +69,24 @@ TEST_CASE("EAGLE: the trainable parameters that the paper names") {
 TEST_CASE("EAGLE-3: the file of a published head") {
   // EAGLE3-LLaMA3.1-Instruct-8B: pytorch_model.bin of 850 MB.
   const ModelSpec head = read_draft(kEagle3);
-  CHECK(head.drafts_as == DraftMethod::kEagle3);
+  CHECK(head.draft_head->method == DraftMethod::kEagle3);
   std::uint64_t bytes = 0;
   for (const TensorGroup& group : head.tensors) bytes += group.stored().count() * (group.is_float32 ? 4 : 2);
   CHECK(static_cast<double>(bytes) == doctest::Approx(850e6).epsilon(0.002));
 }
 
 TEST_CASE("a draft's own name says what it is") {
-  CHECK(read_draft(kEagle, {}, "yuhuili/EAGLE-LLaMA3-Instruct-8B").drafts_as == DraftMethod::kEagle);
-  CHECK(read_draft(kEagle, {}, "eagle3-heads/config.json").drafts_as == DraftMethod::kEagle3);
-  CHECK_FALSE(read_draft(kEagle, {}, "eagles-nest/small-llama").drafts_as);
-  CHECK(read_draft(kEagle, DraftMethod::kEagle).drafts_as == DraftMethod::kEagle);
-  CHECK_FALSE(read_draft(kEagle, DraftMethod::kModel, "yuhuili/EAGLE-LLaMA3-Instruct-8B").drafts_as);
+  CHECK(read_draft(kEagle, {}, "yuhuili/EAGLE-LLaMA3-Instruct-8B").draft_head->method == DraftMethod::kEagle);
+  CHECK(read_draft(kEagle, {}, "eagle3-heads/config.json").draft_head->method == DraftMethod::kEagle3);
+  CHECK_FALSE(read_draft(kEagle, {}, "eagles-nest/small-llama").draft_head);
+  CHECK(read_draft(kEagle, DraftMethod::kEagle).draft_head->method == DraftMethod::kEagle);
+  CHECK_FALSE(read_draft(kEagle, DraftMethod::kModel, "yuhuili/EAGLE-LLaMA3-Instruct-8B").draft_head);
 }
 
 TEST_CASE("Medusa: heads over the model's own widths") {
   // Two heads of one residual block and an output projection each, for a 7B: 2 * (4096^2 + 32000 * 4096).
   const ModelSpec heads = read_draft(R"({"medusa_num_heads": 2, "medusa_num_layers": 1})");
-  CHECK(heads.drafts_as == DraftMethod::kMedusa);
+  CHECK(heads.draft_head->method == DraftMethod::kMedusa);
   std::uint64_t elements = 0;
   for (const TensorGroup& group : heads.tensors) elements += group.stored().count();
   CHECK(elements == 2 * (4096ULL * 4096 + 32000ULL * 4096));
@@ -95,7 +95,7 @@ TEST_CASE("Medusa: heads over the model's own widths") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = request_for("vllm", 4096);
   request.num_speculative_tokens = 2;
-  const Plan plan = make_plan(with_draft(model, heads), request);
+  const Plan plan = make_plan(model, with_draft(request, heads));
   CHECK(plan.kv_cache.reserved == make_plan(model, request_for("vllm", 4096)).kv_cache.reserved);
   CHECK(bytes_of_line(plan, "Medusa heads: weights") == Bytes(elements * 2));
 }
@@ -106,7 +106,7 @@ TEST_CASE("a draft that belongs to another model is told") {
     request.num_speculative_tokens = 2;
     request.extras.draft_method = method;
     std::string out;
-    for (const Note& note : make_plan(with_draft(test_model("llama-3.1-8b"), read_draft(draft, method)), request).notes)
+    for (const Note& note : make_plan(test_model("llama-3.1-8b"), with_draft(request, read_draft(draft, method))).notes)
       if (note.code.starts_with("draft_")) out += note.code + " ";
     return out;
   };
@@ -133,9 +133,10 @@ TEST_CASE("a draft that belongs to another model is told") {
 TEST_CASE("vLLM: a log of Llama-3.1-8B with an EAGLE head") {
   // "Available KV cache memory: 51.63 GiB", "GPU KV cache size: 410,128 tokens", "Maximum concurrency for 131,072
   // tokens per request: 3.13x": 33 layers.
-  const ModelSpec model = with_draft(test_model("llama-3.1-8b"), read_draft(kEagle, DraftMethod::kEagle));
+  const ModelSpec model = test_model("llama-3.1-8b");
   for (const char* engine : {"vllm", "vllm@0.19"}) {
-    Request request = request_for(engine, 131072, static_cast<std::uint64_t>(51.63 * kGib));
+    Request request = with_draft(request_for(engine, 131072, static_cast<std::uint64_t>(51.63 * kGib)),
+                                 read_draft(kEagle, DraftMethod::kEagle));
     request.num_speculative_tokens = 2;
     const Plan plan = make_plan(model, request);
     CHECK(plan.capacity->tokens == 410128);
@@ -150,13 +151,13 @@ TEST_CASE("vLLM: a log of Llama-3.1-8B with an EAGLE head") {
 
 TEST_CASE("SGLang: the budget counts a token of the draft as one more layer") {
   // pool_configurator.py: cell * (1 + draft layers / layers); with the same geometry that is what the draft takes.
-  const ModelSpec plain = test_model("llama-3.1-8b");
-  const ModelSpec model = with_draft(plain, read_draft(kEagle3));
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const auto drafted = [](const Request& request) { return with_draft(request, read_draft(kEagle3)); };
   const std::uint64_t budget = 33 * kGib;
-  CHECK(make_plan(plain, request_for("sglang", 4096, budget)).capacity->tokens == budget / 131072);
-  CHECK(make_plan(model, request_for("sglang", 4096, budget)).capacity->tokens == budget / (131072 / 32 * 33));
+  CHECK(make_plan(model, request_for("sglang", 4096, budget)).capacity->tokens == budget / 131072);
+  CHECK(make_plan(model, drafted(request_for("sglang", 4096, budget))).capacity->tokens == budget / (131072 / 32 * 33));
   // A page beside the pool, as in the model's own.
-  const Plan plan = make_plan(model, request_for("sglang", 4096));
+  const Plan plan = make_plan(model, drafted(request_for("sglang", 4096)));
   CHECK(bytes_of_line(plan, "EAGLE-3 layers, 1 layer") == Bytes(4097 * 4096));
 }
 
@@ -165,8 +166,8 @@ TEST_CASE("llama.cpp: a draft model has a context of its own") {
   const ModelSpec draft = read_draft(R"({"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2",
     "hidden_size": 1536, "intermediate_size": 8960, "num_hidden_layers": 28, "num_attention_heads": 12,
     "num_key_value_heads": 2, "vocab_size": 151936, "max_position_embeddings": 32768, "tie_word_embeddings": true})");
-  const ModelSpec model = with_draft(test_model("llama-3.1-8b"), draft);
-  Request request = request_for("llama.cpp", 8192);
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request = with_draft(request_for("llama.cpp", 8192), draft);
   request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;  // the model's; the draft stays float16
   CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(224 * kMib));
   CHECK(find_line(make_plan(model, request), "compute buffer of the draft") != nullptr);
@@ -175,7 +176,7 @@ TEST_CASE("llama.cpp: a draft model has a context of its own") {
   CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 224 * kMib));
   request.extras.draft_ctx = Tokens(1024);
   CHECK(bytes_of_line(make_plan(model, request), "draft model: KV") == Bytes(4 * 28 * kMib));
-  Request old = request_for("llama.cpp@b6900", 8192);
+  Request old = with_draft(request_for("llama.cpp@b6900", 8192), draft);
   old.num_seqs = 4;
   CHECK(bytes_of_line(make_plan(model, old), "draft model: KV") == Bytes(224 * kMib));
   request.extras.draft_cache_type_k = request.extras.draft_cache_type_v = Dtype::kQ8_0;
@@ -185,21 +186,26 @@ TEST_CASE("llama.cpp: a draft model has a context of its own") {
 }
 
 TEST_CASE("every engine with drafts adds the draft's own slope") {
-  const ModelSpec plain = test_model("llama-3.1-8b");
-  const ModelSpec model = with_draft(plain, test_model("qwen3-0.6b"));
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const auto draft = std::make_shared<const ModelSpec>(test_model("qwen3-0.6b"));
   for (const Engine& engine : engines()) {
     CAPTURE(engine.name);
-    const auto reserved = [&](const ModelSpec& which, std::uint64_t tokens) {
-      return make_plan(which, request_for(std::string(engine.name), tokens)).kv_cache.reserved.count();
+    const auto asked = [&](bool drafted, std::uint64_t tokens) {
+      Request request = request_for(std::string(engine.name), tokens);
+      if (drafted) request.extras.draft = draft;
+      return request;
+    };
+    const auto reserved = [&](bool drafted, std::uint64_t tokens) {
+      return make_plan(model, asked(drafted, tokens)).kv_cache.reserved.count();
     };
     if (engine.draft_methods.find("draft_model") == std::string_view::npos) {
-      CHECK_THROWS_AS(reserved(model, 4096), Error);
+      CHECK_THROWS_AS(reserved(true, 4096), Error);
       continue;
     }
     // Qwen3-0.6B: 2 * 28 * 8 * 128 * 2 = 114,688 bytes a token.
-    const std::uint64_t slope = reserved(model, 8192) - reserved(model, 4096);
-    CHECK(slope == reserved(plain, 8192) - reserved(plain, 4096) + 4096 * 114688);
-    const Plan plan = make_plan(model, request_for(std::string(engine.name), 4096));
+    const std::uint64_t slope = reserved(true, 8192) - reserved(true, 4096);
+    CHECK(slope == reserved(false, 8192) - reserved(false, 4096) + 4096 * 114688);
+    const Plan plan = make_plan(model, asked(true, 4096));
     std::int64_t gap = 0;
     for (const GapLine& line : plan.kv_cache.gap) gap += line.bytes;
     CHECK(gap == static_cast<std::int64_t>(plan.kv_cache.reserved.count()) -
@@ -213,8 +219,8 @@ TEST_CASE("every engine with drafts adds the draft's own slope") {
 }
 
 TEST_CASE("a draft stands on the last stage, and is cut as the model is") {
-  const ModelSpec model = with_draft(test_model("llama-3.1-8b"), test_model("qwen3-0.6b"));
-  Request request = request_for("vllm", 4096);
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request = with_draft(request_for("vllm", 4096), test_model("qwen3-0.6b"));
   request.pipeline_parallel = 2;
   Plan plan = make_plan(model, request);
   CHECK(find_line(plan, "draft model", 0) == nullptr);

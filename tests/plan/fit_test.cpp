@@ -143,8 +143,7 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
   const auto draft = std::make_shared<const ModelSpec>(load_model(configs + "qwen3-0.6b.json", {}));
   int answered = 0;
   for (const char* name : {"llama-3.1-8b", "qwen3.5-27b", "gpt-oss-20b", "lfm2-1.2b"}) {
-    ModelSpec model = load_model(configs + name + ".json", {});
-    model.draft = draft;
+    const ModelSpec model = load_model(configs + name + ".json", {});
     for (const Engine& engine : engines()) {
       for (const std::uint64_t gib : {24U, 80U, 192U}) {
         Request request;
@@ -154,6 +153,7 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
         request.max_model_len = Tokens(2048);
         request.num_speculative_tokens = 3;
         request.extras.num_samples = 2;
+        request.extras.draft = draft;
         if (engine.lora_slots != nullptr) {
           request.extras.max_loras = 4;
           request.extras.max_lora_rank = 64;

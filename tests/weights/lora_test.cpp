@@ -111,9 +111,9 @@ TEST_CASE("SGLang: eight slots, of the modules that are named") {
 }
 
 TEST_CASE("an adapter that is wider than its slots") {
-  ModelSpec model = test_model("llama-3.1-8b");
-  model.adapters.push_back({"adapter", 40, {"q_proj"}, 64, Elements(1000), Bytes(2000), {}});
+  const ModelSpec model = test_model("llama-3.1-8b");
   ExtrasRequest extras;
+  extras.adapters.push_back({"adapter", 40, {"q_proj"}, 64, Elements(1000), Bytes(2000), {}});
   CHECK(slots_of(model, "vllm", extras) == slots_of(test_model("llama-3.1-8b"), "vllm", [] {
           ExtrasRequest wide;
           wide.max_lora_rank = 64;
@@ -123,7 +123,9 @@ TEST_CASE("an adapter that is wider than its slots") {
   CHECK_THROWS_AS(slots_of(model, "vllm", extras), Error);
   // llama.cpp keeps the file's own tensors, PEFT casts them to float32.
   for (const auto& [engine, bytes] : {std::pair{"llama.cpp", 2000}, std::pair{"transformers", 4000}}) {
-    const Plan plan = make_plan(model, request_for(engine, 4096));
+    Request request = request_for(engine, 4096);
+    request.extras.adapters = extras.adapters;
+    const Plan plan = make_plan(model, request);
     const auto& lines = plan.memory.front().lines;
     const auto line =
         std::find_if(lines.begin(), lines.end(), [](const LedgerLine& l) { return l.what == "LoRA adapter"; });
