@@ -9,26 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "kvplan/kind.h"
 #include "kvplan/terms.h"
 
 namespace kvplan {
-
-// One row of the table of kinds (`kvplan formulas`, formulas/README.md).
-struct KindInfo {
-  std::string_view name;     // as the report spells it
-  std::string_view title;    // in words
-  std::string_view formula;  // elements, per layer
-  std::string_view keys;     // the config keys behind the symbols
-  std::string_view growth;   // what makes it grow
-  std::string_view source;   // paper or engine file
-};
-
-// A dimension put into the formula, with the config key it stands for.
-struct Symbol {
-  std::string_view symbol;
-  std::uint64_t value;
-  std::string_view key;
-};
 
 template <class K>
 concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Form form) {

@@ -106,6 +106,13 @@ struct StoredTensors {
   Bytes bytes;
 };
 
+struct Parameters {
+  std::uint64_t total = 0;   // unique parameters of the main model; MTP layers are no part of it
+  std::uint64_t active = 0;  // what one token passes through, embedding and head included
+  std::uint64_t mtp = 0;
+  bool is_known = false;  // false: some part is an estimate or missing
+};
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_TENSORS_H_

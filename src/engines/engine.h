@@ -17,6 +17,7 @@
 #include "engines/shared_terms.h"
 #include "kvplan/architecture.h"
 #include "kvplan/experts.h"
+#include "kvplan/load.h"
 #include "kvplan/note.h"
 #include "kvplan/plan.h"
 #include "kvplan/quantity.h"
@@ -69,18 +70,6 @@ struct EngineInput {
   // How tokens are guessed ahead, where they are; and the draft model, with a request of its own.
   std::optional<DraftMethod> draft_method;
   std::shared_ptr<const EngineInput> draft;
-};
-
-// What a request needs of a layout. The layout itself does not depend on it.
-struct Load {
-  Tokens max_model_len;
-  std::uint64_t num_seqs = 1;
-  Tokens source_tokens;
-  bool pooled = false;  // max_model_len is a pool that all sequences share
-  // Of one sequence: an equal share of the pool.
-  Tokens tokens_of_sequence() const {
-    return pooled && num_seqs > 0 ? Tokens(max_model_len.count() / num_seqs) : max_model_len;
-  }
 };
 
 // One GPU's share of the cache.

@@ -15,12 +15,6 @@
 
 namespace kvplan {
 
-struct Parameters {
-  std::uint64_t total = 0;   // unique parameters of the main model; MTP layers are no part of it
-  std::uint64_t active = 0;  // what one token passes through, embedding and head included
-  std::uint64_t mtp = 0;
-  bool is_known = false;  // false: some part is an estimate or missing
-};
 Parameters count_parameters(const WeightModel& model);
 
 // Where a rank stands.

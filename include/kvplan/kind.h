@@ -1,0 +1,29 @@
+// What a report says of a kind of attention.
+#ifndef KVPLAN_KIND_H_
+#define KVPLAN_KIND_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace kvplan {
+
+// One row of the table of kinds (`kvplan formulas`, formulas/README.md).
+struct KindInfo {
+  std::string_view name;     // as the report spells it
+  std::string_view title;    // in words
+  std::string_view formula;  // elements, per layer
+  std::string_view keys;     // the config keys behind the symbols
+  std::string_view growth;   // what makes it grow
+  std::string_view source;   // paper or engine file
+};
+
+// A dimension put into the formula, with the config key it stands for.
+struct Symbol {
+  std::string_view symbol;
+  std::uint64_t value;
+  std::string_view key;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_KIND_H_
