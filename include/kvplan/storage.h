@@ -80,6 +80,9 @@ struct CacheTypes {
   friend bool operator==(const CacheTypes&, const CacheTypes&) = default;
 };
 
+// Of keys and values, as reports name them: "float16", "q8_0/q4_0".
+std::string cache_types_name(const CacheTypes& types);
+
 // The type that prices `term` (float32 and scaled FP8 terms have their own).
 Dtype term_dtype(const Term& term, const CacheTypes& types);
 // As reports name it: "bfloat16", "fp8_e4m3+scale".

@@ -127,6 +127,12 @@ double bytes_per_element(const PackRule& rule, std::uint64_t width) {
   return static_cast<double>(vector_bytes(width, rule)) / static_cast<double>(width);
 }
 
+std::string cache_types_name(const CacheTypes& types) {
+  std::string out(name(types.key));
+  if (types.value != types.key) out += "/" + std::string(name(types.value));
+  return out;
+}
+
 Dtype term_dtype(const Term& term, const CacheTypes& types) {
   switch (term.storage) {
     case Storage::kKv: return term.role == Role::kValue ? types.value : types.key;

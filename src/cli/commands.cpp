@@ -18,6 +18,10 @@
 #include "kvplan/error.h"
 #include "measure/check_log.h"
 #include "measure/log_reader.h"
+#include "plan/answers.h"
+#include "plan/complete.h"
+#include "plan/diff.h"
+#include "plan/gpus.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -80,9 +84,8 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
     FleetEntry& entry = entries[i];
     entry.source = sources[i];
     try {
-      Asked asked = load_asked(sources[i], call);
-      entry.model = std::move(asked.model);
-      entry.plan = plan_of(*entry.model, asked.request);
+      const Asked asked = load_asked(sources[i], call);
+      entry.plan = plan_of(asked.model, asked.request);
       out.exit = std::max(out.exit, exit_of(*entry.plan));
       out.any = true;
     } catch (const Error& error) {
@@ -120,7 +123,9 @@ int run_plan(const Invocation& call) {
     const std::string remedy = smallest_remedy(cache, plan);
     plan.verdict.reason += remedy.empty() ? "; no one change makes it fit" : "; " + remedy + " makes it fit";
   }
-  emit(call, of_model(model, [&] { return find_format(call.format).plan(model, plan, report_options(call)); }));
+  const ReportForm& form = find_format(call.format);
+  of_model(model, [&] { complete(model, {form.draws, form.launches}, plan); });
+  emit(call, form.plan(plan, report_options(call)));
   return exit_of(plan);
 }
 
@@ -150,20 +155,21 @@ int run_explain(const Invocation& call) {
   require_known_form(call, {"table", "json"});
   const Asked asked = load_asked(single_model(call), call);
   const ModelSpec& model = asked.model;
-  const Plan plan = plan_of(model, asked.request);
+  Plan plan = plan_of(model, asked.request);
+  of_model(model, [&] { complete(model, {}, plan); });
   const auto form = call.format == "table" ? explain_text : find_format(call.format).plan;
-  emit(call, of_model(model, [&] { return form(model, plan, report_options(call)); }));
+  emit(call, form(plan, report_options(call)));
   return exit_of(plan);
 }
 
 int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
-                std::string (*ReportForm::*render)(const ModelSpec&, const Answers&, const ReportOptions&)) {
+                std::string (*ReportForm::*render)(const Answers&, const ReportOptions&)) {
   const auto form = answer_of(call.format, render, call.command);
   const Asked asked = load_asked(single_model(call), call);
   const ModelSpec& model = asked.model;
   try {
     const Answers answers = ask(model, asked.request);
-    emit(call, form(model, answers, report_options(call)));
+    emit(call, form(answers, report_options(call)));
     return exit_of(answers.asked);
   } catch (Error& error) {
     error.set_source(model.source);
@@ -188,13 +194,12 @@ int run_diff(const Invocation& call) {
     throw error;
   }
   require_known_form(call, {"table", "json", "markdown", "github"});
-  PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]));
-  diff.limit = call.fail_over;
+  const PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]), call.fail_over);
   emit(call, call.format == "json"       ? diff_json(diff)
              : call.format == "markdown" ? diff_markdown(diff)
-             : call.format == "github"   ? diff_github(diff, grew_beyond(diff, call.fail_over))
+             : call.format == "github"   ? diff_github(diff)
                                          : diff_text(diff, report_options(call)));
-  return static_cast<int>(grew_beyond(diff, call.fail_over) ? Exit::kDoesNotFit : Exit::kAnswered);
+  return static_cast<int>(diff.is_too_much ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
 int run_check_log(const Invocation& call) {
@@ -234,7 +239,7 @@ void refuse_words(const Invocation& call) {
 int run_formulas(const Invocation& call) {
   refuse_words(call);
   require_known_form(call, {"table", "markdown"});
-  emit(call, call.format == "markdown" ? kinds_markdown() : kinds_text());
+  emit(call, call.format == "markdown" ? kinds_markdown(all_kinds()) : kinds_text(all_kinds()));
   return 0;
 }
 
@@ -248,7 +253,10 @@ int run_dtypes(const Invocation& call) {
 int run_engines(const Invocation& call) {
   refuse_words(call);
   require_known_form(call, {"table"});
-  emit(call, engines_text());
+  std::vector<EngineRow> rows;
+  for (const Engine& engine : engines())
+    for (const EngineVersion& version : engine.versions) rows.push_back({engine.name, version.version, version.note});
+  emit(call, engines_text(rows));
   return 0;
 }
 

@@ -5,6 +5,9 @@
 #include "cli/extras_options.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "plan/answers.h"
+#include "plan/gpus.h"
+#include "plan/grid.h"
 
 namespace kvplan {
 
@@ -32,14 +35,15 @@ bool is_grid(const Invocation& call) {
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options) {
   const auto render = answer_of(call.format, &ReportForm::grid, "a table of cards");
   Grid grid;
-  grid.cards = call.gpus.empty() ? std::vector<std::string>{*call.request.gpu} : call.gpus;
+  const std::vector<std::string> cards = call.gpus.empty() ? std::vector<std::string>{*call.request.gpu} : call.gpus;
+  for (const std::string& card : cards) grid.cards.push_back({card, parse_gpu(card).budget()});
   grid.gpu_count = call.request.gpu_count;
   grid.num_seqs = call.request.num_seqs;
   for (const std::string& source : sources) {
     try {
       const Asked asked = load_asked(source, call);
       const ModelSpec& model = asked.model;
-      for (GridRow& row : grid_rows(model, asked.request, call.engines, call.weights, grid.cards)) {
+      for (GridRow& row : grid_rows(model, asked.request, call.engines, call.weights, cards)) {
         row.source = source;
         if (row.cells.empty()) row.error = source + ": " + row.error;
         grid.rows.push_back(std::move(row));
@@ -65,7 +69,6 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
   const std::vector<std::string>& engines = or_as_asked(call.engines);
   const std::vector<std::string>& weights = or_as_asked(call.weights);
   std::vector<FleetEntry> entries;
-  entries.reserve(sources.size() * engines.size() * weights.size());  // plans point into their entry's model
   Answered out;
   for (const std::string& source : sources) {
     const Asked asked = load_asked(source, call);
@@ -81,8 +84,7 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
           Request request = asked.request;
           if (!engine.empty()) find_engine(engine, request);
           if (!type.empty()) request.weights = type;
-          entry.model = model;
-          entry.plan = make_plan(*entry.model, request);
+          entry.plan = make_plan(model, request);
           out.exit = std::max(out.exit, exit_of(*entry.plan));
           out.any = true;
         } catch (Error& error) {
@@ -115,7 +117,6 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
     for (const std::string& card : or_as_asked(call.gpus)) {
       FitEntry& entry = entries.emplace_back();
       entry.source = source;
-      entry.model = &model;
       entry.engine = engine;
       try {
         Request request = asked.request;

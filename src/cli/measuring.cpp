@@ -16,7 +16,7 @@
 #include "measure/device.h"
 #include "measure/interrupt.h"
 #include "measure/measure.h"
-#include "plan/plan.h"
+#include "plan/complete.h"
 
 namespace kvplan {
 
@@ -154,7 +154,8 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
   const Measurement& seen = *plan.measurement;
   if (!call.measuring.save.empty() && seen.status != MeasureStatus::kFailed)
     save_calibration(call.measuring.save, calibration_of(seen, plan, today()));
-  write_output(call.output, find_format(call.format).plan(model, plan, options));
+  complete(model, {}, plan);
+  write_output(call.output, find_format(call.format).plan(plan, options));
   const bool good = seen.status == MeasureStatus::kAgrees && plan.verdict.status != Verdict::kDoesNotFit;
   return static_cast<int>(good ? Exit::kAnswered : Exit::kDoesNotFit);
 }

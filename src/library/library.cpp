@@ -1,7 +1,7 @@
 // The library's face over the rooms: load, plan, report.
 #include "formulas/model.h"
 #include "kvplan/kvplan.h"
-#include "plan/plan.h"
+#include "plan/complete.h"
 #include "report/report.h"
 #include "sources/load.h"
 
@@ -56,8 +56,10 @@ MemoryPlan Model::plan(std::string_view engine, const Request& request) const {
 }
 
 std::string Model::report(std::string_view engine, const Request& request, std::string_view format) const {
-  const Plan plan = plan_for(*spec_, engine, request);
-  return find_format(format).plan(*spec_, plan, {});
+  Plan plan = plan_for(*spec_, engine, request);
+  const ReportForm& form = find_format(format);
+  complete(*spec_, {form.draws, form.launches}, plan);
+  return form.plan(plan, {});
 }
 
 }  // namespace kvplan

@@ -9,7 +9,7 @@
 #include "formulas/model.h"
 #include "kvplan/calibration.h"
 #include "kvplan/observation.h"
-#include "plan/log_check.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "kvplan/observation.h"
-#include "plan/log_check.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 

@@ -3,29 +3,11 @@
 #define KVPLAN_PLAN_ANSWERS_H_
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
-
-// One plan among several, and how its request differs from the one that was asked.
-struct Answer {
-  std::string name;                                          // "longest_context", "fp8 x fp8_e4m3"
-  std::vector<std::pair<std::string, std::string>> changes;  // option and value
-  std::string note;                                          // one sentence; may be empty
-  Plan plan;
-};
-
-struct Answers {
-  Plan asked;  // the request as it is
-  std::vector<Answer> answers;
-  std::vector<std::string> sentences;  // "KV to fp8_e4m3: +61k tokens"
-  std::string buys_most;               // the change behind the largest gain; "" for none
-  std::vector<Note> notes;
-};
 
 // Weight types x KV types. The checkpoint's own types come first and are always there.
 Answers compare_types(const ModelSpec& model, const Request& request);

@@ -8,18 +8,10 @@
 
 #include "engines/engine.h"
 #include "kvplan/calibration.h"
-#include "kvplan/plan.h"
 #include "kvplan/request.h"
+#include "plan/answer.h"
 
 namespace kvplan {
-
-// What a calibration changed in a plan.
-struct AppliedFigure {
-  std::string name;  // "context_bytes"
-  std::string what;  // the line, or the part of the plan
-  Figure figure;
-  std::string source;  // "measured 3 times on NVIDIA H100 80GB HBM3, 2026-11-21"
-};
 
 // The model and the options that activations and graphs depend on, as a record names them.
 std::string calibration_subject(const EngineInput& input);

@@ -26,9 +26,16 @@ void compare(const Pairs& before, const Pairs& after, std::string_view where, st
     if (value_of(before, key) == nullptr) out.push_back({std::string(where), key, "", value});
 }
 
+bool grew_beyond(const MemoryChange& total, const GrowthLimit& limit) {
+  if (total.after <= total.before) return false;
+  const std::uint64_t grown = total.after - total.before;
+  if (limit.bytes && grown > limit.bytes->count()) return true;
+  return limit.percent && static_cast<double>(grown) > static_cast<double>(total.before) * *limit.percent / 100.0;
+}
+
 }  // namespace
 
-PlanDiff diff_plans(PlanDigest before, PlanDigest after) {
+PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit) {
   PlanDiff out;
   compare(before.config, after.config, "config", out.values);
   compare(before.request, after.request, "request", out.values);
@@ -47,16 +54,14 @@ PlanDiff diff_plans(PlanDigest before, PlanDigest after) {
   for (const char* what : {"tokens", "max_model_len", "max_num_seqs"})
     if (const auto was = figure(before, what), is = figure(after, what); was != is)
       out.capacity.push_back({what, was, is});
-  out.before = std::move(before);
-  out.after = std::move(after);
+  const auto side = [](PlanDigest& plan) {
+    return DiffSide{std::move(plan.source), std::move(plan.model_file), std::move(plan.verdict), plan.bytes_per_token};
+  };
+  out.before = side(before);
+  out.after = side(after);
+  out.limit = limit;
+  out.is_too_much = grew_beyond(out.total, limit);
   return out;
-}
-
-bool grew_beyond(const PlanDiff& diff, const GrowthLimit& limit) {
-  if (diff.total.after <= diff.total.before) return false;
-  const std::uint64_t grown = diff.total.after - diff.total.before;
-  if (limit.bytes && grown > limit.bytes->count()) return true;
-  return limit.percent && static_cast<double>(grown) > static_cast<double>(diff.total.before) * *limit.percent / 100.0;
 }
 
 }  // namespace kvplan

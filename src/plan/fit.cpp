@@ -148,6 +148,7 @@ void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) 
     const std::uint64_t tokens = longest_from(cache, here, std::max<std::uint64_t>(1, longest / seqs));
     if (tokens == 0) break;
     add(with_context(here, shown(tokens)), "frontier", {seqs_option(seqs), context_option(request, tokens)});
+    out.frontier.emplace_back(seqs, tokens);
   }
 
   if (longest > 0 && cache.model().max_model_len > Tokens(0) && longest > cache.model().max_model_len.count())

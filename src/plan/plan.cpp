@@ -11,11 +11,13 @@
 #include "kvplan/spoken.h"
 #include "plan/certainty.h"
 #include "plan/extras.h"
+#include "plan/facts.h"
 #include "plan/gpus.h"
 #include "plan/mix.h"
 #include "plan/plan_cache.h"
 #include "plan/roofline.h"
 #include "plan/verdict.h"
+#include "weights/types.h"
 
 namespace kvplan {
 
@@ -260,6 +262,14 @@ void check_total(const Plan& plan) {
     for (const LedgerLine& line : gpu.lines) all += line.high * copies;
 }
 
+// The card, the share of it that the engine may use, and what an engine that takes its cache at the start holds then.
+void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
+  plan.card = input.request.gpu_memory;
+  plan.usable_share = plan.card ? usable_share(engine, input.request) : plan.request.memory_utilization;
+  if (plan.capacity && engine.cache_budget != nullptr)
+    plan.taken_at_start = plan.fullest().total - plan.kv_cache.reserved + plan.capacity->kv_cache_memory;
+}
+
 // The verdict of plan_layout from numbers alone: one GPU of each stage, and nothing told.
 VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model();
@@ -355,6 +365,7 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model();
   check_gpus(request);
   Plan plan;
+  plan.model = cache.facts();
   plan.request = request;
   plan.notes = model.notes;
   for (const AdapterFile& adapter : request.extras.adapters)
@@ -370,7 +381,7 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   plan.load = load_of(model, request);
   check_extras(model, request);
   plan.attention = cache.attention();
-  plan.groups = cache.groups();
+  plan.layers = layer_facts(cache.groups(), plan.types, plan.load);
   plan.notes.insert(plan.notes.end(), laid_out.notes.begin(), laid_out.notes.end());
   const std::vector<RankCache> ranks = layout.explain(plan.load);
   if (!laid_out.whole) laid_out.whole = TermSum(input.caches, input.types, 1);
@@ -379,14 +390,17 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   const RankWeights& weights = weighed.weights;
   plan.notes.insert(plan.notes.end(), weighed.notes.begin(), weighed.notes.end());
   plan.weights_dtype = weights.type;
+  if (const WeightType* type = find_weight_type(weights.type))
+    plan.weights_loss = type->scope == Scope::kEverything ? "none" : type->quality;
   const ExtraLines extras = extra_lines(model, input, plan.notes);
   fill_memory(input, engine, ranks, weights, extras, plan);
   plan.host = host_lines(layout, weights, extras, plan);
   fill_capacity(input, engine, layout, weights, extras, Depth::kPlan, plan);
+  fill_card(input, engine, plan);
   judge(input, engine, layout, Depth::kPlan, plan);
   plan.mix = mix_of(input, layout, plan.load);
   advise_on_mix(engine, plan);
-  plan.roofline = roofline_of(model, plan, weights);
+  plan.roofline = roofline_of(model, cache.groups(), plan, weights);
 
   if (request.gpu && !runs_on(engine, parse_gpu(*request.gpu)))
     plan.notes.push_back({NoteLevel::kWarning, "unsupported_card",

@@ -2,43 +2,17 @@
 #ifndef KVPLAN_PLAN_PLAN_H_
 #define KVPLAN_PLAN_PLAN_H_
 
-#include <memory>
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "engines/engine.h"
 #include "formulas/model.h"
-#include "kvplan/measurement.h"
-#include "kvplan/plan.h"
 #include "kvplan/request.h"
+#include "plan/answer.h"
 #include "plan/calibrate.h"
 
 namespace kvplan {
 
-struct Plan {
-  Request request;  // as asked, with the layout that was chosen
-  std::string engine_version;
-  Load load;  // with every default filled in
-  CacheTypes types;
-  std::string weights_dtype;
-
-  std::string attention;
-  std::vector<LayerGroup> groups;  // point into the model
-  KvCachePlan kv_cache;
-  std::vector<GpuMemory> memory;
-  std::vector<LedgerLine> host;  // what the engine keeps in host memory, beside the GPUs
-  TotalReport total;
-  std::optional<Capacity> capacity;
-  std::optional<MixReport> mix;
-  std::optional<Roofline> roofline;  // where a bandwidth is known
-  VerdictReport verdict;
-  std::optional<DraftMethod> draft_method;
-  std::vector<AppliedFigure> calibrated;   // estimates that a calibration replaced
-  std::optional<Measurement> measurement;  // filled by --measure
-  std::vector<Note> notes;
-};
-
-// Plans `model`, which must outlive the plan. Throws Error where the request makes no sense for it.
+// Plans `model`. Throws Error where the request makes no sense for it.
 Plan make_plan(const ModelSpec& model, const Request& request);
 // The same for many plans of one model.
 class PlanCache;

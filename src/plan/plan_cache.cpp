@@ -1,5 +1,6 @@
 #include "plan/plan_cache.h"
 
+#include "plan/facts.h"
 #include "plan/plan.h"
 
 namespace kvplan {
@@ -49,7 +50,7 @@ Request of_weights(const Request& request) {
 }  // namespace
 
 PlanCache::PlanCache(const ModelSpec& model)
-    : model_(&model), attention_(model_attention(model)), groups_(group_layers(model)) {}
+    : model_(&model), attention_(model_attention(model)), groups_(group_layers(model)), facts_(facts_of(model)) {}
 
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);

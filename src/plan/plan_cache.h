@@ -12,18 +12,20 @@
 #include "engines/engine.h"
 #include "engines/term_sum.h"
 #include "formulas/model.h"
+#include "plan/answer.h"
 #include "plan/rank_weights.h"
 
 namespace kvplan {
 
 class PlanCache {
  public:
-  // `model` must outlive the cache and every plan made with it.
+  // `model` must outlive the cache.
   explicit PlanCache(const ModelSpec& model);
 
   const ModelSpec& model() const { return *model_; }
   const std::string& attention() const { return attention_; }
   const std::vector<LayerGroup>& groups() const { return groups_; }
+  const std::shared_ptr<const ModelFacts>& facts() const { return facts_; }
 
   // The engine's layout for the request, whatever the lengths asked of it and the weights beside it. Throws as the
   // engine does. `input` is of this very request. Good until the next call.
@@ -51,6 +53,7 @@ class PlanCache {
   const ModelSpec* model_;
   std::string attention_;
   std::vector<LayerGroup> groups_;
+  std::shared_ptr<const ModelFacts> facts_;
   // The last ones, the latest first; entries do not move.
   std::list<LaidOut> laid_out_;
   std::list<Weighed> weighed_;

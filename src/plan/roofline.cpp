@@ -97,10 +97,10 @@ Bytes layer_read(const Mixer& mixer, const CacheTypes& types, const Load& load, 
   return out;
 }
 
-Bytes cache_read(const ModelSpec& model, const Plan& plan) {
+Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan) {
   Bytes out;
   const std::uint64_t ranks = tensor_cuts(plan.request).attention;
-  for (const LayerGroup& group : plan.groups) {
+  for (const LayerGroup& group : groups) {
     const Mixer* mixer = group.mixer;
     if (const auto* shared = std::get_if<Shared>(mixer)) {
       if (shared->source_layer >= model.layers.size() || model.layers[shared->source_layer].mixers.empty()) continue;
@@ -129,10 +129,10 @@ std::uint64_t prefill_macs(const Mixer& mixer) {
 }
 
 // Multiply-adds of attention over a whole prompt: each position attends to those before it.
-double attention_macs(const Plan& plan) {
-  const auto tokens = static_cast<double>(plan.load.tokens_of_sequence().count());
+double attention_macs(const std::vector<LayerGroup>& groups, const Load& load) {
+  const auto tokens = static_cast<double>(load.tokens_of_sequence().count());
   double out = 0;
-  for (const LayerGroup& group : plan.groups) {
+  for (const LayerGroup& group : groups) {
     const Mixer& mixer = *group.mixer;
     double entries = entries_sum(tokens, 0, 1);
     if (const auto* shared = std::get_if<Shared>(&mixer))
@@ -141,7 +141,7 @@ double attention_macs(const Plan& plan) {
       if (term.role != Role::kKey || term.growth == Growth::kSequence) continue;
       entries =
           term.growth == Growth::kSourceToken
-              ? tokens * static_cast<double>(plan.load.source_tokens.count())
+              ? tokens * static_cast<double>(load.source_tokens.count())
               : entries_sum(tokens, static_cast<double>(term.limit.total().count()), static_cast<double>(term.stride));
     }
     out += static_cast<double>(prefill_macs(mixer)) * entries * static_cast<double>(group.indices.size());
@@ -193,10 +193,10 @@ struct PrefillWork {
   double all() const { return attention_weights + experts + others + attention + head; }
 };
 
-PrefillWork prefill_work(const ModelSpec& model, const Plan& plan) {
+PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Load& load) {
   PrefillWork out;
   if (model.tensors.empty()) return out;
-  const auto length = static_cast<double>(plan.load.tokens_of_sequence().count());
+  const auto length = static_cast<double>(load.tokens_of_sequence().count());
   for (const TensorGroup& group : model.tensors) {
     const double work = 2 * length * static_cast<double>(group.active().count());
     switch (group.component) {
@@ -213,7 +213,7 @@ PrefillWork prefill_work(const ModelSpec& model, const Plan& plan) {
       default: out.others += work; break;
     }
   }
-  out.attention = 2 * attention_macs(plan);
+  out.attention = 2 * attention_macs(groups, load);
   out.head = 2 * static_cast<double>(model.vocab_size) * static_cast<double>(model.hidden_size);
   return out;
 }
@@ -238,11 +238,23 @@ double prefill_seconds(const PrefillWork& work, const Plan& plan, const RankWeig
 
 }  // namespace
 
-double prefill_flops(const ModelSpec& model, const Plan& plan) {
-  return prefill_work(model, plan).all();
+double decode_attention_flops(const std::vector<LayerGroup>& groups, const Load& load) {
+  double out = 0;
+  for (const LayerGroup& group : groups) {
+    const Mixer& mixer = *group.mixer;
+    std::uint64_t entries = load.max_model_len.count();
+    if (const auto* shared = std::get_if<Shared>(&mixer); shared != nullptr && shared->window > Tokens(0))
+      entries = std::min(entries, shared->window.count());
+    for (const Term& term : cache_terms(mixer))
+      if (term.role == Role::kKey) entries = term.entries(load.max_model_len, load.source_tokens);
+    out += 2 * static_cast<double>(macs_per_entry(mixer)) * static_cast<double>(entries) *
+           static_cast<double>(group.indices.size());
+  }
+  return out;
 }
 
-std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, const RankWeights& weights) {
+std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
+                                    const RankWeights& weights) {
   const double gb_s = bandwidth_of(plan.request);
   if (gb_s <= 0 || !weights.is_known || weights.read_always == Bytes(0)) return std::nullopt;
   const double bandwidth = gb_s * 1e9;
@@ -252,7 +264,7 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, co
   Roofline out;
   out.bandwidth_gb_s = gb_s;
   out.num_seqs = plan.request.num_seqs;
-  out.cache_read = cache_read(model, plan);
+  out.cache_read = cache_read(model, groups, plan);
   // Where copies share the experts out, those of a rank meet the tokens of all copies.
   const bool shared = layout_copies(plan.request) == 1 || engine_of(plan.request).data_ranks_share_experts;
   const double met = shared ? copies * batch : batch;
@@ -264,14 +276,15 @@ std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, co
   out.tokens_per_s_batch = copies * batch * bandwidth * std::min(stages, batch) /
                            (step.weights(static_cast<std::uint64_t>(met)) + batch * real(out.cache_read));
   out.cache_outweighs_at = step.crossing();
-  out.prefill_flops = prefill_flops(model, plan);
+  const PrefillWork work = prefill_work(model, groups, plan.load);
+  out.prefill_flops = work.all();
   if (plan.request.gpu_tflops)
     out.tflops = plan.request.gpu_tflops;
   else if (const Peak* peak = peak_of(plan.request))
     out.tflops = peak->tflops;
   if (out.tflops && out.prefill_flops > 0)
-    out.first_token_s = std::max(prefill_seconds(prefill_work(model, plan), plan, weights, *out.tflops),
-                                 step.weights(1) / (bandwidth * stages));
+    out.first_token_s =
+        std::max(prefill_seconds(work, plan, weights, *out.tflops), step.weights(1) / (bandwidth * stages));
   return out;
 }
 

@@ -21,10 +21,11 @@
 namespace kvplan {
 
 // Nothing where no bandwidth is known, or no weights.
-std::optional<Roofline> roofline_of(const ModelSpec& model, const Plan& plan, const RankWeights& weights);
+std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
+                                    const RankWeights& weights);
 
-// Operations to prefill one prompt of the plan's length; 0 where the model's tensors are not known.
-double prefill_flops(const ModelSpec& model, const Plan& plan);
+// Operations of attention for one decoded token behind all others, with their keys and values at hand.
+double decode_attention_flops(const std::vector<LayerGroup>& groups, const Load& load);
 
 }  // namespace kvplan
 

@@ -6,18 +6,10 @@
 #include "report/report.h"
 #include "report/rows.h"
 #include "report/text.h"
-#include "weights/types.h"
 
 namespace kvplan {
 
 namespace {
-
-// What a weight type costs in quality, where its makers publish it; rough, and not kvplan's to promise.
-std::string_view rough_quality(std::string_view weights) {
-  const WeightType* type = find_weight_type(weights);
-  if (type == nullptr) return "";
-  return type->scope == Scope::kEverything ? "none" : type->quality;
-}
 
 std::string count_cell(std::uint64_t n) {
   return n >= kAnyCount ? "any" : grouped(n);
@@ -44,8 +36,8 @@ std::string changes_text(const Answer& answer) {
   return out;
 }
 
-std::string title_of(const ModelSpec& model, const Answers& answers) {
-  return (model.architecture.empty() ? model.model_type : model.architecture) + "  " + request_text(answers.asked);
+std::string heading_of(const Answers& answers) {
+  return title_of(*answers.asked.model) + "  " + request_text(answers.asked);
 }
 
 std::string sentences_text(const Answers& answers, std::string_view prefix, std::size_t width = 1000) {
@@ -77,13 +69,13 @@ Rows compare_rows(const Answers& answers) {
     for (const char* title : {"fits", "longest", "seqs"}) rows[0].emplace_back(title);
   }
   const bool has_quality = std::any_of(answers.answers.begin(), answers.answers.end(), [](const Answer& answer) {
-    const std::string_view loss = rough_quality(answer.plan.weights_dtype);
+    const std::string_view loss = answer.plan.weights_loss;
     return !loss.empty() && loss != "none";
   });
   if (has_quality) rows[0].emplace_back("rough loss");
   for (const Answer& answer : answers.answers) {
     const Plan& plan = answer.plan;
-    const GpuMemory& gpu = fullest_gpu(plan);
+    const GpuMemory& gpu = plan.fullest();
     std::vector<std::string> row{(answer.changes.empty() ? "* " : "  ") + plan.weights_dtype,
                                  std::string(name(plan.types.key)), gpu.weights ? gib_number(*gpu.weights) : "-",
                                  gib_number(plan.kv_cache.reserved), gib_number(gpu.total)};
@@ -92,7 +84,7 @@ Rows compare_rows(const Answers& answers) {
       row.push_back(plan.capacity ? count_cell(plan.capacity->max_model_len) : "-");
       row.push_back(plan.capacity ? count_cell(plan.capacity->max_num_seqs) : "-");
     }
-    if (has_quality) row.emplace_back(rough_quality(plan.weights_dtype));
+    if (has_quality) row.emplace_back(plan.weights_loss);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -101,7 +93,7 @@ Rows compare_rows(const Answers& answers) {
 Rows fit_rows(const Answers& answers) {
   Rows rows{{"answer", "options", "weights GiB", "KV GiB", "total GiB", "left GiB"}};
   for (const Answer& answer : answers.answers) {
-    const GpuMemory& gpu = fullest_gpu(answer.plan);
+    const GpuMemory& gpu = answer.plan.fullest();
     std::string title = answer.name;
     std::replace(title.begin(), title.end(), '_', ' ');
     rows.push_back({title, changes_text(answer), gpu.weights ? gib_number(*gpu.weights) : "-",
@@ -113,10 +105,10 @@ Rows fit_rows(const Answers& answers) {
   return rows;
 }
 
-std::string compare_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
+std::string compare_table(const Answers& answers, const ReportOptions& options) {
   const bool rooms = answers.asked.capacity.has_value();
   std::string out =
-      tinted(wrapped(title_of(model, answers), static_cast<std::size_t>(options.width)), Tint::kBold, options.color) +
+      tinted(wrapped(heading_of(answers), static_cast<std::size_t>(options.width)), Tint::kBold, options.color) +
       "\n\n";
   const auto width = static_cast<std::size_t>(options.width);
   const std::size_t loss = rooms ? 8 : 5;
@@ -145,14 +137,14 @@ std::string compare_table(const ModelSpec& model, const Answers& answers, const 
   return out + "\n" + sentences_text(answers, "", width);
 }
 
-std::string compare_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
-  return "### " + title_of(model, answers) + "\n\n" + markdown_rows(compare_rows(answers), 2) + "\n" +
+std::string compare_markdown(const Answers& answers, const ReportOptions&) {
+  return "### " + heading_of(answers) + "\n\n" + markdown_rows(compare_rows(answers), 2) + "\n" +
          sentences_text(answers, "- ");
 }
 
-std::string fit_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options) {
+std::string fit_table(const Answers& answers, const ReportOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
-  std::string out = tinted(wrapped(title_of(model, answers), width), Tint::kBold, options.color) + "\n";
+  std::string out = tinted(wrapped(heading_of(answers), width), Tint::kBold, options.color) + "\n";
   const VerdictReport& verdict = answers.asked.verdict;
   if (verdict.status != Verdict::kUnknown) {
     const bool fits = verdict.status == Verdict::kFits;
@@ -165,8 +157,8 @@ std::string fit_table(const ModelSpec& model, const Answers& answers, const Repo
   return out + "\n" + columns_within(fit_rows(answers), 0b111100, "", width, {2, 3});
 }
 
-std::string fit_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
-  return "### " + title_of(model, answers) + "\n\n" + sentences_text(answers, "- ") + "\n" +
+std::string fit_markdown(const Answers& answers, const ReportOptions&) {
+  return "### " + heading_of(answers) + "\n\n" + sentences_text(answers, "- ") + "\n" +
          markdown_rows(fit_rows(answers), 2);
 }
 

@@ -40,7 +40,7 @@ std::string no_fields() {
 
 // The parts, the total and its range are of the fullest GPU.
 std::string plan_fields(const Plan& plan) {
-  const GpuMemory& gpu = fullest_gpu(plan);
+  const GpuMemory& gpu = plan.fullest();
   Bytes low;
   Bytes high;
   for (const LedgerLine& line : gpu.lines) {
@@ -62,7 +62,7 @@ std::string plan_fields(const Plan& plan) {
   out += "," + (plan.capacity ? most(plan.capacity->max_num_seqs) : "");
   out += "," + std::string(verdict_word(plan.verdict.status)) + (plan.verdict.close ? ",true" : ",false");
   out += "," + std::to_string(low.count()) + "," + std::to_string(high.count()) + "," +
-         std::to_string(host_total(plan).count());
+         std::to_string(plan.host_total().count());
   // Bounds, whole tokens: no form of a double differs between machines then.
   const auto whole = [](double value) { return std::to_string(static_cast<std::uint64_t>(value)); };
   return out + "," + (plan.roofline ? whole(plan.roofline->tokens_per_s) : "") + "," +
@@ -83,14 +83,14 @@ std::string grid_csv(const Grid& grid, const ReportOptions&) {
       const GridCell& cell = row.cells[c];
       out += field(row.source) + "," + field(cell.error) + head;
       if (!cell.error.empty()) {
-        out += ",,," + field(grid.cards[c]) + ",,,,,,,,\n";
+        out += ",,," + field(grid.cards[c].name) + ",,,,,,,,\n";
         continue;
       }
       const auto add = [&](std::uint64_t n) { out += "," + std::to_string(n); };
       out += name(row.types.key);
       add(row.max_model_len);
       add(grid.num_seqs);
-      out += "," + field(grid.cards[c]);
+      out += "," + field(grid.cards[c].name);
       add(grid.gpu_count);
       add(cell.tensor_parallel);
       add(cell.pipeline_parallel);
@@ -105,8 +105,8 @@ std::string grid_csv(const Grid& grid, const ReportOptions&) {
   return out;
 }
 
-std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
-  return "source," + std::string(kColumns) + "\n" + field(model.source) + "," + plan_fields(plan) + "\n";
+std::string plan_csv(const Plan& plan, const ReportOptions&) {
+  return "source," + std::string(kColumns) + "\n" + field(plan.model->source) + "," + plan_fields(plan) + "\n";
 }
 
 std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions&) {
@@ -129,10 +129,10 @@ std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions&)
   return out;
 }
 
-std::string answers_csv(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
+std::string answers_csv(const Answers& answers, const ReportOptions&) {
   std::string out = "source,answer," + std::string(kColumns) + "\n";
   for (const Answer& answer : answers.answers)
-    out += field(model.source) + "," + field(answer.name) + "," + plan_fields(answer.plan) + "\n";
+    out += field(answers.asked.model->source) + "," + field(answer.name) + "," + plan_fields(answer.plan) + "\n";
   return out;
 }
 

@@ -42,7 +42,7 @@ std::string verdict_change(const PlanDiff& diff) {
 
 // What --fail-over said; "" where it did not trip.
 std::string limit_text(const PlanDiff& diff) {
-  if (!grew_beyond(diff, diff.limit)) return "";
+  if (!diff.is_too_much) return "";
   return fmt::format("{} is more than --fail-over {}", signed_size(diff.total.difference()),
                      diff.limit.percent ? fmt::format("{:g}%", *diff.limit.percent) : human_bytes(*diff.limit.bytes));
 }
@@ -127,7 +127,7 @@ std::string diff_json(const PlanDiff& diff) {
                  {"limit",
                   {{"bytes", diff.limit.bytes ? Json(diff.limit.bytes->count()) : Json(nullptr)},
                    {"percent", diff.limit.percent ? Json(*diff.limit.percent) : Json(nullptr)},
-                   {"exceeded", grew_beyond(diff, diff.limit)}}},
+                   {"exceeded", diff.is_too_much}}},
                  {"changes", std::move(values)}};
   return out.laid_out();
 }

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 
-#include "engines/engine.h"
 #include "report/report.h"
 #include "report/rows.h"
 #include "report/text.h"
@@ -14,12 +13,6 @@ namespace {
 
 std::string part_text(const std::optional<Bytes>& part) {
   return part ? gib_number(*part) : "-";
-}
-
-std::string type_text(const Plan& plan) {
-  std::string out(name(plan.types.key));
-  if (plan.types.value != plan.types.key) out += "/" + std::string(name(plan.types.value));
-  return out;
 }
 
 std::string amount(std::int64_t bytes) {
@@ -37,9 +30,7 @@ std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOp
     if (entry.plan && first == nullptr) first = &entry;
   std::string out;
   if (first != nullptr) {
-    const std::string& title =
-        first->model->architecture.empty() ? first->model->model_type : first->model->architecture;
-    out += tinted(title, Tint::kBold, options.color) +
+    out += tinted(title_of(*first->plan->model), Tint::kBold, options.color) +
            fmt::format("  {} tokens x {} sequence{}, GiB of the fullest GPU\n\n",
                        grouped(first->plan->load.max_model_len.count()), first->plan->request.num_seqs,
                        first->plan->request.num_seqs == 1 ? "" : "s");
@@ -53,12 +44,12 @@ std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOp
       continue;
     }
     const Plan& plan = *entry.plan;
-    const GpuMemory& gpu = fullest_gpu(plan);
-    has_host = has_host || host_total(plan) > Bytes(0);
-    rows.push_back({plan.request.engine + " " + plan.engine_version, type_text(plan),
+    const GpuMemory& gpu = plan.fullest();
+    has_host = has_host || plan.host_total() > Bytes(0);
+    rows.push_back({plan.request.engine + " " + plan.engine_version, cache_types_name(plan.types),
                     part_text(plan.kv_cache.logical_per_gpu), part_text(plan.kv_cache.reserved), part_text(gpu.weights),
                     part_text(gpu.activation), part_text(gpu.runtime), part_text(gpu.total),
-                    host_total(plan) > Bytes(0) ? part_text(host_total(plan)) : "-",
+                    plan.host_total() > Bytes(0) ? part_text(plan.host_total()) : "-",
                     plan.capacity && plan.capacity->tokens ? grouped(*plan.capacity->tokens) : "-",
                     plan.verdict.status == Verdict::kUnknown ? "-"
                     : plan.verdict.status == Verdict::kFits  ? "fits"
@@ -74,7 +65,8 @@ std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOp
     if (!entry.plan) continue;
     const Plan& plan = *entry.plan;
     std::vector<std::string> reasons;
-    if (type_text(plan) != type_text(*first->plan)) reasons.push_back("KV in " + type_text(plan));
+    if (cache_types_name(plan.types) != cache_types_name(first->plan->types))
+      reasons.push_back("KV in " + cache_types_name(plan.types));
     if (plan.types.state != first->plan->types.state && plan.kv_cache.bytes_per_sequence > Bytes(0))
       reasons.push_back(fmt::format("states in {}", name(plan.types.state)));
     for (const GapLine& line : plan.kv_cache.gap) reasons.push_back(amount(line.bytes) + " " + line.reason);

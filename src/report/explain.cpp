@@ -9,13 +9,12 @@
 #include "report/rows.h"
 #include "report/speed.h"
 #include "report/text.h"
-#include "weights/weigh.h"
 
 namespace kvplan {
 
 namespace {
 
-std::string shape_text(const Term& term) {
+std::string shape_text(const TermFacts& term) {
   const Shape& shape = term.shape;
   std::string out;
   const auto factor = [&out](std::uint64_t n) { out += (out.empty() ? "" : " * ") + std::to_string(n); };
@@ -26,65 +25,45 @@ std::string shape_text(const Term& term) {
   return out;
 }
 
-std::string per_text(const Term& term) {
+std::string per_text(const TermFacts& term) {
   switch (term.growth) {
     case Growth::kSequence: return "per sequence";
     case Growth::kSourceToken: return "per source token";
     case Growth::kToken: break;
   }
   std::string out = term.stride == 1 ? "per token" : fmt::format("per {} tokens", term.stride);
-  if (term.limit.kind != LimitKind::kNone) out += fmt::format(", up to {}", grouped(term.limit.total().count()));
+  if (term.token_limit) out += fmt::format(", up to {}", grouped(*term.token_limit));
   return out;
 }
 
-std::string layer_section(const LayerGroup& group, const CacheTypes& types, const Load& load) {
-  const Mixer& mixer = *group.mixer;
-  const KindInfo& info = kind_info(mixer);
-  std::string out = fmt::format("{} x {}", group.indices.size(), info.title);
-  if (const auto variant = kind_variant(mixer); !variant.empty()) out += fmt::format(" [{}]", variant);
-  out += fmt::format("\n  layers   {}\n  formula  {}\n", index_ranges(group.indices), info.formula);
+std::string layer_section(const LayerFacts& layer) {
+  std::string out = fmt::format("{} x {}", layer.count, layer.kind.title);
+  if (!layer.variant.empty()) out += fmt::format(" [{}]", layer.variant);
+  out += fmt::format("\n  layers   {}\n  formula  {}\n", layer.indices, layer.kind.formula);
   std::string values;
-  for (const Symbol& symbol : symbols(mixer))
+  for (const Symbol& symbol : layer.symbols)
     values += fmt::format("{}{} = {} ({})", values.empty() ? "" : ", ", symbol.symbol, symbol.value, symbol.key);
   if (!values.empty()) out += "  with     " + values + "\n";
-  out += fmt::format("  source   {}\n", info.source);
+  out += fmt::format("  source   {}\n", layer.kind.source);
   std::vector<std::vector<std::string>> rows;
   Bytes sum;
-  for (const Term& term : cache_terms(mixer)) {
-    const Bytes entry = entry_bytes(term, types);
-    const std::uint64_t entries = term.entries(load.max_model_len, load.source_tokens);
-    const Bytes bytes = entry * entries;
+  for (const TermFacts& term : layer.terms) {
+    const Bytes bytes = term.entry * term.entries;
     sum += bytes;
-    rows.push_back({std::string(term.name), shape_text(term), "= " + grouped(term.elements().count()), per_text(term),
-                    term_dtype_name(term, types), grouped(entry.count()) + " B", "x " + grouped(entries),
-                    "= " + human_bytes(bytes)});
+    rows.push_back({std::string(term.name), shape_text(term), "= " + grouped(term.elements), per_text(term), term.dtype,
+                    grouped(term.entry.count()) + " B", "x " + grouped(term.entries), "= " + human_bytes(bytes)});
   }
   out += columns(rows, 0b11100100, "    ");
   if (!rows.empty())
-    out += fmt::format("    {} x {} layers = {}\n", human_bytes(sum), group.indices.size(),
-                       human_bytes(sum * group.indices.size()));
+    out += fmt::format("    {} x {} layers = {}\n", human_bytes(sum), layer.count, human_bytes(sum * layer.count));
   return out;
 }
 
-// Multiply-adds of attention for one decoded token, with the keys and values at hand.
-double attention_macs(const ModelSpec& model, const Load& load) {
-  double out = 0;
-  for (const Layer& layer : model.layers) {
-    for (const Mixer& mixer : layer.mixers) {
-      std::uint64_t entries = load.max_model_len.count();
-      for (const Term& term : cache_terms(mixer))
-        if (term.role == Role::kKey) entries = term.entries(load.max_model_len, load.source_tokens);
-      out += static_cast<double>(macs_per_entry(mixer)) * static_cast<double>(entries);
-    }
-  }
-  return out;
-}
-
-std::string work_section(const ModelSpec& model, const Plan& plan) {
+std::string work_section(const Plan& plan) {
   const auto tokens = static_cast<double>(plan.load.max_model_len.count());
-  const double attention = 2 * attention_macs(model, plan.load);
+  const double attention = plan.explanation.attention_flops;
   // Two operations for each parameter that a token passes through.
-  const Parameters parameters = count_parameters(model);
+  const Parameters& parameters = plan.model->parameters;
   const double matrices = parameters.is_known ? 2 * static_cast<double>(parameters.active) : 0;
   // Without a cache every earlier token is run again: n times the matrices, and the attention of every position, which
   // is about half of n times that of the last one.
@@ -99,9 +78,9 @@ std::string work_section(const ModelSpec& model, const Plan& plan) {
       with > 0 ? without / with : 1.0);
 }
 
-std::string fact_section(const ModelSpec& model) {
+std::string fact_section(const ModelFacts& model) {
   std::vector<std::vector<std::string>> rows;
-  for (const ConfigFact& fact : model.facts) {
+  for (const ConfigFact& fact : model.config) {
     std::string value = one_line(fact.value, 60);
     rows.push_back({one_line(fact.key, 60), value, std::string(name(fact.origin))});
   }
@@ -129,15 +108,13 @@ std::string ledger_section(const Plan& plan) {
 }
 
 // The layers of the draft, at its own types, and what was read of its config.
-std::string draft_section(const ModelSpec& model, const Plan& plan) {
+std::string draft_section(const Plan& plan) {
   if (plan.request.extras.draft == nullptr || !plan.draft_method) return "";
-  const ModelSpec& draft = *plan.request.extras.draft;
-  std::string out = fmt::format("\nDraft {} ({})\n", one_line(draft.source, 200), name(*plan.draft_method));
-  const EngineInput input = engine_input(model, plan.request);
-  if (input.draft != nullptr)
-    for (const LayerGroup& group : group_layers(draft)) out += layer_section(group, input.draft->types, plan.load);
+  std::string out =
+      fmt::format("\nDraft {} ({})\n", one_line(plan.explanation.draft_source, 200), name(*plan.draft_method));
+  for (const LayerFacts& layer : plan.explanation.draft_layers) out += layer_section(layer);
   std::vector<std::vector<std::string>> rows;
-  for (const ConfigFact& fact : draft.facts)
+  for (const ConfigFact& fact : plan.explanation.draft_config)
     rows.push_back({"draft: " + one_line(fact.key, 60), one_line(fact.value, 60), std::string(name(fact.origin))});
   return out + columns(rows, 0);
 }
@@ -160,15 +137,15 @@ std::string gap_section(const Plan& plan) {
 std::string capacity_section(const Plan& plan) {
   if (!plan.capacity) return "";
   const Capacity& capacity = *plan.capacity;
-  const GpuMemory& gpu = fullest_gpu(plan);
+  const GpuMemory& gpu = plan.fullest();
   const auto bytes = [](Bytes count) { return grouped(count.count()) + " B"; };
   std::vector<std::vector<std::string>> rows;
   if (plan.request.kv_cache_memory_bytes) {
     rows.push_back({"budget of the cache", bytes(capacity.kv_cache_memory), "as --kv-cache-memory-bytes names it"});
   } else {
-    const Bytes card = card_memory(plan);
+    const Bytes card = plan.card.value_or(Bytes(0));
     const Bytes beside = gpu.total - plan.kv_cache.reserved;
-    const double share = usable_share_of(plan).value_or(1);
+    const double share = plan.usable_share.value_or(1);
     rows.push_back({"the card", bytes(card), ""});
     rows.push_back({"usable share", fmt::format("{:.4g}", share), "--gpu-memory-utilization"});
     rows.push_back({"beside the cache", bytes(beside), "weights, activations, runtime"});
@@ -213,21 +190,20 @@ std::string capacity_section(const Plan& plan) {
 
 }  // namespace
 
-std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
-  std::string out =
-      tinted(model.architecture.empty() ? model.model_type : model.architecture, Tint::kBold, options.color);
-  out += fmt::format("  read by the rule \"{}\"\n", model.family);
+std::string explain_text(const Plan& plan, const ReportOptions& options) {
+  std::string out = tinted(title_of(*plan.model), Tint::kBold, options.color);
+  out += fmt::format("  read by the rule \"{}\"\n", plan.model->family);
   out += wrapped(request_text(plan), static_cast<std::size_t>(options.width)) + "\n";
-  for (const LayerGroup& group : plan.groups) out += "\n" + layer_section(group, plan.types, plan.load);
-  out += draft_section(model, plan);
+  for (const LayerFacts& layer : plan.layers) out += "\n" + layer_section(layer);
+  out += draft_section(plan);
   if (const std::string files = companions_text(plan.request.extras); !files.empty()) out += "\n" + files;
   if (const std::string gap = gap_section(plan); !gap.empty()) out += "\n" + gap;
   out += "\n" + ledger_section(plan);
   if (const std::string capacity = capacity_section(plan); !capacity.empty()) out += "\n" + capacity;
-  out += "\n" + prefill_section(model, plan);
-  out += "\n" + work_section(model, plan);
+  out += "\n" + prefill_section(plan);
+  out += "\n" + work_section(plan);
   if (const std::string speed = speed_section(plan); !speed.empty()) out += "\n" + speed;
-  out += "\n" + fact_section(model);
+  out += "\n" + fact_section(*plan.model);
   for (const Note& note : plan.notes) out += "\n" + one_line(note.message) + "\n";
   return out;
 }

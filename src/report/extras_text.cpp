@@ -29,12 +29,9 @@ bool is_extra(const LedgerLine& line) {
 }
 
 std::string extra_lines_text(const Plan& plan) {
-  const GpuMemory* fullest = &plan.memory.front();
-  for (const GpuMemory& gpu : plan.memory)
-    if (gpu.total > fullest->total) fullest = &gpu;
   std::vector<std::vector<std::string>> rows;
   bool asked = false;  // an encoder's outputs alone are the engine's own habit, and stand in the ledger
-  for (const LedgerLine& line : fullest->lines) {
+  for (const LedgerLine& line : plan.fullest().lines) {
     if (!is_extra(line) || line.bytes == Bytes(0)) continue;
     asked = asked || line.kind != LineKind::kEncoderCache;
     rows.push_back({line.what, human_bytes(line.bytes),

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plan/plan.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 

@@ -43,8 +43,8 @@ Rows fits_rows(const std::vector<FitEntry>& entries) {
     const Plan& asked = answers.asked;
     const std::string engine = asked.request.engine + " " + asked.engine_version;
     if (!any_card) {
-      rows.push_back({engine, kv_type_text(asked.types), gib_number(asked.kv_cache.reserved),
-                      gib_number(fullest_gpu(asked).total), cards_text(answers)});
+      rows.push_back({engine, cache_types_name(asked.types), gib_number(asked.kv_cache.reserved),
+                      gib_number(asked.fullest().total), cards_text(answers)});
       continue;
     }
     const Answer* longest = find_answer(answers, "longest_context");
@@ -53,7 +53,7 @@ Rows fits_rows(const std::vector<FitEntry>& entries) {
     std::string card = asked.request.gpu.value_or("-");
     if (asked.request.tensor_parallel > 1) card += fmt::format(" TP {}", asked.request.tensor_parallel);
     if (asked.request.pipeline_parallel > 1) card += fmt::format(" PP {}", asked.request.pipeline_parallel);
-    rows.push_back({engine, card, kv_type_text(asked.types),
+    rows.push_back({engine, card, cache_types_name(asked.types),
                     asked.verdict.status == Verdict::kFits ? (asked.verdict.close ? "close" : "yes") : "no",
                     longest != nullptr ? figure_of(*longest, longest->plan.load.max_model_len.count()) : "0",
                     most != nullptr ? figure_of(*most, most->plan.request.num_seqs) : "0",
@@ -63,13 +63,12 @@ Rows fits_rows(const std::vector<FitEntry>& entries) {
   return rows;
 }
 
-std::string title_of(const std::vector<FitEntry>& entries) {
+std::string heading_of(const std::vector<FitEntry>& entries) {
   for (const FitEntry& entry : entries) {
     if (!entry.answers) continue;
-    const ModelSpec& model = *entry.model;
     const Plan& asked = entry.answers->asked;
-    return fmt::format("{}  {} tokens x {}", model.architecture.empty() ? model.model_type : model.architecture,
-                       grouped(asked.load.max_model_len.count()), plural(asked.request.num_seqs, "sequence"));
+    return fmt::format("{}  {} tokens x {}", title_of(*asked.model), grouped(asked.load.max_model_len.count()),
+                       plural(asked.request.num_seqs, "sequence"));
   }
   return "";
 }
@@ -90,7 +89,7 @@ std::string fits_table(const std::vector<FitEntry>& entries, const ReportOptions
   const std::string body = columns_within(rows, cards ? 0b01110000U : 0b01100U, "", width,
                                           cards ? std::vector<std::size_t>{2, 6} : std::vector<std::size_t>{2, 1});
   const bool has_gpus = body.substr(0, body.find('\n')).find("GPUs") != std::string::npos;
-  std::string out = tinted(title_of(entries), Tint::kBold, options.color) + "\n\n" + body;
+  std::string out = tinted(heading_of(entries), Tint::kBold, options.color) + "\n\n" + body;
   if (cards)
     out += "\n" +
            wrapped(std::string("longest: context in tokens at the requested sequences; most seqs: sequences at the "
@@ -103,7 +102,7 @@ std::string fits_table(const std::vector<FitEntry>& entries, const ReportOptions
 
 std::string fits_markdown(const std::vector<FitEntry>& entries, const ReportOptions&) {
   const Rows rows = fits_rows(entries);
-  std::string out = "### " + title_of(entries) + "\n\n" + markdown_rows(rows, 3);
+  std::string out = "### " + heading_of(entries) + "\n\n" + markdown_rows(rows, 3);
   for (const FitEntry& entry : entries)
     if (!entry.answers) out += "\n> " + one_line(entry.error) + "\n";
   return out;

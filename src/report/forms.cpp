@@ -12,10 +12,17 @@ constexpr std::array kForms{
     ReportForm{"markdown", "for a pull-request comment", plan_markdown, fleet_markdown, compare_markdown, fit_markdown,
                grid_markdown},
     ReportForm{"github", "workflow annotations", plan_github, fleet_github, nullptr, nullptr},
-    ReportForm{"args", "the engine's own command line", plan_args, nullptr, nullptr, nullptr},
-    ReportForm{"k8s", "a container's arguments and resources", plan_k8s, nullptr, nullptr, nullptr},
+    ReportForm{.name = "args", .help = "the engine's own command line", .plan = plan_args, .launches = true},
+    ReportForm{.name = "k8s", .help = "a container's arguments and resources", .plan = plan_k8s, .launches = true},
     ReportForm{"csv", "for a spreadsheet", plan_csv, fleet_csv, answers_csv, answers_csv, grid_csv},
-    ReportForm{"html", "one page to share, without network", plan_html, fleet_html, compare_html, fit_html, grid_html},
+    ReportForm{.name = "html",
+               .help = "one page to share, without network",
+               .plan = plan_html,
+               .fleet = fleet_html,
+               .compare = compare_html,
+               .fit = fit_html,
+               .grid = grid_html,
+               .draws = true},
 };
 }  // namespace
 

@@ -45,7 +45,7 @@ std::string annotation(std::string_view level, std::string_view file, std::strin
 
 }  // namespace
 
-std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
+std::string plan_github(const Plan& plan, const ReportOptions&) {
   Bytes fullest;
   for (const GpuMemory& gpu : plan.memory) fullest = std::max(fullest, gpu.total);
   const bool broken = plan.verdict.status == Verdict::kDoesNotFit;
@@ -55,24 +55,24 @@ std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOp
       plural(plan.request.num_seqs, "sequence"), plural(plan.load.max_model_len.count(), "token"), plan.request.engine);
   if (plan.verdict.status != Verdict::kUnknown) message += ": " + plan.verdict.reason;
   if (plan.verdict.close) message += "; " + close_text(plan.verdict);
-  std::string out = annotation(broken ? "error" : "notice", one_line(model.source),
+  std::string out = annotation(broken ? "error" : "notice", one_line(plan.model->source),
                                broken ? "kvplan: does not fit" : "kvplan", message);
   for (const Note& note : plan.notes)
     if (note.level == NoteLevel::kWarning)
-      out += annotation("warning", one_line(model.source), "kvplan: " + note.code, note.message);
+      out += annotation("warning", one_line(plan.model->source), "kvplan: " + note.code, note.message);
   return out;
 }
 
-std::string diff_github(const PlanDiff& diff, bool is_too_much) {
+std::string diff_github(const PlanDiff& diff) {
   const std::string& file = diff.after.model_file.empty() ? diff.after.source : diff.after.model_file;
-  return annotation(is_too_much ? "error" : "notice", one_line(file, 4096),
-                    is_too_much ? "kvplan: memory grew too much" : "kvplan", diff_headline(diff));
+  return annotation(diff.is_too_much ? "error" : "notice", one_line(file, 4096),
+                    diff.is_too_much ? "kvplan: memory grew too much" : "kvplan", diff_headline(diff));
 }
 
 std::string fleet_github(const std::vector<FleetEntry>& entries, const ReportOptions& options) {
   std::string out;
   for (const FleetEntry& entry : entries)
-    out += entry.plan ? plan_github(*entry.model, *entry.plan, options)
+    out += entry.plan ? plan_github(*entry.plan, options)
                       : annotation("error", one_line(entry.source), "kvplan", entry.error);
   return out;
 }

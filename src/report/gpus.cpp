@@ -1,8 +1,7 @@
 // The catalogue of cards, as a table and as JSON.
-#include "plan/gpus.h"
-#include "kvplan/strings.h"
-
 #include <fmt/format.h>
+
+#include "kvplan/strings.h"
 
 #include "kvplan/version.h"
 #include "report/json_text.h"

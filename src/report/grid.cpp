@@ -109,7 +109,7 @@ std::string grid_table(const Grid& grid, const ReportOptions& options) {
     std::size_t used = left;
     std::size_t end = begin;
     for (; end < grid.cards.size(); ++end) {
-      std::vector<std::string> column{grid.cards[end]};
+      std::vector<std::string> column{grid.cards[end].name};
       std::size_t widest = text_width(column.front());
       for (const GridRow* row : shown) {
         column.push_back(grid_cell_text(*row, row->cells[end]));

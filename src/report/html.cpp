@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "kvplan/strings.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/part_names.h"
@@ -70,7 +68,7 @@ std::string gpu_title(const std::pair<std::size_t, std::size_t>& run) {
 std::string bars(const Plan& plan) {
   std::vector<BarRow> drawn;
   for (const auto& run : runs_of(plan.memory)) drawn.push_back({gpu_title(run), &plan.memory[run.first]});
-  std::string out = "<h2>Memory of each GPU</h2>\n" + html_bars(drawn, card_memory(plan));
+  std::string out = "<h2>Memory of each GPU</h2>\n" + html_bars(drawn, plan.card.value_or(Bytes(0)));
 
   std::vector<std::vector<std::string>> rows;
   for (const auto& run : runs_of(plan.memory)) {
@@ -90,13 +88,13 @@ std::string bars(const Plan& plan) {
 }
 
 std::string host_html(const Plan& plan) {
-  if (host_total(plan) == Bytes(0)) return "";
+  if (plan.host_total() == Bytes(0)) return "";
   std::vector<std::vector<std::string>> rows;
   for (const LedgerLine& line : plan.host)
     if (line.bytes > Bytes(0))
       rows.push_back({html_escape(line.what), gib_number(line.bytes), grouped(line.bytes.count()),
                       "<code>" + html_escape(line.formula) + "</code>", html_escape(line.source)});
-  return fmt::format("<h2>Host memory: {}</h2>\n", gib(host_total(plan))) +
+  return fmt::format("<h2>Host memory: {}</h2>\n", gib(plan.host_total())) +
          html_rows({{"what", false}, {"GiB", true}, {"bytes", true}, {"formula", false}, {"source", false}}, rows);
 }
 
@@ -115,67 +113,29 @@ std::string speed_html(const Plan& plan) {
 }
 
 // KV of the fullest GPU against context, a curve for the plan's KV type and for each that the engine's users choose.
-std::string kv_curves(const ModelSpec& model, const Plan& plan) {
-  constexpr std::size_t kPoints = 96;
+std::string kv_curves(const Plan& plan) {
   const std::uint64_t asked = plan.load.max_model_len.count();
-  const auto most = static_cast<double>(std::max(model.max_model_len.count(), asked));
   Chart chart;
   chart.title = "KV cache against context, a curve for each KV type";
   chart.x_title = plan.load.pooled ? "tokens of the pool" : "tokens of a sequence";
   chart.y_title = fmt::format("KV GiB{}, {}", plan.memory.size() > 1 ? " of the fullest GPU" : "",
                               plural(plan.load.num_seqs, "sequence"));
   chart.x_is_tokens = true;
-  for (std::size_t i = 0; i <= kPoints; ++i) chart.x.push_back(std::floor(most * static_cast<double>(i) / kPoints));
-
-  std::vector<CacheTypes> seen;
-  const auto add = [&](const Request& request) {
-    try {
-      const EngineInput input = engine_input(model, request);
-      if (std::find(seen.begin(), seen.end(), input.types) != seen.end()) return;
-      seen.push_back(input.types);
-      std::vector<Note> notes;
-      const auto layout = engine_of(request).layout(input, notes);
-      ChartSeries series{kv_type_text(input.types), {}};
-      for (const double x : chart.x) {
-        Load load = plan.load;
-        load.max_model_len = Tokens(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(x)));
-        series.y.push_back(in_gib(layout->reserved(load)));
-      }
-      chart.series.push_back(std::move(series));
-    } catch (const Error&) {
-      // A type that this engine or model has not: no curve.
-    }
-  };
-  add(plan.request);
-  for (const std::string_view type : split(engine_of(plan.request).kv_choices)) {
-    Request other = plan.request;
-    other.cache_type_k = other.cache_type_v = parse_dtype(type, "--kv-cache-dtype");
-    add(other);
+  for (const CacheCurve& curve : plan.curves) {
+    if (chart.x.empty()) chart.x.assign(curve.tokens.begin(), curve.tokens.end());
+    ChartSeries& series = chart.series.emplace_back(ChartSeries{curve.types, {}});
+    for (const Bytes bytes : curve.bytes) series.y.push_back(in_gib(bytes));
   }
   if (plan.capacity) {
     chart.limit = in_gib(plan.capacity->kv_cache_memory);
     chart.limit_name = fmt::format("room for KV on the card: {}", gib(plan.capacity->kv_cache_memory));
   }
-  if (asked < model.max_model_len.count()) {
+  if (asked < plan.model->max_model_len.count()) {
     chart.marked = static_cast<double>(asked);
     chart.marked_name = fmt::format("the request, {} tokens", grouped(asked));
   }
   const std::string figure = html_chart(chart);
   return figure.empty() ? "" : "<section>\n<h2>KV cache against context</h2>\n" + figure + "</section>\n";
-}
-
-Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
-  Frontier out;
-  if (!plan.capacity) return out;
-  for (std::uint64_t seqs = 1; seqs <= 256; seqs *= 2) {
-    Request request = plan.request;
-    request.num_seqs = seqs;
-    request.layout_given = true;
-    const std::uint64_t tokens = longest_that_fits(model, request);
-    if (tokens == 0 || tokens >= kAnyCount) break;
-    out.emplace_back(seqs, tokens);
-  }
-  return out;
 }
 
 std::string ledger(const Plan& plan) {
@@ -208,14 +168,10 @@ std::string ledger(const Plan& plan) {
 
 std::string layers_html(const Plan& plan) {
   std::vector<std::vector<std::string>> rows;
-  for (const LayerGroup& group : plan.groups) {
-    const LayerFigures figures = layer_figures(group, plan.types);
-    std::string kind(kind_info(*group.mixer).name);
-    if (const auto variant = kind_variant(*group.mixer); !variant.empty()) kind += " (" + std::string(variant) + ")";
-    rows.push_back({html_escape(kind), grouped(group.indices.size()), grouped(figures.per_token),
-                    grouped(figures.per_sequence), figures.limit > 0 ? grouped(figures.limit) : "",
-                    html_escape(index_ranges(group.indices))});
-  }
+  for (const LayerFacts& layer : plan.layers)
+    rows.push_back({html_escape(kind_of(layer)), grouped(layer.count), grouped(layer.bytes_per_token),
+                    grouped(layer.bytes_per_sequence), layer.token_limit ? grouped(*layer.token_limit) : "",
+                    html_escape(layer.indices)});
   return "<h2>Layers</h2>\n" + html_rows({{"kind", false},
                                           {"layers", true},
                                           {"bytes per token, of one", true},
@@ -227,11 +183,11 @@ std::string layers_html(const Plan& plan) {
 
 }  // namespace
 
-std::string plan_html(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
-  std::string body = html_heading(model, plan) + html_verdict(plan) + tiles(plan) + bars(plan);
-  body += "<div class=\"charts\">\n" + kv_curves(model, plan) + html_frontier(frontier_of(model, plan)) + "</div>\n";
+std::string plan_html(const Plan& plan, const ReportOptions&) {
+  std::string body = html_heading(plan) + html_verdict(plan) + tiles(plan) + bars(plan);
+  body += "<div class=\"charts\">\n" + kv_curves(plan) + html_frontier(plan.frontier) + "</div>\n";
   body += ledger(plan) + host_html(plan) + speed_html(plan) + layers_html(plan) + html_notes(plan.notes);
-  return html_page(page_title(model), body);
+  return html_page(page_title(*plan.model), body);
 }
 
 }  // namespace kvplan

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kvplan/numbers.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/report.h"
@@ -38,8 +37,8 @@ std::string sentences(const Answers& answers) {
 
 std::string answer_bars(const Answers& answers, std::string (*title)(const Answer& answer)) {
   std::vector<BarRow> rows;
-  for (const Answer& answer : answers.answers) rows.push_back({html_escape(title(answer)), &fullest_gpu(answer.plan)});
-  const std::string bars = html_bars(rows, card_memory(answers.asked));
+  for (const Answer& answer : answers.answers) rows.push_back({html_escape(title(answer)), &answer.plan.fullest()});
+  const std::string bars = html_bars(rows, answers.asked.card.value_or(Bytes(0)));
   return bars.empty() ? "" : "<h2>Memory of the fullest GPU</h2>\n<div class=\"wide\">\n" + bars + "</div>\n";
 }
 
@@ -61,9 +60,9 @@ std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptio
     std::string short_name = one_line(entry.source, 300);
     if (const auto slash = short_name.find_last_of('/'); slash != std::string::npos && slash + 1 < short_name.size())
       short_name = short_name.substr(slash + 1);
-    bars.push_back({html_escape(short_name), &fullest_gpu(plan)});
-    card = std::max(card, card_memory(plan));
-    rows.push_back({source, html_escape(plan.attention), grouped(entry.model->layers.size()),
+    bars.push_back({html_escape(short_name), &plan.fullest()});
+    card = std::max(card, plan.card.value_or(Bytes(0)));
+    rows.push_back({source, html_escape(plan.attention), grouped(plan.model->num_layers),
                     grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
                     grouped(plan.load.max_model_len.count()), gib_number(kv.reserved_total),
                     gib_number(plan.total.bytes), verdict_word(plan)});
@@ -92,7 +91,7 @@ std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptio
 std::string grid_html(const Grid& grid, const ReportOptions&) {
   std::vector<HtmlColumn> columns;
   for (const std::string& title : grid_row_titles(grid)) columns.push_back({title, false});
-  for (const std::string& card : grid.cards) columns.push_back({html_escape(card), true});
+  for (const GridCard& card : grid.cards) columns.push_back({html_escape(card.name), true});
   Rows rows;
   std::string errors;
   for (const GridRow& row : grid.rows) {
@@ -114,33 +113,22 @@ std::string grid_html(const Grid& grid, const ReportOptions&) {
   return html_page("kvplan: models and cards", body + errors);
 }
 
-std::string compare_html(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
-  std::string body = html_heading(model, answers.asked) + html_verdict(answers.asked) + sentences(answers);
+std::string compare_html(const Answers& answers, const ReportOptions&) {
+  std::string body = html_heading(answers.asked) + html_verdict(answers.asked) + sentences(answers);
   body += "<h2>Weight types and KV types</h2>\n" +
           table_of(compare_rows(answers), 2, compare_rows(answers).front().back() == "rough loss" ? 1 : 0) +
           "<p class=\"small muted\">* as the checkpoint is</p>\n";
   body += answer_bars(answers, [](const Answer& answer) {
-    return fmt::format("{} x {}", answer.plan.weights_dtype, kv_type_text(answer.plan.types));
+    return fmt::format("{} x {}", answer.plan.weights_dtype, cache_types_name(answer.plan.types));
   });
-  return html_page(page_title(model), body + html_notes(answers.asked.notes));
+  return html_page(page_title(*answers.asked.model), body + html_notes(answers.asked.notes));
 }
 
-std::string fit_html(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
-  std::string body = html_heading(model, answers.asked) + html_verdict(answers.asked) + sentences(answers);
-  Frontier points;
-  for (const Answer& answer : answers.answers) {
-    if (answer.name != "frontier") continue;
-    std::uint64_t seqs = 0;
-    std::uint64_t tokens = 0;
-    for (const auto& [option, value] : answer.changes) {
-      if (option == "--num-seqs") seqs = whole_number(value).value_or(0);
-      if (option == "--max-model-len") tokens = whole_number(value).value_or(0);
-    }
-    if (seqs > 0 && tokens > 0) points.emplace_back(seqs, tokens);
-  }
-  body += html_frontier(points);
+std::string fit_html(const Answers& answers, const ReportOptions&) {
+  std::string body = html_heading(answers.asked) + html_verdict(answers.asked) + sentences(answers);
+  body += html_frontier(answers.frontier);
   body += "<h2>What fits</h2>\n" + table_of(fit_rows(answers), 2, 0);
-  return html_page(page_title(model), body + html_notes(answers.asked.notes));
+  return html_page(page_title(*answers.asked.model), body + html_notes(answers.asked.notes));
 }
 
 }  // namespace kvplan

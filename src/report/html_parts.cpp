@@ -12,23 +12,15 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string model_name(const ModelSpec& model) {
-  if (!model.architecture.empty()) return one_line(model.architecture, 100);
-  return model.model_type.empty() ? "a model without a name" : one_line(model.model_type, 100);
+std::string page_title(const ModelFacts& model) {
+  return "kvplan: " + title_of(model);
 }
 
-}  // namespace
-
-std::string page_title(const ModelSpec& model) {
-  return "kvplan: " + model_name(model);
-}
-
-std::string html_heading(const ModelSpec& model, const Plan& plan) {
+std::string html_heading(const Plan& plan) {
+  const ModelFacts& model = *plan.model;
   return fmt::format(
-      "<h1>{}</h1>\n<p class=\"muted\">{}, {}, {}{}<br>{}</p>\n<p>{}</p>\n", html_escape(model_name(model)),
-      plural(model.layers.size(), "layer"), html_escape(plan.attention), name(model.dtype),
+      "<h1>{}</h1>\n<p class=\"muted\">{}, {}, {}{}<br>{}</p>\n<p>{}</p>\n", html_escape(title_of(model)),
+      plural(model.num_layers, "layer"), html_escape(plan.attention), name(model.dtype),
       model.max_model_len > Tokens(0) ? fmt::format(", up to {} tokens", grouped(model.max_model_len.count())) : "",
       html_escape(one_line(model.source, 300)), html_escape(request_text(plan)));
 }

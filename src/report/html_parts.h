@@ -6,16 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "plan/plan.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 
-std::string html_heading(const ModelSpec& model, const Plan& plan);
+std::string html_heading(const Plan& plan);
 std::string html_verdict(const Plan& plan);
 std::string html_notes(const std::vector<Note>& notes);
-std::string page_title(const ModelSpec& model);
+std::string page_title(const ModelFacts& model);
 
-using Frontier = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // sequences, longest context
 std::string html_frontier(const Frontier& points);
 
 // Memory as bars of one scale: a row for each, with the card's limit (0: none) drawn in.

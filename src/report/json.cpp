@@ -3,8 +3,6 @@
 #include "report/json_text.h"
 #include "report/measurement.h"
 #include "report/report.h"
-#include "report/rows.h"
-#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -70,50 +68,43 @@ Json attention_name(AttentionKernel attention) {
   return nullptr;
 }
 
-Json layer_row(const LayerGroup& group, const CacheTypes& types) {
-  const Mixer& mixer = *group.mixer;
-  std::uint64_t per_token = 0;
-  std::uint64_t per_sequence = 0;
-  Json limit = nullptr;
+Json layer_row(const LayerFacts& layer) {
   Json terms = Json::array();
-  for (const Term& term : cache_terms(mixer)) {
-    const Bytes entry = entry_bytes(term, types);
-    const bool limited = term.limit.kind != LimitKind::kNone;
-    if (term.growth == Growth::kToken) per_token += entry.count() / term.stride;
-    if (term.growth == Growth::kSequence) per_sequence += entry.count();
-    if (limited && term.role != Role::kState && limit.is_null()) limit = term.limit.total().count();
-    Json row{{"name", term.name},
-             {"role", role_name(term.role)},
-             {"elements", term.elements().count()},
-             {"per", growth_name(term.growth)},
-             {"dtype", term_dtype_name(term, types)},
-             {"bytes", entry.count()},
-             {"stride", term.stride},
-             {"token_limit", limited ? Json(term.limit.total().count()) : Json(nullptr)}};
-    terms.push_back(std::move(row));
-  }
-  return {{"kind", kind_info(mixer).name}, {"variant", text_or_null(kind_variant(mixer))},
-          {"count", group.indices.size()}, {"indices", index_ranges(group.indices)},
-          {"bytes_per_token", per_token},  {"bytes_per_sequence", per_sequence},
-          {"token_limit", limit},          {"terms", std::move(terms)}};
+  for (const TermFacts& term : layer.terms)
+    terms.push_back({{"name", term.name},
+                     {"role", role_name(term.role)},
+                     {"elements", term.elements},
+                     {"per", growth_name(term.growth)},
+                     {"dtype", term.dtype},
+                     {"bytes", term.entry.count()},
+                     {"stride", term.stride},
+                     {"token_limit", or_null(term.token_limit)}});
+  return {{"kind", layer.kind.name},
+          {"variant", text_or_null(layer.variant)},
+          {"count", layer.count},
+          {"indices", layer.indices},
+          {"bytes_per_token", layer.bytes_per_token},
+          {"bytes_per_sequence", layer.bytes_per_sequence},
+          {"token_limit", or_null(layer.token_limit)},
+          {"terms", std::move(terms)}};
 }
 
-Json parameters_json(const ModelSpec& model) {
-  const Parameters parameters = count_parameters(model);
+Json parameters_json(const Parameters& parameters) {
   if (!parameters.is_known) return nullptr;
   return {{"total", parameters.total},
           {"active", parameters.active},
           {"mtp", parameters.mtp > 0 ? Json(parameters.mtp) : Json(nullptr)}};
 }
 
-Json model_json(const ModelSpec& model, const Plan& plan) {
+Json model_json(const Plan& plan) {
+  const ModelFacts& model = *plan.model;
   Json config = Json::array();
-  for (const ConfigFact& fact : model.facts)
+  for (const ConfigFact& fact : model.config)
     config.push_back({{"key", fact.key}, {"value", Json::parsed(fact.value)}, {"origin", name(fact.origin)}});
   Json layers = Json::array();
-  for (const LayerGroup& group : plan.groups) layers.push_back(layer_row(group, plan.types));
+  for (const LayerFacts& layer : plan.layers) layers.push_back(layer_row(layer));
   Json sides = Json::array();
-  for (const SideModel& side : model.sides)
+  for (const SideFacts& side : model.sides)
     sides.push_back({{"what", side.what},
                      {"model_type", text_or_null(side.model_type)},
                      {"num_layers", side.num_layers > 0 ? Json(side.num_layers) : Json(nullptr)}});
@@ -121,21 +112,15 @@ Json model_json(const ModelSpec& model, const Plan& plan) {
           {"model_type", text_or_null(model.model_type)},
           {"architecture", text_or_null(model.architecture)},
           {"family", model.family},
-          {"checked", text_or_null(std::string(model.known_as->checked))},
+          {"checked", text_or_null(model.checked)},
           {"attention", plan.attention},
           {"dtype", name(model.dtype)},
-          {"num_layers", model.layers.size()},
+          {"num_layers", model.num_layers},
           {"max_model_len", model.max_model_len > Tokens(0) ? Json(model.max_model_len.count()) : Json(nullptr)},
-          {"parameters", parameters_json(model)},
+          {"parameters", parameters_json(model.parameters)},
           {"config", std::move(config)},
           {"layers", std::move(layers)},
           {"sides", std::move(sides)}};
-}
-
-std::string kv_type_name(const CacheTypes& types) {
-  std::string out(name(types.key));
-  if (types.value != types.key) out += "/" + std::string(name(types.value));
-  return out;
 }
 
 Json adapters_json(const std::vector<AdapterFile>& adapters) {
@@ -149,7 +134,7 @@ Json adapters_json(const std::vector<AdapterFile>& adapters) {
   return out;
 }
 
-Json request_json(const ModelSpec& model, const Plan& plan) {
+Json request_json(const Plan& plan) {
   const Request& request = plan.request;
   return {{"engine", request.engine},
           {"engine_version", plan.engine_version},
@@ -159,9 +144,9 @@ Json request_json(const ModelSpec& model, const Plan& plan) {
           {"max_num_batched_tokens",
            request.max_num_batched_tokens ? Json(request.max_num_batched_tokens->count()) : Json(nullptr)},
           {"encoder_len", plan.load.source_tokens > Tokens(0) ? Json(plan.load.source_tokens.count()) : Json(nullptr)},
-          {"kv_cache_dtype", kv_type_name(plan.types)},
+          {"kv_cache_dtype", cache_types_name(plan.types)},
           {"state_dtype", name(plan.types.state)},
-          {"weights_dtype", plan.weights_dtype.empty() ? Json(name(model.dtype)) : Json(plan.weights_dtype)},
+          {"weights_dtype", plan.weights_dtype.empty() ? Json(name(plan.model->dtype)) : Json(plan.weights_dtype)},
           {"tensor_parallel_size", request.tensor_parallel},
           {"pipeline_parallel_size", request.pipeline_parallel},
           {"data_parallel_size", request.data_parallel},
@@ -182,7 +167,7 @@ Json request_json(const ModelSpec& model, const Plan& plan) {
           {"mmproj", request.extras.projector ? Json(request.extras.projector->source) : Json(nullptr)},
           {"gpu", request.gpu ? Json(*request.gpu) : Json(nullptr)},
           {"gpu_memory_bytes", or_null(request.gpu_memory)},
-          {"gpu_memory_utilization", or_null(usable_share_of(plan))},
+          {"gpu_memory_utilization", or_null(plan.usable_share)},
           {"kv_cache_memory_bytes", or_null(request.kv_cache_memory_bytes)}};
 }
 
@@ -311,11 +296,11 @@ Json notes_json(const std::vector<Note>& notes) {
   return out;
 }
 
-Json plan_object(const ModelSpec& model, const Plan& plan) {
+Json plan_object(const Plan& plan) {
   return {{"schema_version", 1},
           {"kvplan_version", kVersion},
-          {"model", model_json(model, plan)},
-          {"request", request_json(model, plan)},
+          {"model", model_json(plan)},
+          {"request", request_json(plan)},
           {"kv_cache", cache_json(plan.kv_cache)},
           {"memory", memory_json(plan.memory)},
           {"host_memory", host_json(plan.host)},
@@ -329,7 +314,7 @@ Json plan_object(const ModelSpec& model, const Plan& plan) {
           {"notes", notes_json(plan.notes)}};
 }
 
-Json answers_object(const ModelSpec& model, const Answers& answers) {
+Json answers_object(const Answers& answers) {
   Json list = Json::array();
   for (const Answer& answer : answers.answers) {
     Json changes = Json::object();
@@ -337,7 +322,7 @@ Json answers_object(const ModelSpec& model, const Answers& answers) {
     list.push_back({{"name", answer.name},
                     {"changes", std::move(changes)},
                     {"weights_dtype", text_or_null(answer.plan.weights_dtype)},
-                    {"kv_cache_dtype", kv_type_name(answer.plan.types)},
+                    {"kv_cache_dtype", cache_types_name(answer.plan.types)},
                     {"kv_cache", cache_json(answer.plan.kv_cache)},
                     {"memory", memory_json(answer.plan.memory)},
                     {"total", total_json(answer.plan.total)},
@@ -348,23 +333,23 @@ Json answers_object(const ModelSpec& model, const Answers& answers) {
   for (const std::string& sentence : answers.sentences) notes.push_back({NoteLevel::kInfo, "answer", sentence});
   return {{"schema_version", 1},
           {"kvplan_version", kVersion},
-          {"model", model_json(model, answers.asked)},
-          {"request", request_json(model, answers.asked)},
+          {"model", model_json(answers.asked)},
+          {"request", request_json(answers.asked)},
           {"answers", std::move(list)},
           {"notes", notes_json(notes)}};
 }
 
 }  // namespace
 
-std::string plan_json(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
-  return plan_object(model, plan).laid_out();
+std::string plan_json(const Plan& plan, const ReportOptions&) {
+  return plan_object(plan).laid_out();
 }
 
 std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions&) {
   Json plans = Json::array();
   for (const FleetEntry& entry : entries) {
     if (entry.plan)
-      plans.push_back(plan_object(*entry.model, *entry.plan));
+      plans.push_back(plan_object(*entry.plan));
     else
       plans.push_back({{"source", entry.source}, {"error", entry.error}, {"exit", static_cast<int>(entry.exit)}});
   }
@@ -373,9 +358,8 @@ std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptio
 
 std::string grid_json(const Grid& grid, const ReportOptions&) {
   Json cards = Json::array();
-  for (const std::string& card : grid.cards)
-    cards.push_back(
-        {{"gpu", card}, {"gpu_count", grid.gpu_count}, {"gpu_memory_bytes", parse_gpu(card).budget().count()}});
+  for (const GridCard& card : grid.cards)
+    cards.push_back({{"gpu", card.name}, {"gpu_count", grid.gpu_count}, {"gpu_memory_bytes", card.memory.count()}});
   Json rows = Json::array();
   for (const GridRow& row : grid.rows) {
     if (row.cells.empty()) {
@@ -387,7 +371,7 @@ std::string grid_json(const Grid& grid, const ReportOptions&) {
       const GridCell& cell = row.cells[c];
       const bool planned = cell.error.empty();
       const auto number = [&](std::uint64_t n) { return planned ? count_or_null(n) : Json(nullptr); };
-      cells.push_back({{"gpu", grid.cards[c]},
+      cells.push_back({{"gpu", grid.cards[c].name},
                        {"error", text_or_null(cell.error)},
                        {"tensor_parallel_size", number(cell.tensor_parallel)},
                        {"pipeline_parallel_size", number(cell.pipeline_parallel)},
@@ -400,7 +384,7 @@ std::string grid_json(const Grid& grid, const ReportOptions&) {
                     {"engine", row.engine},
                     {"engine_version", row.engine_version},
                     {"weights_dtype", text_or_null(row.weights)},
-                    {"kv_cache_dtype", kv_type_name(row.types)},
+                    {"kv_cache_dtype", cache_types_name(row.types)},
                     {"max_model_len", row.max_model_len},
                     {"num_seqs", grid.num_seqs},
                     {"cells", std::move(cells)}});
@@ -410,15 +394,15 @@ std::string grid_json(const Grid& grid, const ReportOptions&) {
       .laid_out();
 }
 
-std::string answers_json(const ModelSpec& model, const Answers& answers, const ReportOptions&) {
-  return answers_object(model, answers).laid_out();
+std::string answers_json(const Answers& answers, const ReportOptions&) {
+  return answers_object(answers).laid_out();
 }
 
 std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions&) {
   Json fits = Json::array();
   for (const FitEntry& entry : entries) {
     if (entry.answers)
-      fits.push_back(answers_object(*entry.model, *entry.answers));
+      fits.push_back(answers_object(*entry.answers));
     else
       fits.push_back({{"source", entry.source}, {"error", entry.error}, {"exit", static_cast<int>(entry.exit)}});
   }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "kvplan/strings.h"
-#include "report/launchers.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -29,17 +28,17 @@ std::string yaml_string(std::string_view text) {
 
 }  // namespace
 
-std::string plan_args(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
-  return join(launcher_of(plan).arguments(model, plan), " ", quoted) + "\n";
+std::string plan_args(const Plan& plan, const ReportOptions&) {
+  return join(plan.launch->arguments, " ", quoted) + "\n";
 }
 
-std::string plan_k8s(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
-  const Launcher& launcher = launcher_of(plan);
+std::string plan_k8s(const Plan& plan, const ReportOptions&) {
+  const Launch& launcher = *plan.launch;
   std::string out =
       fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n",
                   launcher.engine == "llama.cpp" ? "llama-cpp" : launcher.engine, yaml_string(launcher.image));
   bool first = true;
-  for (const std::string& word : launcher.arguments(model, plan)) {
+  for (const std::string& word : launcher.arguments) {
     out += fmt::format("      - {}\n", yaml_string(word));
     if (first) out += "    args:\n";
     first = false;

@@ -43,7 +43,7 @@ std::string grid_markdown(const Grid& grid, const ReportOptions&) {
   const std::vector<std::string> titles = grid_row_titles(grid);
   std::string out = "|";
   for (const std::string& title : titles) out += " " + title + " |";
-  for (const std::string& card : grid.cards) out += " " + cell(card) + " |";
+  for (const GridCard& card : grid.cards) out += " " + cell(card.name) + " |";
   out += "\n|";
   for (std::size_t c = 0; c < titles.size(); ++c) out += "---|";
   for (std::size_t c = 0; c < grid.cards.size(); ++c) out += "---:|";
@@ -60,10 +60,9 @@ std::string grid_markdown(const Grid& grid, const ReportOptions&) {
   return out + "\n" + escaped(grid_legend(grid), 1000) + "\n";
 }
 
-std::string plan_markdown(const ModelSpec& model, const Plan& plan, const ReportOptions&) {
+std::string plan_markdown(const Plan& plan, const ReportOptions&) {
   std::string out =
-      fmt::format("### {}: {} layers, {}\n\n", cell(model.architecture.empty() ? model.model_type : model.architecture),
-                  model.layers.size(), plan.attention);
+      fmt::format("### {}: {} layers, {}\n\n", cell(title_of(*plan.model)), plan.model->num_layers, plan.attention);
   std::string request = sentence(request_text(plan));
   // Inside of a word, as in the names of types, they start nothing.
   for (auto at = request.find("\\_"); at != std::string::npos; at = request.find("\\_", at)) request.erase(at, 1);
@@ -79,11 +78,11 @@ std::string plan_markdown(const ModelSpec& model, const Plan& plan, const Report
   out += fmt::format("\nOne more token {}, fixed state of a sequence {}, the request needs {}, reserved {}.\n",
                      human_bytes(plan.kv_cache.bytes_per_token), human_bytes(plan.kv_cache.bytes_per_sequence),
                      human_bytes(plan.kv_cache.logical), human_bytes(plan.kv_cache.reserved));
-  if (host_total(plan) > Bytes(0)) {
+  if (plan.host_total() > Bytes(0)) {
     out += "\n| host memory | |\n|---|---:|\n";
     for (const LedgerLine& line : plan.host)
       if (line.bytes > Bytes(0)) out += fmt::format("| {} | {} |\n", cell(line.what), human_bytes(line.bytes));
-    out += fmt::format("| total | {} |\n", human_bytes(host_total(plan)));
+    out += fmt::format("| total | {} |\n", human_bytes(plan.host_total()));
   }
   if (plan.roofline)
     out += fmt::format("\nAt most {:.0f} tokens/s for one sequence and {:.0f} for all (bounds from {:.0f} GB/s).\n",

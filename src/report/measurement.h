@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "plan/plan.h"
+#include "plan/answer.h"
 #include "report/json_text.h"
 #include "report/report.h"
 

@@ -8,14 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formulas/model.h"
 #include "kvplan/error.h"
-#include "plan/answers.h"
-#include "plan/diff.h"
-#include "plan/gpus.h"
-#include "plan/grid.h"
-#include "plan/log_check.h"
-#include "plan/plan.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 
@@ -24,35 +18,17 @@ struct ReportOptions {
   int width = 80;
 };
 
-// One model of a fleet (or one engine of several): a plan, or why there is none.
-struct FleetEntry {
-  std::string source;
-  std::string engine;  // as asked for
-  std::optional<ModelSpec> model;
-  std::optional<Plan> plan;  // points into `model`
-  std::string error;         // one line, without the program's name
-  Exit exit = Exit::kAnswered;
-};
-
-// fit for one engine and card of several.
-struct FitEntry {
-  std::string source;
-  const ModelSpec* model = nullptr;
-  std::string engine;  // as asked for
-  std::optional<Answers> answers;
-  std::string error;
-  Exit exit = Exit::kAnswered;
-};
-
 // A question that a form has no answer for is a null pointer: require_form says so.
 struct ReportForm {
   std::string_view name;
   std::string_view help;
-  std::string (*plan)(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
-  std::string (*fleet)(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-  std::string (*compare)(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
-  std::string (*fit)(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+  std::string (*plan)(const Plan& plan, const ReportOptions& options) = nullptr;
+  std::string (*fleet)(const std::vector<FleetEntry>& entries, const ReportOptions& options) = nullptr;
+  std::string (*compare)(const Answers& answers, const ReportOptions& options) = nullptr;
+  std::string (*fit)(const Answers& answers, const ReportOptions& options) = nullptr;
   std::string (*grid)(const Grid& grid, const ReportOptions& options) = nullptr;
+  bool draws = false;     // it shows the curves of an answer
+  bool launches = false;  // it shows the engine's command line
 };
 
 std::span<const ReportForm> forms();
@@ -77,33 +53,33 @@ Render answer_of(std::string_view format, Render ReportForm::*answer, std::strin
 }
 
 // The forms' own files.
-std::string plan_json(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string plan_json(const Plan& plan, const ReportOptions& options);
 std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string plan_table(const Plan& plan, const ReportOptions& options);
 std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 // Engines side by side for one model, as a table for people.
 std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 // The mix of lengths of a plan; "" where it has none.
 std::string mix_lines(const Plan& plan);
-std::string plan_markdown(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string plan_markdown(const Plan& plan, const ReportOptions& options);
 std::string fleet_markdown(const std::vector<FleetEntry>& entries, const ReportOptions& options);
 
-std::string answers_json(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
-std::string compare_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
-std::string fit_table(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
-std::string compare_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
-std::string fit_markdown(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
-std::string plan_github(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string answers_json(const Answers& answers, const ReportOptions& options);
+std::string compare_table(const Answers& answers, const ReportOptions& options);
+std::string fit_table(const Answers& answers, const ReportOptions& options);
+std::string compare_markdown(const Answers& answers, const ReportOptions& options);
+std::string fit_markdown(const Answers& answers, const ReportOptions& options);
+std::string plan_github(const Plan& plan, const ReportOptions& options);
 std::string fleet_github(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string plan_args(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
-std::string plan_k8s(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
-std::string plan_csv(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string plan_args(const Plan& plan, const ReportOptions& options);
+std::string plan_k8s(const Plan& plan, const ReportOptions& options);
+std::string plan_csv(const Plan& plan, const ReportOptions& options);
 std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string answers_csv(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
-std::string plan_html(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string answers_csv(const Answers& answers, const ReportOptions& options);
+std::string plan_html(const Plan& plan, const ReportOptions& options);
 std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string compare_html(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
-std::string fit_html(const ModelSpec& model, const Answers& answers, const ReportOptions& options);
+std::string compare_html(const Answers& answers, const ReportOptions& options);
+std::string fit_html(const Answers& answers, const ReportOptions& options);
 
 // fit for several engines or cards, side by side.
 std::string fits_table(const std::vector<FitEntry>& entries, const ReportOptions& options);
@@ -119,14 +95,14 @@ std::string grid_csv(const Grid& grid, const ReportOptions& options);
 std::string grid_html(const Grid& grid, const ReportOptions& options);
 
 // Every layer, every formula with its numbers put in, and where each number came from.
-std::string explain_text(const ModelSpec& model, const Plan& plan, const ReportOptions& options);
+std::string explain_text(const Plan& plan, const ReportOptions& options);
 
 // The sentence a reviewer reads: "+3.1 GiB: num_key_value_heads 4 -> 8".
 std::string diff_headline(const PlanDiff& diff);
 std::string diff_text(const PlanDiff& diff, const ReportOptions& options);
 std::string diff_json(const PlanDiff& diff);
 std::string diff_markdown(const PlanDiff& diff);
-std::string diff_github(const PlanDiff& diff, bool is_too_much);
+std::string diff_github(const PlanDiff& diff);
 
 // The JSON Schema of all of them.
 std::string schema_json();
@@ -138,10 +114,10 @@ std::string check_log_json(const LogCheck& check);
 std::string calibration_json(const Calibration& calibration);
 
 // The built-in tables: kinds (also as Markdown, for formulas/README.md), types, engines, cards.
-std::string kinds_text();
-std::string kinds_markdown();
+std::string kinds_text(std::span<const KindInfo> kinds);
+std::string kinds_markdown(std::span<const KindInfo> kinds);
 std::string dtypes_text();
-std::string engines_text();
+std::string engines_text(std::span<const EngineRow> rows);
 std::string gpus_text(std::span<const Gpu> cards);
 std::string gpus_json(std::span<const Gpu> cards);
 

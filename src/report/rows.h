@@ -5,29 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "plan/answers.h"
-#include "plan/grid.h"
-#include "plan/plan.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 
 using Rows = std::vector<std::vector<std::string>>;  // the first row holds the titles
 
-// One layer of a group, in bytes. `limit` is 0 where nothing stops its growth.
-struct LayerFigures {
-  std::uint64_t per_token = 0, per_sequence = 0, limit = 0;
-};
-LayerFigures layer_figures(const LayerGroup& group, const CacheTypes& types);
-
-const GpuMemory& fullest_gpu(const Plan& plan);
-Bytes card_memory(const Plan& plan);                // 0 without a card
-std::string kv_type_text(const CacheTypes& types);  // "float16", "q8_0/q4_0"
+// What a report calls the model: its class, else its type.
+std::string title_of(const ModelFacts& model);
+// "ssm (mamba2)".
+std::string kind_of(const LayerFacts& layer);
 // What was asked for, in a line: "32,768 tokens x 1 sequence, vllm 0.30, weights fp8, KV bfloat16, h100-80gb (92%)".
 std::string request_text(const Plan& plan);
-// The share of a card that the engine may use; nothing where no card is known.
-std::optional<double> usable_share_of(const Plan& plan);
-// What an engine that takes its cache at the start holds then, on the fullest GPU; nothing without a budget.
-std::optional<Bytes> memory_at_start(const Plan& plan);
 // "2.14 GiB left", or what is missing; empty where the plan has no limit.
 std::string headroom_text(const VerdictReport& verdict);
 
@@ -43,7 +32,6 @@ std::vector<std::string> grid_row_names(const Grid& grid, const GridRow& row);
 std::string markdown_rows(const Rows& rows, std::size_t left);
 // "close: 0.62 GiB either way; lower ... first"; empty where the limit lies outside the range.
 std::string close_text(const VerdictReport& verdict);
-Bytes host_total(const Plan& plan);  // of all lines in host memory
 
 Rows compare_rows(const Answers& answers);
 Rows fit_rows(const Answers& answers);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engines/estimates.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -39,14 +38,6 @@ std::string first_token_text(const Roofline& bounds) {
                                      : number(*bounds.first_token_s) + " s";
   if (bounds.prefill_flops <= 0) return "not known";
   return fmt::format("{:.3g} FLOPs; for a time name --gpu-tflops", bounds.prefill_flops);
-}
-
-std::uint64_t most_heads(const Plan& plan) {
-  std::uint64_t out = 0;
-  for (const LayerGroup& group : plan.groups)
-    for (const Symbol& symbol : symbols(*group.mixer))
-      if (symbol.symbol == "H") out = std::max(out, symbol.value);
-  return out;
 }
 
 }  // namespace
@@ -86,15 +77,13 @@ std::string speed_section(const Plan& plan) {
   return out;
 }
 
-std::string prefill_section(const ModelSpec& model, const Plan& plan) {
-  std::uint64_t chunk = prefill_chunk(plan.request, plan.load);
-  if (const std::uint64_t usual = engine_of(plan.request).micro_batch; usual > 0)
-    chunk = std::min(chunk, plan.request.ubatch.value_or(usual));
+std::string prefill_section(const Plan& plan) {
+  const std::uint64_t chunk = plan.explanation.prefill_chunk;
   const std::uint64_t length = plan.load.tokens_of_sequence().count();
   std::string out = "What a prefill holds at least\n";
   out += fmt::format("  hidden states      {} tokens of a chunk * {} * 2 B = {}: the floor\n", grouped(chunk),
-                     model.hidden_size, human_bytes(Bytes(chunk) * model.hidden_size * 2));
-  const std::uint64_t heads = most_heads(plan);
+                     plan.model->hidden_size, human_bytes(Bytes(chunk) * plan.model->hidden_size * 2));
+  const std::uint64_t heads = plan.explanation.num_heads;
   if (heads == 0) return out;
   const Bytes row = Bytes(length) * heads * 4;
   out += fmt::format("  naive scores       {} heads * 4 B * {} tokens squared = {} in one pass, {} by chunks\n", heads,

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plan/plan.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 
@@ -13,7 +13,7 @@ std::string speed_lines(const Plan& plan);
 // The same with what each bound rests on.
 std::string speed_section(const Plan& plan);
 // The floor of the hidden states, and the score matrix of naive attention whole and by chunks.
-std::string prefill_section(const ModelSpec& model, const Plan& plan);
+std::string prefill_section(const Plan& plan);
 
 }  // namespace kvplan
 

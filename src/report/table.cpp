@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "engines/term_sum.h"
 #include "report/extras_text.h"
 #include "report/measurement.h"
 #include "report/report.h"
@@ -23,17 +22,17 @@ std::size_t width_of(const ReportOptions& options) {
   return static_cast<std::size_t>(std::clamp(options.width, 40, 120));
 }
 
-std::string heading(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
+std::string heading(const Plan& plan, const ReportOptions& options) {
   const bool color = options.color;
-  std::string name = model.architecture.empty() ? model.model_type : model.architecture;
-  if (name.empty()) name = "a model without a name";
-  std::string facts = fmt::format("{} layers, {}, {}", model.layers.size(), plan.attention, kvplan::name(model.dtype));
+  const ModelFacts& model = *plan.model;
+  const std::string name = title_of(model);
+  std::string facts = fmt::format("{} layers, {}, {}", model.num_layers, plan.attention, kvplan::name(model.dtype));
   if (model.max_model_len > Tokens(0))
     facts += fmt::format(", up to {} tokens", tokens_text(model.max_model_len.count()));
   const bool one_line_each = text_width(name) + 2 + text_width(facts) > width_of(options);
   std::string out = tinted(name, Tint::kBold, color) + (one_line_each ? "\n  " : "  ") + facts + "\n";
   out += tinted(one_line(model.source, 100), Tint::kDim, color) + "\n";
-  for (const SideModel& side : model.sides) {
+  for (const SideFacts& side : model.sides) {
     const std::string layers = side.num_layers > 0 ? fmt::format(", {} layers", side.num_layers) : "";
     out += tinted(fmt::format("beside it: {}{}{} (no cache)", side.what,
                               side.model_type.empty() ? "" : " " + one_line(side.model_type, 40), layers),
@@ -71,9 +70,7 @@ std::string bar(Bytes part, Bytes whole, std::size_t width) {
 }
 
 std::string parts(const Plan& plan, const ReportOptions& options) {
-  const GpuMemory* fullest = &plan.memory.front();
-  for (const GpuMemory& gpu : plan.memory)
-    if (gpu.total > fullest->total) fullest = &gpu;
+  const GpuMemory* fullest = &plan.fullest();
   struct Row {
     std::string_view what;
     std::optional<Bytes> bytes;
@@ -114,11 +111,11 @@ std::string parts(const Plan& plan, const ReportOptions& options) {
 
 // Of all GPUs together: where a request, a model or an engine keeps nothing there, no section.
 std::string host_lines(const Plan& plan) {
-  if (host_total(plan) == Bytes(0)) return "";
+  if (plan.host_total() == Bytes(0)) return "";
   std::vector<std::vector<std::string>> rows;
   for (const LedgerLine& line : plan.host)
     if (line.bytes > Bytes(0)) rows.push_back({line.what, human_bytes(line.bytes)});
-  if (rows.size() > 1) rows.push_back({"total", human_bytes(host_total(plan))});
+  if (rows.size() > 1) rows.push_back({"total", human_bytes(plan.host_total())});
   return "Host memory\n" + columns(rows, 0b10);
 }
 
@@ -157,8 +154,8 @@ std::string capacity_lines(const Plan& plan) {
                   fmt::format("{:.2f}", capacity.max_concurrency), ""});
   rows.push_back({"longest of " + plural(plan.request.num_seqs, "sequence"),
                   capacity.max_model_len >= kAnyCount ? "any length" : grouped(capacity.max_model_len), ""});
-  if (const auto start = memory_at_start(plan)) {
-    const Bytes card = card_memory(plan);
+  if (const auto start = plan.taken_at_start) {
+    const Bytes card = plan.card.value_or(Bytes(0));
     rows.push_back({"taken at start, per GPU", gib(*start),
                     card == Bytes(0) ? ""
                                      : fmt::format("{:.0f} % of the card", 100 * static_cast<double>(start->count()) /
@@ -167,24 +164,15 @@ std::string capacity_lines(const Plan& plan) {
   return "Room\n" + columns(rows, 0b10);
 }
 
-// Contexts from 4k to the model's maximum, doubling.
-std::string ladder(const ModelSpec& model, const Plan& plan) {
-  const EngineInput input = engine_input(model, plan.request);
-  std::vector<Note> notes;
-  const auto layout = engine_of(plan.request).layout(input, notes);
-  const std::uint64_t most = std::max(model.max_model_len.count(), plan.load.max_model_len.count());
-  std::vector<std::uint64_t> steps;
-  for (std::uint64_t tokens = 4096; tokens < most && steps.size() < 12; tokens *= 2) steps.push_back(tokens);
-  steps.push_back(most);
+std::string ladder(const Plan& plan) {
+  const CacheCurve& curve = plan.contexts;
   std::vector<std::vector<std::string>> rows{{"tokens"}, {"KV GiB"}};
   // Wide ladders keep every other rung.
-  const std::size_t keep = steps.size() > 8 ? 2 : 1;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if ((steps.size() - 1 - i) % keep != 0) continue;
-    Load load = plan.load;
-    load.max_model_len = Tokens(steps[i]);
-    rows[0].push_back(tokens_text(steps[i]));
-    rows[1].push_back(gib_number(layout->reserved(load)));
+  const std::size_t keep = curve.tokens.size() > 8 ? 2 : 1;
+  for (std::size_t i = 0; i < curve.tokens.size(); ++i) {
+    if ((curve.tokens.size() - 1 - i) % keep != 0) continue;
+    rows[0].push_back(tokens_text(curve.tokens[i]));
+    rows[1].push_back(gib_number(curve.bytes[i]));
   }
   return fmt::format("Contexts ({}{}{})\n", plan.load.pooled ? "a pool of " : "",
                      plural(plan.load.num_seqs, "sequence"), plan.memory.size() > 1 ? ", fullest GPU" : "") +
@@ -194,14 +182,13 @@ std::string ladder(const ModelSpec& model, const Plan& plan) {
 std::string layer_lines(const Plan& plan, const ReportOptions& options) {
   std::vector<std::vector<std::string>> rows{{"layers", "kind", "B/token", "B/sequence", "stops at", "which"}};
   const std::size_t most = width_of(options) > 100 ? 44 : 20;
-  for (const LayerGroup& group : plan.groups) {
-    const auto [per_token, per_sequence, limit] = layer_figures(group, plan.types);
-    std::string kind(kind_info(*group.mixer).name);
-    if (const auto variant = kind_variant(*group.mixer); !variant.empty()) kind += " (" + std::string(variant) + ")";
-    std::string which = index_ranges(group.indices);
+  for (const LayerFacts& layer : plan.layers) {
+    std::string which = layer.indices;
     if (which.size() > most) which = which.substr(0, most - 3) + "...";
-    rows.push_back({std::to_string(group.indices.size()), kind, per_token > 0 ? grouped(per_token) : "-",
-                    per_sequence > 0 ? grouped(per_sequence) : "-", limit > 0 ? grouped(limit) : "-", which});
+    rows.push_back({std::to_string(layer.count), kind_of(layer),
+                    layer.bytes_per_token > 0 ? grouped(layer.bytes_per_token) : "-",
+                    layer.bytes_per_sequence > 0 ? grouped(layer.bytes_per_sequence) : "-",
+                    layer.token_limit ? grouped(*layer.token_limit) : "-", which});
   }
   return "Layers (bytes of one)\n" + columns_within(rows, 0b011101, "  ", width_of(options), {5});
 }
@@ -219,8 +206,8 @@ std::string note_lines(const Plan& plan, const ReportOptions& options) {
 
 }  // namespace
 
-std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOptions& options) {
-  std::string out = heading(model, plan, options);
+std::string plan_table(const Plan& plan, const ReportOptions& options) {
+  std::string out = heading(plan, options);
   out += wrapped(request_text(plan), width_of(options)) + "\n";
   out += verdict_line(plan, options);
   out += "\n" + parts(plan, options);
@@ -232,7 +219,7 @@ std::string plan_table(const ModelSpec& model, const Plan& plan, const ReportOpt
   if (const std::string speed = speed_lines(plan); !speed.empty()) out += "\n" + speed;
   if (const std::string seen = measurement_lines(plan, options); !seen.empty()) out += "\n" + seen;
   if (const std::string learned = calibration_lines(plan, options); !learned.empty()) out += "\n" + learned;
-  out += "\n" + ladder(model, plan);
+  out += "\n" + ladder(plan);
   out += "\n" + layer_lines(plan, options);
   if (const std::string notes = note_lines(plan, options); !notes.empty()) out += "\n" + notes;
   return out;
@@ -265,12 +252,12 @@ std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOpti
     }
     const Plan& plan = *entry.plan;
     const KvCachePlan& kv = plan.kv_cache;
-    has_host = has_host || host_total(plan) > Bytes(0);
+    has_host = has_host || plan.host_total() > Bytes(0);
     verdicts = verdicts || plan.verdict.status != Verdict::kUnknown;
     rows.push_back({end_of(one_line(entry.source.substr(std::min(shared, entry.source.size())), 200), widest),
-                    plan.attention, std::to_string(entry.model->layers.size()), grouped(kv.bytes_per_token.count()),
+                    plan.attention, std::to_string(plan.model->num_layers), grouped(kv.bytes_per_token.count()),
                     grouped(kv.bytes_per_sequence.count()), tokens_text(plan.load.max_model_len.count()),
-                    gib_number(kv.reserved_total), gib_number(plan.total.bytes), gib_number(host_total(plan)),
+                    gib_number(kv.reserved_total), gib_number(plan.total.bytes), gib_number(plan.host_total()),
                     plan.verdict.status == Verdict::kUnknown ? "-"
                     : plan.verdict.status == Verdict::kFits  ? "fits"
                                                              : "no"});

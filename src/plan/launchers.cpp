@@ -1,8 +1,7 @@
-#include "report/launchers.h"
-
-#include <fmt/format.h>
+#include "plan/launchers.h"
 
 #include <array>
+#include <sstream>
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
@@ -12,6 +11,13 @@
 namespace kvplan {
 
 namespace {
+
+// Six digits at most: "0.9", "12.5".
+std::string short_number(double value) {
+  std::ostringstream out;
+  out << value;
+  return out.str();
+}
 
 // One argument after the other.
 class Arguments {
@@ -25,7 +31,7 @@ class Arguments {
     add(option);
     add(value);
   }
-  void add_share(std::string_view option, double value) { add(option, fmt::format("{:g}", value)); }
+  void add_share(std::string_view option, double value) { add(option, short_number(value)); }
   void add_gib(std::string_view option, Bytes bytes) { add_share(option, static_cast<double>(bytes.count()) / kGiB); }
   // Nothing for an option that was not given, or a number that is the engine's default of 1.
   void add_given(std::string_view option, const std::optional<std::uint64_t>& value) {
@@ -118,24 +124,24 @@ void vllm_extras(const Plan& plan, Arguments& out) {
   const Request& request = plan.request;
   const ExtrasRequest& extras = request.extras;
   if (plan.draft_method) {
-    std::string config = fmt::format("{{\"method\": \"{}\"", name(*plan.draft_method));
-    if (extras.draft != nullptr) config += fmt::format(", \"model\": \"{}\"", one_line(model_argument(*extras.draft)));
+    std::string config = "{\"method\": \"" + std::string(name(*plan.draft_method)) + "\"";
+    if (extras.draft != nullptr) config += ", \"model\": \"" + one_line(model_argument(*extras.draft)) + "\"";
     if (const std::string_view type = draft_quantization(request); !type.empty())
-      config += fmt::format(", \"quantization\": \"{}\"", type);
+      config += ", \"quantization\": \"" + std::string(type) + "\"";
     const std::uint64_t tokens = request.num_speculative_tokens > 0 ? request.num_speculative_tokens
                                  : request.mtp                      ? 1
                                                                     : 3;
-    out.add("--speculative-config", config + fmt::format(", \"num_speculative_tokens\": {}}}", tokens));
+    out.add("--speculative-config", config + ", \"num_speculative_tokens\": " + std::to_string(tokens) + "}");
   }
   lora_arguments(request.extras, "--max-loras", out);
   out.add_given("--max-cpu-loras", request.extras.max_cpu_loras);
   out.add_flag("--fully-sharded-loras", request.extras.fully_sharded_loras);
   if (!extras.adapters.empty()) out.add("--lora-modules");
   for (std::size_t i = 0; i < extras.adapters.size(); ++i)
-    out.add(fmt::format("adapter{}={}", i + 1, extras.adapters[i].source));
+    out.add("adapter" + std::to_string(i + 1) + "=" + extras.adapters[i].source);
   out.add_flag("--language-model-only", request.extras.language_model_only);
   if (!request.extras.mm_limits.empty()) {
-    const auto limit = [](const auto& each) { return fmt::format("\"{}\": {}", each.first, each.second); };
+    const auto limit = [](const auto& each) { return "\"" + each.first + "\": " + std::to_string(each.second); };
     out.add("--limit-mm-per-prompt", "{" + join(request.extras.mm_limits, ", ", limit) + "}");
   }
 }
@@ -334,6 +340,11 @@ std::vector<std::string> llama_arguments(const ModelSpec& model, const Plan& pla
   return out.take();
 }
 
+struct Launcher {
+  std::string_view engine, image;
+  std::vector<std::string> (*arguments)(const ModelSpec& model, const Plan& plan);
+};
+
 constexpr std::array kLaunchers{
     Launcher{"vllm", "vllm/vllm-openai:latest", vllm_arguments},
     Launcher{"sglang", "lmsysorg/sglang:latest", sglang_arguments},
@@ -342,9 +353,9 @@ constexpr std::array kLaunchers{
 
 }  // namespace
 
-const Launcher& launcher_of(const Plan& plan) {
+Launch launch_of(const ModelSpec& model, const Plan& plan) {
   for (const Launcher& row : kLaunchers)
-    if (row.engine == plan.request.engine) return row;
+    if (row.engine == plan.request.engine) return {row.engine, row.image, row.arguments(model, plan)};
   Error error(Exit::kBadInput,
               "--format args and k8s write an engine's command line, and " + plan.request.engine + " has none here",
               "name one with --engine: " + join(kLaunchers, ", ", &Launcher::engine));

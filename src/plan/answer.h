@@ -1,0 +1,299 @@
+// The whole reply to a question, as data: what every form and every program may ask of a plan. Nothing is worked out
+// after it; a form that needs a number has it here. Bytes are of the request as it is, tokens of one sequence, where
+// nothing else is said.
+#ifndef KVPLAN_PLAN_ANSWER_H_
+#define KVPLAN_PLAN_ANSWER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kvplan/calibration.h"
+#include "kvplan/error.h"
+#include "kvplan/extras.h"
+#include "kvplan/gpu.h"
+#include "kvplan/kind.h"
+#include "kvplan/load.h"
+#include "kvplan/measurement.h"
+#include "kvplan/note.h"
+#include "kvplan/observation.h"
+#include "kvplan/plan.h"
+#include "kvplan/request.h"
+#include "kvplan/storage.h"
+#include "kvplan/tensors.h"
+#include "kvplan/terms.h"
+
+namespace kvplan {
+
+// A part beside the decoder that costs no cache.
+struct SideFacts {
+  std::string what, model_type;
+  std::uint64_t num_layers = 0;  // 0 where the config does not say
+};
+
+// What is said of a model, whatever is asked of it.
+struct ModelFacts {
+  std::string source;                    // file, "-" or Hub id
+  std::string model_type, architecture;  // empty where the config names none
+  std::string family;                    // the rule that classified it
+  std::string_view checked;              // what its numbers were held against; empty: nothing
+  Dtype dtype = Dtype::kBfloat16;
+  std::uint64_t num_layers = 0, hidden_size = 0;
+  Tokens max_model_len;  // 0 where the config names none
+  Parameters parameters;
+  std::vector<ConfigFact> config;
+  std::vector<SideFacts> sides;
+};
+
+// One term of a layer's cache, at the types and the load of the plan.
+struct TermFacts {
+  std::string_view name;
+  Role role = Role::kKey;
+  Shape shape;
+  std::uint64_t elements = 0;
+  Growth growth = Growth::kToken;
+  std::uint64_t stride = 1;                  // tokens of an entry
+  std::optional<std::uint64_t> token_limit;  // tokens beyond it cost nothing
+  std::string dtype;
+  Bytes entry;                // of one entry
+  std::uint64_t entries = 0;  // of one sequence
+};
+
+// Layers that are alike.
+struct LayerFacts {
+  KindInfo kind;
+  std::string_view variant;
+  std::uint64_t count = 0;
+  std::string indices;                                        // "0-60"
+  std::uint64_t bytes_per_token = 0, bytes_per_sequence = 0;  // of one layer
+  std::optional<std::uint64_t> token_limit;
+  std::vector<Symbol> symbols;
+  std::vector<TermFacts> terms;
+};
+
+// What a calibration changed in a plan.
+struct AppliedFigure {
+  std::string name;  // "context_bytes"
+  std::string what;  // the line, or the part of the plan
+  Figure figure;
+  std::string source;  // "measured 3 times on NVIDIA H100 80GB HBM3, 2026-11-21"
+};
+
+// The reserved bytes of the fullest GPU for contexts up to the model's maximum.
+struct CacheCurve {
+  std::string types;  // "fp8_e4m3"
+  std::vector<std::uint64_t> tokens;
+  std::vector<Bytes> bytes;
+};
+
+// Sequences, and the longest context that so many have room for.
+using Frontier = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+// What a command line, a container or a person starts the engine with.
+struct Launch {
+  std::string_view engine, image;
+  std::vector<std::string> arguments;  // the program first
+};
+
+// What stands in `explain` alone.
+struct Explanation {
+  std::string draft_source;
+  std::vector<LayerFacts> draft_layers;  // at the draft's own types
+  std::vector<ConfigFact> draft_config;
+  std::uint64_t prefill_chunk = 0;  // tokens that pass the layers at once
+  std::uint64_t num_heads = 0;      // the most of any layer
+  double attention_flops = 0;       // of one token behind all others
+};
+
+struct Plan {
+  std::shared_ptr<const ModelFacts> model;
+  Request request;  // as asked, with the layout that was chosen
+  std::string engine_version;
+  Load load;  // with every default filled in
+  CacheTypes types;
+  std::string weights_dtype;
+  std::string_view weights_loss;  // of quality, roughly, as the type's makers publish it; empty: nobody says
+
+  std::optional<Bytes> card;            // the memory of one: as asked, as calibrated, as catalogued
+  std::optional<double> usable_share;   // of it, that the engine may use
+  std::optional<Bytes> taken_at_start;  // on the fullest GPU, by an engine that takes its cache then
+
+  std::string attention;
+  std::vector<LayerFacts> layers;
+  KvCachePlan kv_cache;
+  std::vector<GpuMemory> memory;
+  std::vector<LedgerLine> host;  // what the engine keeps in host memory, beside the GPUs
+  TotalReport total;
+  std::optional<Capacity> capacity;
+  std::optional<MixReport> mix;
+  std::optional<Roofline> roofline;  // where a bandwidth is known
+  VerdictReport verdict;
+  std::optional<DraftMethod> draft_method;
+  std::vector<AppliedFigure> calibrated;   // estimates that a calibration replaced
+  std::optional<Measurement> measurement;  // filled by --measure
+  std::vector<Note> notes;
+
+  // What complete() adds, for a plan that is shown (plan/complete.h).
+  CacheCurve contexts;  // doubling from 4,096
+  Explanation explanation;
+  std::vector<CacheCurve> curves;  // a curve for each KV type that the engine's users choose, the plan's own first
+  Frontier frontier;
+  std::optional<Launch> launch;
+
+  const GpuMemory& fullest() const;
+  Bytes host_total() const;
+};
+
+// One plan among several, and how its request differs from the one that was asked.
+struct Answer {
+  std::string name;                                          // "longest_context", "fp8 x fp8_e4m3"
+  std::vector<std::pair<std::string, std::string>> changes;  // option and value
+  std::string note;                                          // one sentence; may be empty
+  Plan plan;
+};
+
+// compare and fit.
+struct Answers {
+  Plan asked;  // the request as it is
+  std::vector<Answer> answers;
+  std::vector<std::string> sentences;  // "KV to fp8_e4m3: +61k tokens"
+  std::string buys_most;               // the change behind the largest gain; "" for none
+  Frontier frontier;
+  std::vector<Note> notes;
+};
+
+// One model of a fleet (or one engine of several): a plan, or why there is none.
+struct FleetEntry {
+  std::string source;
+  std::string engine;  // as asked for
+  std::optional<Plan> plan;
+  std::string error;  // one line, without the program's name
+  Exit exit = Exit::kAnswered;
+};
+
+// fit for one engine and card of several.
+struct FitEntry {
+  std::string source;
+  std::string engine;  // as asked for
+  std::optional<Answers> answers;
+  std::string error;
+  Exit exit = Exit::kAnswered;
+};
+
+// One model, engine and weight type on one card.
+struct GridCell {
+  VerdictReport verdict;        // of the request as it is
+  std::uint64_t longest = 0;    // the longest context that fits at the requested sequences; 0: none does
+  std::uint64_t most_seqs = 0;  // the most sequences at the requested context
+  std::uint64_t tensor_parallel = 1, pipeline_parallel = 1;
+  Bytes total;        // of the fullest GPU
+  std::string error;  // the engine refuses; everything else is empty then
+};
+
+struct GridRow {
+  std::string source;
+  std::string engine, engine_version;
+  std::string weights;
+  CacheTypes types;
+  std::uint64_t max_model_len = 0;
+  std::vector<GridCell> cells;  // one for each card; none where the model cannot be read
+  std::string error;            // one line, without the program's name
+  Exit exit = Exit::kAnswered;
+};
+
+struct GridCard {
+  std::string name;
+  Bytes memory;  // of one
+};
+
+// Models against cards: what fits where, and how much of it.
+struct Grid {
+  std::vector<GridCard> cards;
+  std::uint64_t gpu_count = 1, num_seqs = 1;
+  std::vector<GridRow> rows;
+};
+
+struct ValueChange {
+  std::string where;  // "config" or "request"
+  std::string key;
+  std::string before, after;  // empty: not there
+};
+
+struct MemoryChange {
+  std::string part;
+  std::uint64_t before = 0, after = 0;
+  std::int64_t difference() const { return signed_difference(after, before); }
+};
+
+// What the card holds; nothing where one of the plans does not say.
+struct CapacityChange {
+  std::string what;  // "tokens", "max_model_len", "max_num_seqs"
+  std::optional<std::uint64_t> before, after;
+};
+
+// --fail-over SIZE or PERCENT%: whether the total grew by more.
+struct GrowthLimit {
+  std::optional<Bytes> bytes;
+  std::optional<double> percent;
+};
+
+// One of the two plans of a diff, as its file says.
+struct DiffSide {
+  std::string source, model_file;
+  std::string verdict;
+  std::uint64_t bytes_per_token = 0;
+};
+
+struct PlanDiff {
+  DiffSide before, after;
+  std::vector<ValueChange> values;
+  std::vector<MemoryChange> memory;  // biggest first; unchanged parts left out
+  MemoryChange total;
+  std::vector<CapacityChange> capacity;  // unchanged figures left out
+  GrowthLimit limit;                     // as the user set it
+  bool is_too_much = false;              // the total grew beyond it
+};
+
+struct LogLine {
+  Observation seen;
+  std::optional<double> predicted;  // in the unit of the line; absent: the plan says nothing of it
+  bool exact = false;               // arithmetic: a difference is a disagreement
+  std::string reason;               // why they differ, or what the line means, where that is known
+
+  double difference() const;  // of predicted from seen, as a share
+};
+
+// What a log prints of one GPU's memory beside the cache, against the plan: weights, activations, runtime.
+struct LogPart {
+  std::string what;  // "weights", "activation", "non_torch", "cuda_graphs"
+  Section part = Section::kWeights;
+  Bytes observed, predicted, low, high;
+};
+struct LogTotal {
+  std::vector<LogPart> parts;
+  Bytes observed, predicted, low, high;
+};
+
+// A start-up log beside the plan.
+struct LogCheck {
+  LogOptions options;
+  Plan plan;
+  std::vector<LogLine> lines;
+  std::optional<LogTotal> total;  // absent where the log prints none of it
+  std::size_t compared = 0;       // exact lines that the plan has a figure for
+  std::size_t disagreements = 0;  // exact lines that are off by more than rounding and 1 %
+  std::vector<std::string> remarks;
+};
+
+// A row of the table of engines.
+struct EngineRow {
+  std::string_view engine, release, evidence;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_ANSWER_H_

@@ -1,0 +1,117 @@
+#include "plan/complete.h"
+
+#include <algorithm>
+
+#include "engines/estimates.h"
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "plan/answers.h"
+#include "plan/facts.h"
+#include "plan/launchers.h"
+#include "plan/roofline.h"
+
+namespace kvplan {
+
+namespace {
+
+// `tokens` against the bytes that `layout` reserves for them.
+CacheCurve curve_of(const CacheLayout& layout, const CacheTypes& types, const Load& load,
+                    const std::vector<std::uint64_t>& tokens) {
+  CacheCurve out{cache_types_name(types), tokens, {}};
+  Load here = load;
+  for (const std::uint64_t n : tokens) {
+    here.max_model_len = Tokens(std::max<std::uint64_t>(n, 1));
+    out.bytes.push_back(layout.reserved(here));
+  }
+  return out;
+}
+
+// Contexts from 4,096 to the model's maximum, doubling.
+std::vector<std::uint64_t> ladder(std::uint64_t most) {
+  constexpr std::size_t kMostSteps = 12;
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t tokens = kDefaultContext; tokens < most && out.size() < kMostSteps; tokens *= 2)
+    out.push_back(tokens);
+  out.push_back(most);
+  return out;
+}
+
+std::vector<std::uint64_t> evenly(std::uint64_t most) {
+  constexpr std::uint64_t kPoints = 96;
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t i = 0; i <= kPoints; ++i)
+    out.push_back(static_cast<std::uint64_t>(static_cast<double>(most) * static_cast<double>(i) / kPoints));
+  return out;
+}
+
+std::vector<CacheCurve> curves_of(const ModelSpec& model, const Plan& plan, std::uint64_t most) {
+  std::vector<CacheTypes> seen;
+  std::vector<CacheCurve> out;
+  const auto add = [&](const Request& request) {
+    try {
+      const EngineInput input = engine_input(model, request);
+      if (std::find(seen.begin(), seen.end(), input.types) != seen.end()) return;
+      seen.push_back(input.types);
+      std::vector<Note> notes;
+      out.push_back(curve_of(*engine_of(request).layout(input, notes), input.types, plan.load, evenly(most)));
+    } catch (const Error&) {
+      // A type that this engine or model has not: no curve.
+    }
+  };
+  add(plan.request);
+  for (const std::string_view type : split(engine_of(plan.request).kv_choices)) {
+    Request other = plan.request;
+    other.cache_type_k = other.cache_type_v = parse_dtype(type, "--kv-cache-dtype");
+    add(other);
+  }
+  return out;
+}
+
+Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
+  constexpr std::uint64_t kMostSeqs = 256;
+  Frontier out;
+  if (!plan.capacity) return out;
+  for (std::uint64_t seqs = 1; seqs <= kMostSeqs; seqs *= 2) {
+    Request request = plan.request;
+    request.num_seqs = seqs;
+    request.layout_given = true;
+    const std::uint64_t tokens = longest_that_fits(model, request);
+    if (tokens == 0 || tokens >= kAnyCount) break;
+    out.emplace_back(seqs, tokens);
+  }
+  return out;
+}
+
+Explanation explanation_of(const ModelSpec& model, const EngineInput& input, const Plan& plan) {
+  Explanation out;
+  if (const auto& draft = plan.request.extras.draft; draft != nullptr && plan.draft_method) {
+    if (input.draft != nullptr) out.draft_layers = layer_facts(group_layers(*draft), input.draft->types, plan.load);
+    out.draft_source = draft->source;
+    out.draft_config = draft->facts;
+  }
+  out.prefill_chunk = prefill_chunk(plan.request, plan.load);
+  if (const std::uint64_t usual = engine_of(plan.request).micro_batch; usual > 0)
+    out.prefill_chunk = std::min(out.prefill_chunk, plan.request.ubatch.value_or(usual));
+  const std::vector<LayerGroup> groups = group_layers(model);
+  out.num_heads = most_heads(groups);
+  out.attention_flops = decode_attention_flops(groups, plan.load);
+  return out;
+}
+
+}  // namespace
+
+void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
+  const EngineInput input = engine_input(model, plan.request);
+  std::vector<Note> told_before;
+  const auto layout = engine_of(plan.request).layout(input, told_before);
+  const std::uint64_t most = std::max(model.max_model_len.count(), plan.load.max_model_len.count());
+  plan.contexts = curve_of(*layout, plan.types, plan.load, ladder(most));
+  plan.explanation = explanation_of(model, input, plan);
+  if (wanted.curves) {
+    plan.curves = curves_of(model, plan, most);
+    plan.frontier = frontier_of(model, plan);
+  }
+  if (wanted.launch) plan.launch = launch_of(model, plan);
+}
+
+}  // namespace kvplan

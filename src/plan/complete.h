@@ -1,0 +1,19 @@
+// What a plan that is shown has beyond one that a search asks for.
+#ifndef KVPLAN_PLAN_COMPLETE_H_
+#define KVPLAN_PLAN_COMPLETE_H_
+
+#include "plan/plan.h"
+
+namespace kvplan {
+
+// Parts of an answer that not every form shows, and that take more than a plan.
+struct Wanted {
+  bool curves = false;  // KV against context for each type, and the frontier
+  bool launch = false;  // the engine's command line; Error where the engine has none for the request
+};
+
+void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_COMPLETE_H_

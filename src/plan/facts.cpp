@@ -1,0 +1,76 @@
+#include "plan/facts.h"
+
+#include <algorithm>
+
+#include "weights/weigh.h"
+
+namespace kvplan {
+
+namespace {
+
+TermFacts term_facts(const Term& term, const CacheTypes& types, const Load& load) {
+  TermFacts out;
+  out.name = term.name;
+  out.role = term.role;
+  out.shape = term.shape;
+  out.elements = term.elements().count();
+  out.growth = term.growth;
+  out.stride = term.stride;
+  if (term.limit.kind != LimitKind::kNone) out.token_limit = term.limit.total().count();
+  out.dtype = term_dtype_name(term, types);
+  out.entry = entry_bytes(term, types);
+  out.entries = term.entries(load.max_model_len, load.source_tokens);
+  return out;
+}
+
+LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, const Load& load) {
+  const Mixer& mixer = *group.mixer;
+  LayerFacts out;
+  out.kind = kind_info(mixer);
+  out.variant = kind_variant(mixer);
+  out.count = group.indices.size();
+  out.indices = index_ranges(group.indices);
+  out.symbols = symbols(mixer);
+  for (const Term& term : cache_terms(mixer)) {
+    const TermFacts& facts = out.terms.emplace_back(term_facts(term, types, load));
+    if (term.growth == Growth::kToken) out.bytes_per_token += facts.entry.count() / term.stride;
+    if (term.growth == Growth::kSequence) out.bytes_per_sequence += facts.entry.count();
+    if (term.role != Role::kState && !out.token_limit) out.token_limit = facts.token_limit;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model) {
+  ModelFacts out;
+  out.source = model.source;
+  out.model_type = model.model_type;
+  out.architecture = model.architecture;
+  out.family = model.family;
+  out.checked = model.known_as->checked;
+  out.dtype = model.dtype;
+  out.num_layers = model.layers.size();
+  out.hidden_size = model.hidden_size;
+  out.max_model_len = model.max_model_len;
+  out.parameters = count_parameters(model);
+  out.config = model.facts;
+  for (const SideModel& side : model.sides) out.sides.push_back({side.what, side.model_type, side.num_layers});
+  return std::make_shared<const ModelFacts>(std::move(out));
+}
+
+std::vector<LayerFacts> layer_facts(const std::vector<LayerGroup>& groups, const CacheTypes& types, const Load& load) {
+  std::vector<LayerFacts> out;
+  for (const LayerGroup& group : groups) out.push_back(facts_of(group, types, load));
+  return out;
+}
+
+std::uint64_t most_heads(const std::vector<LayerGroup>& groups) {
+  std::uint64_t out = 0;
+  for (const LayerGroup& group : groups)
+    for (const Symbol& symbol : symbols(*group.mixer))
+      if (symbol.symbol == "H") out = std::max(out, symbol.value);
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,23 @@
+// What an answer says of a model and of its layers, so that no form has to look into either.
+#ifndef KVPLAN_PLAN_FACTS_H_
+#define KVPLAN_PLAN_FACTS_H_
+
+#include <memory>
+#include <vector>
+
+#include "formulas/model.h"
+#include "plan/answer.h"
+
+namespace kvplan {
+
+std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model);
+
+// Layers at the types and the load of a plan.
+std::vector<LayerFacts> layer_facts(const std::vector<LayerGroup>& groups, const CacheTypes& types, const Load& load);
+
+// The most query heads of any layer; 0 where none has such.
+std::uint64_t most_heads(const std::vector<LayerGroup>& groups);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PLAN_FACTS_H_
