@@ -3,6 +3,7 @@
 #ifndef KVPLAN_ERROR_H_
 #define KVPLAN_ERROR_H_
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,12 +20,20 @@ enum class Exit {
   kNoDevice = 5,             // nothing to measure on
 };
 
+// Which sort of trouble: a search takes the first two for "does not fit", and never the last.
+enum class ErrorKind : std::uint8_t {
+  kOverflow,  // a figure that 64 bits do not hold
+  kRefused,   // the engine does not take such a model or request
+  kBadInput,  // anything else
+};
+
 class Error : public std::runtime_error {
  public:
   // `what`: the finding, naming the key or option; `remedy`: what to do about it.
-  Error(Exit code, std::string_view what, std::string_view remedy);
+  Error(Exit code, std::string_view what, std::string_view remedy, ErrorKind kind = ErrorKind::kBadInput);
 
   Exit code() const { return code_; }
+  ErrorKind kind() const { return kind_; }
   // The file, model or option the error is about; empty until somebody who knows it says so.
   const std::string& source() const { return source_; }
   // Names the source unless an inner frame already did.
@@ -34,12 +43,18 @@ class Error : public std::runtime_error {
 
  private:
   Exit code_;
+  ErrorKind kind_;
   std::string source_;
 };
 
 // Throw out of line: the call sites stay small.
 [[noreturn]] void fail(std::string_view what, std::string_view remedy);  // Exit::kBadInput
 [[noreturn]] void fail(Exit code, std::string_view what, std::string_view remedy);
+[[noreturn]] void refuse(std::string_view what, std::string_view remedy);    // ErrorKind::kRefused
+[[noreturn]] void overflow(std::string_view what, std::string_view remedy);  // ErrorKind::kOverflow
+
+// For a search: goes on where the error says that a request cannot be, and throws it again where it is a fault.
+void take_as_misfit(const Error& error);
 
 // Text from outside made fit for one terminal line: control bytes become '?', long text is cut.
 std::string one_line(std::string_view text, std::size_t max_length = 400);

@@ -3,11 +3,31 @@
 #define KVPLAN_GPU_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kvplan/quantity.h"
 
 namespace kvplan {
+
+// Of the matrix cores, dense, 16 bit with 32 bit sums; and how many times as fast they multiply narrower types that
+// both sides are in. 1: no faster, or no such cores.
+struct Peak {
+  double tflops = 0;  // 10^12 a second; 0 where not known
+  double int8 = 2, fp8 = 1, fp4 = 1;
+};
+
+// One card of the user's own file. Sizes are bytes.
+struct GpuRecord {
+  std::string vendor, name, source;
+  std::vector<std::string> aliases;
+  std::uint64_t memory = 0;
+  std::uint64_t usable = 0;  // 0: not said
+  bool reported = true;
+  bool unified = false;
+  double bandwidth_gb_s = 0;  // 0: not said
+};
 
 struct Gpu {
   std::string_view vendor;   // "NVIDIA"; the table is sorted by it
@@ -19,6 +39,9 @@ struct Gpu {
   bool unified;              // shared with the processor
   double bandwidth_gb_s;     // 10^9 bytes a second; 0 where not known
   std::string_view source;
+  // NVIDIA's compute capability times ten (90 for 9.0), AMD's gfx number (0x90a); 0 for others and where not known.
+  std::uint32_t capability = 0;
+  Peak peak;
 
   // What engines share out: their budgets start from the program's total, not from the driver's.
   Bytes budget() const { return Bytes((usable_mib != 0 ? usable_mib : memory_mib) * kMiB); }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kvplan/note.h"
@@ -14,16 +16,56 @@ namespace kvplan {
 
 enum class Section { kWeights, kKvCache, kActivation, kRuntime };
 
-// What a line stands for, where something is decided by it: its words are for people.
-enum class LineKind {
-  kUsual,
+// What a line stands for: rules and programs go by it, its words are for people.
+enum class LineId : std::uint8_t {
+  kUsual,  // its part, and nothing more: "kv_cache"
+  // Weights, in the order of Component.
+  kEmbedding,
+  kAttention,
+  kMlp,
+  kExperts,
+  kSharedExperts,
+  kRouter,
+  kStateMixer,
+  kNorms,
+  kLmHead,
+  kEncoder,
+  kVision,
+  kAudio,
+  kProjector,
+  kMtp,
+  kOther,
+  kRotary,        // tables of angles
+  kLoading,       // what the allocator's pieces leave over while it loads
+  kDraftWeights,  // of a draft model, or of heads that guess
+  kLora,
+  kImageProjector,  // of llama.cpp, in a file of its own
+  // What holds tokens or states.
+  kEncoderCache,  // an encoder's outputs, which are none of the cache's own pool
+  kStates,        // of recurrent layers, in a buffer of their own
+  kStatePool,
+  kPaddingSlot,
+  kDraftCache,
+  kGuessStates,  // states of tokens that are guessed
+  kRollBack,     // rows to roll states back to
+  kOffloaded,    // in host memory
+  // Activations.
+  kSampled,  // logits and what grows with the sequences that are sampled
+  kScores,   // a matrix of attention scores
+  kComputeBuffer,
+  kDraftBuffer,   // the draft's compute buffer
+  kImageEncoder,  // its compute buffer
+  // Runtime.
   kGraphs,        // captured graphs
   kContext,       // the driver's context, libraries, communication
   kOutsideTorch,  // what grows beside PyTorch's allocator
-  kEncoderCache,  // an encoder's outputs, which hold tokens and are none of the cache's own pool
-  kSampled,       // grows with the sequences that are sampled
-  kStates,        // of recurrent layers, in a buffer of their own
+  kRequestTable,
 };
+using LineKind = LineId;
+
+// What a figure rests on.
+enum class Basis : std::uint8_t { kExact, kEstimate, kLog, kCalibrated };
+std::string_view name(Basis basis);
 
 // One line of the ledger. Exact lines have low == bytes == high.
 struct LedgerLine {
@@ -32,10 +74,16 @@ struct LedgerLine {
   Bytes bytes, low, high;
   std::string formula;  // with the numbers put in
   std::string source;   // config keys, engine file, log
-  LineKind kind = LineKind::kUsual;
+  LineId id = LineId::kUsual;
+  Basis basis = Basis::kExact;
 };
-LedgerLine of_kind(LineKind kind, LedgerLine line);
+LedgerLine of_kind(LineId id, LedgerLine line);
 LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source);
+std::string_view name(Section section);
+// "cuda_graphs", "experts"; its part's name where it is nothing more.
+std::string_view id_of(const LedgerLine& line);
+// What a deployment adds to a model: drafts, adapters, encoders.
+bool is_extra(LineId id);
 
 struct GpuMemory {
   std::uint64_t gpu = 0;
@@ -99,9 +147,34 @@ struct MixReport {
 
 enum class Verdict { kFits, kDoesNotFit, kUnknown };
 
+// What a verdict was held against.
+enum class VerdictLimit {
+  kNone,
+  kCard,          // the whole card, by an engine that budgets for itself
+  kUsable,        // the share of the card that the engine may use
+  kCacheBudget,   // what is left for the cache, or --kv-cache-memory-bytes
+  kSharedMemory,  // of processor and GPU
+  kMaxVram,       // --max-vram
+  kMinContext,    // --min-context
+  kMinSeqs,       // --min-seqs
+};
+
+// One change that makes a request fit, as options to add, and what the plan is then.
+struct Remedy {
+  std::vector<std::pair<std::string, std::string>> changes;  // option and value; "" for a flag's value
+  std::uint64_t gpus = 1;                                    // of the layout
+  Bytes total;                                               // of the fullest GPU
+  std::optional<std::int64_t> headroom;
+};
+
 struct VerdictReport {
   Verdict status = Verdict::kUnknown;
   bool close = false;  // the limit lies inside the range
+  VerdictLimit limit = VerdictLimit::kNone;
+  Bytes needed, budget;             // of the limit, where it is of bytes
+  Bytes low, high;                  // the range of `needed`
+  std::optional<bool> starts;       // the engine starts, whether or not all sequences run at once; absent: not known
+  std::vector<Remedy> suggestions;  // where it does not fit, least loss first
   std::string reason;
   std::optional<std::int64_t> headroom;  // bytes left (or missing) on the fullest GPU
   Bytes either_way;                      // where it is close: half the width of the range

@@ -28,8 +28,8 @@ std::string one_line(std::string_view text, std::size_t max_length) {
   return out;
 }
 
-Error::Error(Exit code, std::string_view what, std::string_view remedy)
-    : std::runtime_error(one_line(what, kLongestWhat) + "; " + std::string(remedy)), code_(code) {}
+Error::Error(Exit code, std::string_view what, std::string_view remedy, ErrorKind kind)
+    : std::runtime_error(one_line(what, kLongestWhat) + "; " + std::string(remedy)), code_(code), kind_(kind) {}
 
 void Error::set_source(std::string_view source) {
   if (source_.empty()) source_ = source;
@@ -47,6 +47,18 @@ void fail(std::string_view what, std::string_view remedy) {
 
 void fail(Exit code, std::string_view what, std::string_view remedy) {
   throw Error(code, what, remedy);
+}
+
+void refuse(std::string_view what, std::string_view remedy) {
+  throw Error(Exit::kBadInput, what, remedy, ErrorKind::kRefused);
+}
+
+void overflow(std::string_view what, std::string_view remedy) {
+  throw Error(Exit::kBadInput, what, remedy, ErrorKind::kOverflow);
+}
+
+void take_as_misfit(const Error& error) {
+  if (error.kind() == ErrorKind::kBadInput) throw error;  // NOLINT: the same error goes on
 }
 
 }  // namespace kvplan

@@ -3,7 +3,7 @@
 
 #include "cli/shell.h"
 #include "engines/engine.h"
-#include "plan/gpus.h"
+#include "kvplan/gpus.h"
 #include "report/report.h"
 #include "weights/gguf_mixture.h"
 #include "weights/types.h"

@@ -16,12 +16,12 @@
 #include "engines/engine.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "measure/check_log.h"
 #include "measure/log_reader.h"
 #include "plan/answers.h"
 #include "plan/complete.h"
 #include "plan/diff.h"
-#include "plan/gpus.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -118,11 +118,7 @@ int run_plan(const Invocation& call) {
   const ModelSpec& model = asked.model;
   if (call.measuring.wanted) return run_measure(call, asked, report_options(call));
   Plan plan = plan_of(model, asked.request);
-  if (plan.verdict.status == Verdict::kDoesNotFit) {
-    PlanCache cache(model);
-    const std::string remedy = smallest_remedy(cache, plan);
-    plan.verdict.reason += remedy.empty() ? "; no one change makes it fit" : "; " + remedy + " makes it fit";
-  }
+  suggest(model, plan);
   const ReportForm& form = find_format(call.format);
   of_model(model, [&] { complete(model, {form.draws, form.launches}, plan); });
   emit(call, form.plan(plan, report_options(call)));

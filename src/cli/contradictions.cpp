@@ -5,8 +5,8 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/spoken.h"
-#include "plan/gpus.h"
 
 namespace kvplan {
 

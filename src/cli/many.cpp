@@ -5,8 +5,8 @@
 #include "cli/extras_options.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "plan/answers.h"
-#include "plan/gpus.h"
 #include "plan/grid.h"
 
 namespace kvplan {

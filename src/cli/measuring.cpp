@@ -22,7 +22,7 @@ namespace kvplan {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, const std::string& remedy) {
+[[noreturn]] void usage_error(const std::string& what, const std::string& remedy) {
   Error error(Exit::kBadInput, what, remedy);
   error.set_source("command line");
   throw error;
@@ -70,7 +70,7 @@ class FolderLock {
 std::string place_of(const std::string& path) {
   if (path != "default") return path;
   std::string out = default_calibration_path();
-  if (out.empty()) refuse("--save-calibration default: neither XDG_CONFIG_HOME nor HOME is set", "name a file");
+  if (out.empty()) usage_error("--save-calibration default: neither XDG_CONFIG_HOME nor HOME is set", "name a file");
   return out;
 }
 
@@ -79,7 +79,7 @@ void check_writable(const std::string& path) {
   const std::string place = place_of(path);
   if (exists(place)) load_calibration(place);
   if (path != "default" && access(folder_of(place).c_str(), W_OK) != 0)
-    refuse("--save-calibration: " + one_line(folder_of(place), 200) + " cannot be written to", "name another file");
+    usage_error("--save-calibration: " + one_line(folder_of(place), 200) + " cannot be written to", "name another file");
 }
 
 }  // namespace
@@ -108,13 +108,13 @@ void save_calibration(const std::string& path, const CalibrationRecord& record) 
 void prepare_measuring(Invocation& call) {
   const MeasuringOptions& options = call.measuring;
   if (options.wanted && call.format != "table" && call.format != "json")
-    refuse("--measure has no form \"" + call.format + "\"", "use table or json");
+    usage_error("--measure has no form \"" + call.format + "\"", "use table or json");
   if (!options.wanted && (!options.device.empty() || options.tolerance))
-    refuse(options.device.empty() ? "--tolerance without --measure" : "--device without --measure", "add --measure");
+    usage_error(options.device.empty() ? "--tolerance without --measure" : "--device without --measure", "add --measure");
   if (!options.wanted && !options.save.empty() && call.command != "check-log")
-    refuse("--save-calibration without --measure", "add --measure, or use kvplan check-log");
+    usage_error("--save-calibration without --measure", "add --measure, or use kvplan check-log");
   if (call.command == "check-log" && !options.save.empty() && !call.request.gpu)
-    refuse("--save-calibration: the log does not say which card it is of", "name it with --gpu");
+    usage_error("--save-calibration: the log does not say which card it is of", "name it with --gpu");
   const bool plans =
       call.command == "plan" || call.command == "compare" || call.command == "fit" || call.command == "explain";
   if (!plans) return;

@@ -9,8 +9,8 @@
 #include "engines/engine.h"
 #include "formats/gpu_file.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "measure/detect.h"
-#include "plan/gpus.h"
 #include "report/report.h"
 #include "weights/weigh.h"
 

@@ -14,10 +14,10 @@
 #include "engines/engine.h"
 #include "formats/gpu_file.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/mistake.h"
 #include "kvplan/version.h"
 #include "measure/detect.h"
-#include "plan/gpus.h"
 #include "report/report.h"
 #include "weights/weigh.h"
 

@@ -31,6 +31,7 @@ class LayoutWithDraft : public CacheLayout {
         rank.gap.push_back({label_, static_cast<std::int64_t>(drafts[i].reserved.count())});
       for (LedgerLine line : drafts[i].lines) {
         line.what = label_ + ": " + line.what;
+        line.id = LineId::kDraftCache;
         rank.lines.push_back(std::move(line));
       }
     }
@@ -59,6 +60,7 @@ class LayoutWithDraft : public CacheLayout {
     std::vector<LedgerLine> out = main_->host(load);
     for (LedgerLine line : draft_->host(load_of_(load))) {
       line.what = label_ + ": " + line.what;
+      line.id = LineId::kDraftCache;
       out.push_back(std::move(line));
     }
     return out;

@@ -26,7 +26,8 @@ std::uint64_t largest(const Fits& fits) {
 bool within(const CacheLayout& layout, Bytes budget, const Load& load) {
   try {
     return layout.reserved(load) <= budget;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    take_as_misfit(error);
     return false;  // an overflow is more than any budget
   }
 }

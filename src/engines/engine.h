@@ -17,6 +17,7 @@
 #include "engines/shared_terms.h"
 #include "kvplan/architecture.h"
 #include "kvplan/experts.h"
+#include "kvplan/gpu.h"
 #include "kvplan/load.h"
 #include "kvplan/note.h"
 #include "kvplan/plan.h"
@@ -157,6 +158,14 @@ enum class Loading : std::uint8_t {
   kReserved,   // what the card has less
 };
 
+// What an engine needs of its cache to start.
+enum class Start : std::uint8_t {
+  kUnknown,      // it takes its cache as it goes
+  kAnything,     // some cache, and it schedules within it
+  kOneSequence,  // one sequence of the full length, and it schedules within what there is
+  kEverything,   // the cache of all sequences
+};
+
 // A release that an engine file mimics.
 struct EngineVersion {
   std::string_view version;  // "0.30"
@@ -234,6 +243,7 @@ struct Engine {
   std::string_view unsupported_cards = "";
   // What is left for the cache on a GPU. Null: the usable share of the card less weights, activations and runtime.
   Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
+  Start start = Start::kUnknown;
   // Extras that the engine has: ways to guess tokens (kvplan/extras.h), adapters, beams, an image projector of its own.
   std::string_view draft_methods = "";
   LoraHolding lora = LoraHolding::kNone;
@@ -256,6 +266,9 @@ const Engine& engine_of(const Request& request);
 std::uint64_t engine_version(const Engine& engine, const Request& request);
 // The third number of the release that was named; more than any where none was: "0.5" is the newest of its kind.
 std::uint64_t engine_patch(const Request& request);
+
+// Whether the engine supports the card. Makers that no engine names are the user's own: always.
+bool runs_on(const Engine& engine, const Gpu& gpu);
 
 TensorCuts tensor_cuts(const Request& request);
 // The type that weights which nothing quantizes are kept in; absent: as the checkpoint has them.

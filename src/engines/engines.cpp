@@ -78,15 +78,6 @@ std::string CacheLayout::shortfall(Bytes budget, const Load& load) const {
          " that are there";
 }
 
-LedgerLine of_kind(LineKind kind, LedgerLine line) {
-  line.kind = kind;
-  return line;
-}
-
-LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source) {
-  return {part, std::move(what), bytes, bytes, bytes, std::move(formula), std::move(source)};
-}
-
 std::span<const Engine> engines() {
   return table();
 }
@@ -99,13 +90,13 @@ const Engine& find_engine(std::string_view text, Request& request) {
     request.engine = engine.name;
     request.engine_version = at == std::string_view::npos ? "" : std::string(without_letter(text.substr(at + 1)));
     if (at != std::string_view::npos && !version_number(request.engine_version))
-      fail("--engine: \"" + one_line(text, 40) + "\" names no version",
-           "write for example " + std::string(engine.name) + "@" + std::string(engine.versions.back().version));
+      refuse("--engine: \"" + one_line(text, 40) + "\" names no version",
+             "write for example " + std::string(engine.name) + "@" + std::string(engine.versions.back().version));
     return engine;
   }
   std::vector<std::string_view> known;
   for (const Engine& engine : engines()) known.push_back(engine.name);
-  fail("--engine: there is no engine \"" + one_line(text, 40) + "\"", nearest_remedy(wanted, known));
+  refuse("--engine: there is no engine \"" + one_line(text, 40) + "\"", nearest_remedy(wanted, known));
 }
 
 TensorCuts tensor_cuts(const Request& request) {
@@ -129,7 +120,7 @@ std::uint64_t layout_copies(const Request& request) {
 const Engine& engine_of(const Request& request) {
   for (const Engine& engine : engines())
     if (engine.name == request.engine) return engine;
-  fail("there is no engine \"" + request.engine + "\"", "see kvplan engines");
+  refuse("there is no engine \"" + request.engine + "\"", "see kvplan engines");
 }
 
 std::uint64_t engine_version(const Engine& engine, const Request& request) {
@@ -143,6 +134,14 @@ std::uint64_t engine_patch(const Request& request) {
   const auto minor = text.find('.');
   const auto patch = minor == std::string_view::npos ? minor : text.find('.', minor + 1);
   return patch == std::string_view::npos ? kAnyCount : whole_number(text.substr(patch + 1)).value_or(kAnyCount);
+}
+
+bool runs_on(const Engine& engine, const Gpu& gpu) {
+  constexpr std::string_view kMakers = "NVIDIA AMD Intel Apple";
+  if (has_word(kMakers, gpu.vendor) && !has_word(engine.makers, gpu.vendor)) return false;
+  for (const std::string_view beginning : split(engine.unsupported_cards))
+    if (gpu.name.starts_with(beginning)) return false;
+  return true;
 }
 
 }  // namespace kvplan

@@ -26,7 +26,9 @@ LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spr
           std::min(bytes, scaled(bytes, spread.low)),
           std::max(bytes, scaled(bytes, spread.high)),
           std::move(formula),
-          std::move(source)};
+          std::move(source),
+          LineId::kUsual,
+          Basis::kEstimate};
 }
 
 LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::string_view which) {
@@ -60,10 +62,12 @@ std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t ch
   const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.tensor_parallel);
   const std::uint64_t context = in.load.tokens_of_sequence().count();
   const std::uint64_t scores = checked_mul(checked_mul(chunk, context, kWhat), heads, kWhat);
-  return estimate_line(Section::kActivation, "attention scores (naive)", Bytes(scores) * bytes_each, {0.5, 1.5},
-                       std::to_string(chunk) + " tokens of a pass * " + std::to_string(context) + " of context * " +
-                           std::to_string(heads) + " heads * " + std::to_string(bytes_each) + " B",
-                       std::move(source));
+  return of_kind(
+      LineId::kScores,
+      estimate_line(Section::kActivation, "attention scores (naive)", Bytes(scores) * bytes_each, {0.5, 1.5},
+                    std::to_string(chunk) + " tokens of a pass * " + std::to_string(context) + " of context * " +
+                        std::to_string(heads) + " heads * " + std::to_string(bytes_each) + " B",
+                    std::move(source)));
 }
 
 std::optional<LedgerLine> general_score_matrix(const OverheadInput& in) {
@@ -110,8 +114,8 @@ LedgerLine unverified_line(const OverheadInput& in) {
 void refuse_types(const CacheTypes& types, std::string_view engine, std::initializer_list<Dtype> known) {
   for (const Dtype type : {types.key, types.value}) {
     if (std::find(known.begin(), known.end(), type) != known.end()) continue;
-    fail("--kv-cache-dtype: " + std::string(engine) + " has no KV type " + std::string(name(type)),
-         "use one of " + join(known, ", ", [](Dtype have) { return name(have); }));
+    refuse("--kv-cache-dtype: " + std::string(engine) + " has no KV type " + std::string(name(type)),
+           "use one of " + join(known, ", ", [](Dtype have) { return name(have); }));
   }
 }
 

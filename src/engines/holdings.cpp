@@ -127,8 +127,8 @@ class HoldingsLayout : public CacheLayout {
   std::vector<LedgerLine> host(const Load& load) const override {
     const Bytes bytes = host_.bytes(load);
     if (bytes == Bytes(0)) return {};
-    return {exact_line(Section::kKvCache, "cache of the layers not in use", bytes * tensor_parallel_,
-                       formula(host_, load), source_)};
+    return {of_kind(LineId::kOffloaded, exact_line(Section::kKvCache, "cache of the layers not in use",
+                                                   bytes * tensor_parallel_, formula(host_, load), source_))};
   }
 
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {

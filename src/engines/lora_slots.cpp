@@ -36,16 +36,17 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
         std::find_if(std::begin(kVllmRanks), std::end(kVllmRanks), [&](std::uint64_t r) { return r >= needed; });
     const bool none = wide == std::end(kVllmRanks);
     if (extras.max_lora_rank || none)
-      fail("the adapter's rank " + std::to_string(needed) + " is more than --max-lora-rank " + std::to_string(out.rank),
-           none ? "vLLM's largest is 512" : "use --max-lora-rank " + std::to_string(*wide));
+      refuse(
+          "the adapter's rank " + std::to_string(needed) + " is more than --max-lora-rank " + std::to_string(out.rank),
+          none ? "vLLM's largest is 512" : "use --max-lora-rank " + std::to_string(*wide));
     out.rank = *wide;
     notes.push_back({NoteLevel::kInfo, "max_lora_rank",
                      "planned with --max-lora-rank " + std::to_string(out.rank) + ", for the adapter's rank of " +
                          std::to_string(needed) + "; vLLM's default is 16"});
   }
   if (std::find(std::begin(kVllmRanks), std::end(kVllmRanks), out.rank) == std::end(kVllmRanks))
-    fail("--max-lora-rank " + std::to_string(out.rank) + ": vLLM knows 1, 8, 16, 32, 64, 128, 256, 320 and 512",
-         "use the next of them");
+    refuse("--max-lora-rank " + std::to_string(out.rank) + ": vLLM knows 1, 8, 16, 32, 64, 128, 256, 320 and 512",
+           "use the next of them");
   const bool newer = engine_version(engine_of(request), request) >= kVllmNoExtraVocab;
   out.fuses = true;
   out.with_experts = newer && !request.expert_parallel;
@@ -54,9 +55,9 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
   out.extra_vocab = newer ? 0 : kVllmExtraVocab;
   out.vocab_padding = newer ? 1 : kVllmExtraVocab;
   if (out.with_head && extras.lora_targets.empty() && asked.vocab_size > kVllmMostVocab)
-    fail("vLLM takes LoRA adapters for vocabularies of up to " + std::to_string(kVllmMostVocab) +
-             " words, and this one has " + std::to_string(asked.vocab_size),
-         "choose another engine");
+    refuse("vLLM takes LoRA adapters for vocabularies of up to " + std::to_string(kVllmMostVocab) +
+               " words, and this one has " + std::to_string(asked.vocab_size),
+           "choose another engine");
   return out;
 }
 
@@ -68,12 +69,12 @@ LoraSlots sglang_lora_slots(const LoraQuestion& asked, const Request& request, s
   out.slots = extras.max_loras.value_or(kSlots);
   out.rank = extras.max_lora_rank.value_or(asked.largest_rank);
   if (out.rank == 0)
-    fail("SGLang takes the rank of its LoRA slots from the adapters, and none is named",
-         "use --max-lora-rank N, or --lora FILE");
+    refuse("SGLang takes the rank of its LoRA slots from the adapters, and none is named",
+           "use --max-lora-rank N, or --lora FILE");
   if (asked.largest_rank > out.rank)
-    fail("the adapter's rank " + std::to_string(asked.largest_rank) + " is more than --max-lora-rank " +
-             std::to_string(out.rank),
-         "use --max-lora-rank " + std::to_string(asked.largest_rank));
+    refuse("the adapter's rank " + std::to_string(asked.largest_rank) + " is more than --max-lora-rank " +
+               std::to_string(out.rank),
+           "use --max-lora-rank " + std::to_string(asked.largest_rank));
   out.fuses = true;
   out.targets = asked.targets;
   out.head_is_cut = true;

@@ -10,23 +10,23 @@ std::uint64_t local_units(const Term& term, std::uint64_t ranks) {
   const std::uint64_t units = term.shape.units;
   if (units % ranks == 0) return units / ranks;
   if (units < ranks && ranks % units == 0) return 1;
-  fail("--tensor-parallel-size " + std::to_string(ranks) + " does not divide the " + std::to_string(units) +
-           " units (heads or groups) of \"" + std::string(term.name) + "\"",
-       "use a size that divides them, or a multiple of their number");
+  refuse("--tensor-parallel-size " + std::to_string(ranks) + " does not divide the " + std::to_string(units) +
+             " units (heads or groups) of \"" + std::string(term.name) + "\"",
+         "use a size that divides them, or a multiple of their number");
 }
 
 void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t ranks) {
   if (model.num_heads % ranks == 0) return;
-  fail("--tensor-parallel-size: " + std::string(engine) + " divides the " + std::to_string(model.num_heads) +
-           " attention heads evenly, and " + std::to_string(ranks) + " ranks do not",
-       "use a size that divides them");
+  refuse("--tensor-parallel-size: " + std::string(engine) + " divides the " + std::to_string(model.num_heads) +
+             " attention heads evenly, and " + std::to_string(ranks) + " ranks do not",
+         "use a size that divides them");
 }
 
 std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, std::uint64_t stages, StageSplit split) {
   if (stages > num_layers)
-    fail("--pipeline-parallel-size " + std::to_string(stages) + " is more than the " + std::to_string(num_layers) +
-             " layers",
-         "use fewer stages");
+    refuse("--pipeline-parallel-size " + std::to_string(stages) + " is more than the " + std::to_string(num_layers) +
+               " layers",
+           "use fewer stages");
   std::vector<std::uint64_t> out(stages, num_layers / stages);
   const std::uint64_t rest = num_layers % stages;
   for (std::uint64_t i = 0; i < rest; ++i) {

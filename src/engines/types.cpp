@@ -8,7 +8,8 @@ CacheTypes resolve_default_types(const ModelShape& model, const Request& request
   CacheTypes types;
   types.model = request.dtype.value_or(model.dtype);
   if (plain_bytes(types.model) == 0)
-    fail("--dtype: a model does not compute in " + std::string(name(types.model)), "use bfloat16, float16 or float32");
+    refuse("--dtype: a model does not compute in " + std::string(name(types.model)),
+           "use bfloat16, float16 or float32");
   types.state = request.state_dtype.value_or(model.declared_state_dtype.value_or(types.model));
   // A checkpoint in float32 is served in 16 bit.
   const Dtype served = types.model == Dtype::kFloat32 ? Dtype::kBfloat16 : types.model;

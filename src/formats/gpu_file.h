@@ -8,18 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace kvplan {
+#include "kvplan/gpu.h"
 
-// One card as the file has it. Sizes are bytes.
-struct GpuRecord {
-  std::string vendor, name, source;
-  std::vector<std::string> aliases;
-  std::uint64_t memory = 0;
-  std::uint64_t usable = 0;  // 0: not said
-  bool reported = true;
-  bool unified = false;
-  double bandwidth_gb_s = 0;  // 0: not said
-};
+namespace kvplan {
 
 // Throws Error(kBadInput) for text that is no such list.
 std::vector<GpuRecord> parse_gpu_file(std::string_view text);

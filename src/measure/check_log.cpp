@@ -40,10 +40,10 @@ bool is_host(std::string_view device) {
          device.starts_with("BLAS");
 }
 
-double sum_of(const GpuMemory& gpu, Section part, LineKind kind, bool is) {
+double sum_of(const GpuMemory& gpu, Section part, LineId kind, bool is) {
   double out = 0;
   for (const LedgerLine& line : gpu.lines)
-    if (line.part == part && (line.kind == kind) == is) out += static_cast<double>(line.bytes.count());
+    if (line.part == part && (line.id == kind) == is) out += static_cast<double>(line.bytes.count());
   return out;
 }
 
@@ -71,9 +71,8 @@ class Predictor {
     if (what == "weights" && gpu_.weights && seen.device.empty())
       return bytes(static_cast<double>(gpu_.weights->count()), false, "as loaded: engines repack some types");
     if (what == "consumed" && gpu_.weights)
-      return bytes(
-          static_cast<double>(gpu_.weights->count()) + sum_of(gpu_, Section::kRuntime, LineKind::kGraphs, false), false,
-          "weights, context and libraries: an estimate");
+      return bytes(static_cast<double>(gpu_.weights->count()) + sum_of(gpu_, Section::kRuntime, LineId::kGraphs, false),
+                   false, "weights, context and libraries: an estimate");
     if (what == "activation" && gpu_.activation)
       return bytes(static_cast<double>(gpu_.activation->count()), false, "the peak of the profiling run: an estimate");
     if (what == "weights" && !seen.device.empty() && gpu != nullptr && gpu->weights && *gpu->weights > Bytes(kSmall) &&
@@ -83,10 +82,10 @@ class Predictor {
       return bytes(static_cast<double>(gpu->activation->count()), false, "an estimate");
     // Until 0.6.4 it was all that the driver counted, the context and other processes included.
     if (what == "non_torch" && !counts_all_)
-      return bytes(sum_of(gpu_, Section::kRuntime, LineKind::kGraphs, false), false,
+      return bytes(sum_of(gpu_, Section::kRuntime, LineId::kGraphs, false), false,
                    "context and libraries: an estimate");
     if (what == "cuda_graphs" || what == "cuda_graphs_estimated")
-      return bytes(sum_of(gpu_, Section::kRuntime, LineKind::kGraphs, true), false, "by captured sizes: an estimate");
+      return bytes(sum_of(gpu_, Section::kRuntime, LineId::kGraphs, true), false, "by captured sizes: an estimate");
     if (what == "kv_budget" && card_.capacity && !card_.request.kv_cache_memory_bytes)
       return bytes(static_cast<double>(card_.capacity->kv_cache_memory.count()), false,
                    "what utilization leaves after the estimates above");
@@ -100,11 +99,11 @@ class Predictor {
       return Prediction{static_cast<double>(*plan_.kv_cache.block_size), true, ""};
     if (what == "max_model_len")
       return Prediction{static_cast<double>(plan_.load.max_model_len.count()), true, "read from the log"};
-    if (what == "kv_total") return bytes(sum_of_all(LineKind::kStates, false), true);
+    if (what == "kv_total") return bytes(sum_of_all(LineId::kStates, false), true);
     if (what == "state_buffer" && gpu != nullptr)
-      return bytes(sum_of(*gpu, Section::kKvCache, LineKind::kStates, true), true);
+      return bytes(sum_of(*gpu, Section::kKvCache, LineId::kStates, true), true);
     if (what == "kv_buffer" && gpu != nullptr)  // builds differ in which layers a part of them is
-      return bytes(sum_of(*gpu, Section::kKvCache, LineKind::kStates, false), !plan_.request.gpu_layers);
+      return bytes(sum_of(*gpu, Section::kKvCache, LineId::kStates, false), !plan_.request.gpu_layers);
     return std::nullopt;
   }
 
@@ -123,12 +122,12 @@ class Predictor {
     return index < plan_.memory.size() ? &plan_.memory[index] : nullptr;
   }
 
-  double sum_of_all(LineKind kind, bool is) const {
+  double sum_of_all(LineId kind, bool is) const {
     double out = 0;
     for (const GpuMemory& gpu : plan_.memory) out += sum_of(gpu, Section::kKvCache, kind, is);
     if (plan_.request.engine == "llama.cpp" || plan_.request.engine == "ollama")
       for (const LedgerLine& line : plan_.host)
-        if (line.part == Section::kKvCache && (line.kind == kind) == is) out += static_cast<double>(line.bytes.count());
+        if (line.part == Section::kKvCache && (line.id == kind) == is) out += static_cast<double>(line.bytes.count());
     return out;
   }
 

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/spoken.h"
 #include "measure/library.h"
 #include "measure/value_file.h"
-#include "plan/gpus.h"
 
 namespace kvplan {
 

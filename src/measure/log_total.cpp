@@ -13,15 +13,15 @@ struct LogFigure {
   std::string_view seen;  // as the reader names it
   std::string_view what;
   Section part;
-  std::optional<LineKind> kind;
+  std::optional<LineId> kind;
   bool is_kind = true;
 };
 constexpr std::array kFigures{
     LogFigure{"weights", "weights", Section::kWeights, {}},
     LogFigure{"activation", "activation", Section::kActivation, {}},
     LogFigure{"compute_buffer", "activation", Section::kActivation, {}},
-    LogFigure{"non_torch", "non_torch", Section::kRuntime, LineKind::kGraphs, false},
-    LogFigure{"cuda_graphs", "cuda_graphs", Section::kRuntime, LineKind::kGraphs},
+    LogFigure{"non_torch", "non_torch", Section::kRuntime, LineId::kGraphs, false},
+    LogFigure{"cuda_graphs", "cuda_graphs", Section::kRuntime, LineId::kGraphs},
 };
 
 bool is_host(std::string_view device) {
@@ -45,7 +45,7 @@ std::optional<Bytes> observed(const LogReading& reading, std::string_view what) 
 
 void add(const GpuMemory& gpu, const LogFigure& figure, LogPart& out) {
   for (const LedgerLine& line : gpu.lines) {
-    if (line.part != figure.part || (figure.kind && (line.kind == *figure.kind) != figure.is_kind)) continue;
+    if (line.part != figure.part || (figure.kind && (line.id == *figure.kind) != figure.is_kind)) continue;
     out.predicted += line.bytes;
     out.low += line.low;
     out.high += line.high;

@@ -54,7 +54,8 @@ class Cache {
   bool fits(const Load& load, Bytes room) const {
     try {
       return footprint(load) <= room;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      take_as_misfit(error);
       return false;  // an overflow is more than any device
     }
   }
@@ -241,7 +242,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
     out.other_processes = before.other_processes;
     out.gpu = cache.gpu();
     for (const LedgerLine& line : plan.memory[out.gpu].lines)
-      if (line.kind == LineKind::kContext) out.planned_context = line.bytes;
+      if (line.id == LineId::kContext) out.planned_context = line.bytes;
     const Bytes room = usable_room(before.free, out.device.margin);
     const auto load = scaled_load(cache, plan.load, room);
     if (!load) {

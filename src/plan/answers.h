@@ -2,7 +2,7 @@
 #ifndef KVPLAN_PLAN_ANSWERS_H_
 #define KVPLAN_PLAN_ANSWERS_H_
 
-#include <string>
+#include <vector>
 
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
@@ -17,10 +17,10 @@ Answers compare_types(const ModelSpec& model, const Request& request);
 // catalogue that hold the request. What an answer says fits, make_plan says fits; one token more does not.
 Answers fit_model(const ModelSpec& model, const Request& request);
 
-// What makes a request fit that does not, as options: one change, the one that gives up least. A narrower KV type,
+// What makes a request fit that does not: single changes, the one that gives up least first. A narrower KV type,
 // narrower weights, more cards, fewer sequences, a shorter context (right after the KV type where the length is not the
-// user's own; never where a least context was asked for); "" for none.
-std::string smallest_remedy(PlanCache& cache, const Plan& asked);
+// user's own; never where a least context was asked for).
+std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 
 // The largest n in [0, most] whose plan fits, where it fits for all smaller ones; 0 where even 1 does not.
 std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);

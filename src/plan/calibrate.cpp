@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kvplan/gpus.h"
 #include "kvplan/strings.h"
-#include "plan/gpus.h"
 
 namespace kvplan {
 
@@ -36,9 +36,9 @@ std::string release_of(const Request& request) {
 // The lines that a figure stands for.
 bool stands_for(std::string_view figure, const LedgerLine& line) {
   if (figure == kActivationFigure) return line.part == Section::kActivation;
-  if (figure == kGraphsFigure) return line.kind == LineKind::kGraphs;
-  if (figure == kNonTorchFigure) return line.kind == LineKind::kOutsideTorch;
-  return figure == kContextFigure && line.kind == LineKind::kContext;
+  if (figure == kGraphsFigure) return line.id == LineId::kGraphs;
+  if (figure == kNonTorchFigure) return line.id == LineId::kOutsideTorch;
+  return figure == kContextFigure && line.id == LineId::kContext;
 }
 
 std::string name_of(std::string_view figure) {
@@ -132,7 +132,8 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
                     found->figure.high_bytes(),
                     "",
                     "calibration: " + found->source,
-                    first->kind};
+                    first->id,
+                    Basis::kCalibrated};
     line.formula = found->source;
     if (name == kContextFigure) {
       // The bare context was measured; what libraries take beside it stays in the range.

@@ -21,7 +21,7 @@ std::string_view option_of(const GpuMemory& gpu, bool has_micro_batches) {
     if (widest == nullptr || line.high - line.low > widest->high - widest->low) widest = &line;
   if (widest == nullptr || widest->low == widest->high) return "";
   if (has_micro_batches && widest->part == Section::kActivation) return "--ubatch-size";
-  if (widest->kind == LineKind::kSampled || widest->kind == LineKind::kGraphs) return "--max-num-seqs";
+  if (widest->id == LineId::kSampled || widest->id == LineId::kGraphs) return "--max-num-seqs";
   if (widest->part == Section::kActivation) return "--max-num-batched-tokens";
   return "";
 }
@@ -30,7 +30,7 @@ std::string_view option_of(const GpuMemory& gpu, bool has_micro_batches) {
 
 void apply_margin(LedgerLine& line, const std::optional<double>& margin) {
   const bool has_range = line.low != line.high;
-  if (!has_range && !line.source.starts_with("estimate")) return;
+  if (!has_range && line.basis != Basis::kEstimate) return;
   if (has_range && !margin) return;
   const double share = margin.value_or(kUsual);
   line.low = scaled(line.bytes, 1 - share);

@@ -73,7 +73,8 @@ std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request) 
     try {
       make_plan(cache, doubled);
       return Change{layout_options(request, doubled), doubled};
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      take_as_misfit(error);
       continue;
     }
   }

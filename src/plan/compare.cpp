@@ -50,7 +50,8 @@ Answers compare_types(const ModelSpec& model, const Request& request) {
       }
       try {
         answer.plan = make_plan(model, changed);
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        take_as_misfit(error);
         continue;  // the engine or the model has no such type
       }
       out.answers.push_back(std::move(answer));

@@ -6,6 +6,7 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "plan/answers.h"
+#include "plan/changes.h"
 #include "plan/facts.h"
 #include "plan/launchers.h"
 #include "plan/roofline.h"
@@ -54,8 +55,8 @@ std::vector<CacheCurve> curves_of(const ModelSpec& model, const Plan& plan, std:
       seen.push_back(input.types);
       std::vector<Note> notes;
       out.push_back(curve_of(*engine_of(request).layout(input, notes), input.types, plan.load, evenly(most)));
-    } catch (const Error&) {
-      // A type that this engine or model has not: no curve.
+    } catch (const Error& error) {
+      take_as_misfit(error);  // a type that this engine or model has not: no curve
     }
   };
   add(plan.request);
@@ -99,6 +100,21 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
 }
 
 }  // namespace
+
+void suggest(const ModelSpec& model, Plan& plan) {
+  if (plan.verdict.status != Verdict::kDoesNotFit) return;
+  PlanCache cache(model);
+  std::vector<Remedy>& found = plan.verdict.suggestions;
+  found = remedies(cache, plan);
+  if (found.empty()) {
+    plan.verdict.reason += "; no one change makes it fit";
+    return;
+  }
+  const Remedy& first = found.front();
+  plan.verdict.reason += "; " + options_text(first.changes);
+  if (first.gpus != plan.request.gpu_count) plan.verdict.reason += " (" + std::to_string(first.gpus) + " GPUs)";
+  plan.verdict.reason += " makes it fit";
+}
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
   const EngineInput input = engine_input(model, plan.request);

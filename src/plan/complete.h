@@ -12,6 +12,9 @@ struct Wanted {
   bool launch = false;  // the engine's command line; Error where the engine has none for the request
 };
 
+// Puts the remedies into the verdict of a plan that does not fit.
+void suggest(const ModelSpec& model, Plan& plan);
+
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);
 
 }  // namespace kvplan

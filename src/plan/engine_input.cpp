@@ -1,8 +1,8 @@
 // What an engine is asked: the model as engines see it, the request, and the load with every default filled in.
 #include <algorithm>
 
+#include "kvplan/gpus.h"
 #include "plan/extras.h"
-#include "plan/gpus.h"
 #include "plan/plan.h"
 
 namespace kvplan {

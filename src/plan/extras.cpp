@@ -24,7 +24,7 @@ std::string engines_with(const Has& has) {
 
 // One line of all weights of a draft on a rank.
 LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const std::string& what) {
-  LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), "", draft.source};
+  LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), "", draft.source, LineId::kDraftWeights};
   for (const LedgerLine& line : lines) {
     out.bytes += line.bytes;
     out.low += line.low;
@@ -94,8 +94,9 @@ void add_projector(const std::optional<ProjectorFile>& projector, ExtraLines& ou
   constexpr std::uint64_t kWarmUp = 1472;
   if (!projector || out.stages.empty()) return;
   const ProjectorFile& file = *projector;
-  out.stages.front().push_back(exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
-                                          std::to_string(file.tensors) + " tensors as stored", file.source));
+  out.stages.front().push_back(
+      of_kind(LineId::kImageProjector, exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
+                                                  std::to_string(file.tensors) + " tensors as stored", file.source)));
   if (file.width == 0 || file.patch_size == 0) return;
   const bool any_size = file.takes_any_size || file.image_size == 0;
   const std::uint64_t side = (any_size ? kWarmUp : file.image_size) / file.patch_size;
@@ -110,7 +111,8 @@ void add_projector(const std::optional<ProjectorFile>& projector, ExtraLines& ou
       {Section::kActivation, "image encoder's compute buffer", work, Bytes(work.count() / 2), work + scores,
        std::to_string(patches) + " patches of the warm-up image x (3 x " + std::to_string(file.width) + " + " +
            std::to_string(wide) + ") x 4 B; the high end keeps the scores of " + std::to_string(file.heads) + " heads",
-       "estimate: llama.cpp tools/mtmd/clip.cpp, which reserves for the warm-up image"});
+       "estimate: llama.cpp tools/mtmd/clip.cpp, which reserves for the warm-up image", LineId::kImageEncoder,
+       Basis::kEstimate});
 }
 
 }  // namespace
@@ -145,25 +147,25 @@ void check_extras(const ModelSpec& model, const Request& request) {
   if (const auto method = draft_method_of(request)) {
     const std::string word(name(*method));
     if (!has_word(engine.draft_methods, word) && !(request.mtp && model.num_nextn_layers == 0))
-      fail("--speculative-method: " + engine_name + " has no speculative decoding of the kind " + word,
-           "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.draft_methods, word); }));
+      refuse("--speculative-method: " + engine_name + " has no speculative decoding of the kind " + word,
+             "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.draft_methods, word); }));
     if (request.mtp && extras.draft != nullptr)
-      fail("--draft names a model, and the model's own MTP layers are asked for", "leave one of the two out");
+      refuse("--draft names a model, and the model's own MTP layers are asked for", "leave one of the two out");
     const bool needs_draft = *method != DraftMethod::kMtp && *method != DraftMethod::kNgram;
     if (needs_draft && extras.draft == nullptr)
-      fail("--speculative-method " + word + " needs weights of its own", "name them with --draft MODEL");
+      refuse("--speculative-method " + word + " needs weights of its own", "name them with --draft MODEL");
     if (!needs_draft && extras.draft != nullptr)
-      fail("--draft names a model, and " + word + " needs none", "leave one of the two out");
+      refuse("--draft names a model, and " + word + " needs none", "leave one of the two out");
   }
   if (extras.num_beams > 1 && !engine.has_beams)
-    fail("--num-beams: " + engine_name + " has no beam search",
-         "it belongs to " + engines_with([](const Engine& e) { return e.has_beams; }));
+    refuse("--num-beams: " + engine_name + " has no beam search",
+           "it belongs to " + engines_with([](const Engine& e) { return e.has_beams; }));
   if (extras.projector && !engine.has_projector_files && !engine.is_logical)
-    fail("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
-         "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.has_projector_files; }));
+    refuse("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
+           "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.has_projector_files; }));
   if (!extras.adapters.empty() && engine.lora == LoraHolding::kNone)
-    fail("--lora: " + engine_name + " takes no LoRA adapters",
-         "it belongs to " + engines_with([](const Engine& e) { return e.lora != LoraHolding::kNone; }));
+    refuse("--lora: " + engine_name + " takes no LoRA adapters",
+           "it belongs to " + engines_with([](const Engine& e) { return e.lora != LoraHolding::kNone; }));
 }
 
 ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {

@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "plan/answers.h"
 #include "plan/changes.h"
-#include "plan/gpus.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
@@ -30,7 +30,8 @@ Probe probe(PlanCache& cache, const Request& request) {
     // A limit that is not memory says nothing about how far away the answer is.
     if (verdict.headroom && (*verdict.headroom >= 0) == out.fits) out.room = static_cast<double>(*verdict.headroom);
     return out;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    take_as_misfit(error);
     return {};
   }
 }
@@ -222,7 +223,8 @@ void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
         if (dealt) options.emplace_back("--enable-expert-parallel", "");
         try {
           if (layout_fits(cache, layout)) found.push_back(answer_of(cache, layout, "layout", std::move(options)));
-        } catch (const Error&) {
+        } catch (const Error& error) {
+          take_as_misfit(error);
           break;  // the engine refuses this layout
         }
       }
@@ -263,7 +265,8 @@ void add_cards(PlanCache& cache, const Request& request, Answers& out) {
         if (verdict_of(cache, on).status == Verdict::kFits)
           out.answers.push_back(
               answer_of(cache, on, "card", {{"--gpu", *on.gpu}, {"--gpu-count", std::to_string(count)}}));
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        take_as_misfit(error);
         continue;
       }
     }
@@ -294,36 +297,44 @@ std::uint64_t most_that_fit(const ModelSpec& model, const Request& request) {
   return most_from(cache, request);
 }
 
-std::string smallest_remedy(PlanCache& cache, const Plan& asked) {
+std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
   const Request& request = asked.request;
-  const auto fits = [&](const Request& changed) { return probe(cache, changed).fits; };
-  const std::uint64_t wanted = asked.load.max_model_len.count();
-  // A length that nobody named is given up first, one that was asked for last.
-  const bool named = request.max_model_len || request.ctx_size;
-  const auto shorter = [&](std::uint64_t least) -> std::string {
-    if (request.min_context) return "";
-    const std::uint64_t longest = longest_from(cache, request, asked.capacity ? asked.capacity->max_model_len : 4096);
-    if (longest < std::max<std::uint64_t>(least, 1) || longest >= wanted) return "";
-    return options_text({context_option(request, longest)});
+  std::vector<Remedy> out;
+  const auto add_if_fits = [&](const Request& changed, const OptionValues& options) {
+    if (!probe(cache, changed).fits) return false;
+    const Plan plan = make_plan(cache, changed);
+    out.push_back({options, changed.gpu_count, plan.fullest().total, plan.verdict.headroom});
+    return true;
   };
-  for (const Change& change : type_changes(request, asked))
-    if (change.options.front().first != "--weights" && fits(change.request)) return options_text(change.options);
-  if (!named)
-    if (std::string out = shorter(kDefaultContext); !out.empty()) return out;
-  for (const Change& change : type_changes(request, asked))
-    if (change.options.front().first == "--weights" && fits(change.request)) return options_text(change.options);
+  const auto add_type = [&](bool weights) {
+    for (const Change& change : type_changes(request, asked))
+      if ((change.options.front().first == "--weights") == weights && add_if_fits(change.request, change.options))
+        return;
+  };
+  const std::uint64_t wanted = asked.load.max_model_len.count();
+  const auto add_shorter = [&](std::uint64_t least) {
+    if (request.min_context) return;
+    const std::uint64_t longest = longest_from(cache, request, asked.capacity ? asked.capacity->max_model_len : 4096);
+    if (longest >= least && longest < wanted)
+      add_if_fits(with_context(request, longest), {context_option(request, longest)});
+  };
+  add_type(false);
+  // A length that nobody named is given up early, one that was asked for last.
+  const bool named = request.max_model_len || request.ctx_size;
+  if (!named) add_shorter(kDefaultContext);
+  add_type(true);
   Request more = request;
   for (int doubling = 0; doubling < 4; ++doubling) {
     const auto doubled = twice_the_cards(cache, more);
     if (!doubled) break;
     more = doubled->request;
-    if (fits(more))
-      return options_text(layout_options(request, more)) + " (" + std::to_string(more.gpu_count) + " GPUs)";
+    if (add_if_fits(more, layout_options(request, more))) break;
   }
   if (!request.min_seqs && request.num_seqs > 1)
     if (const std::uint64_t most = most_from(cache, request); most > 0 && most < request.num_seqs)
-      return options_text({seqs_option(most)});
-  return shorter(1);
+      add_if_fits(with_seqs(request, most), {seqs_option(most)});
+  if (named || out.empty()) add_shorter(1);
+  return out;
 }
 
 Answers fit_model(const ModelSpec& model, const Request& request) {

@@ -49,7 +49,7 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-[[noreturn]] void refuse(std::string_view what, std::string_view why, std::string_view remedy) {
+[[noreturn]] void no_option(std::string_view what, std::string_view why, std::string_view remedy) {
   Error error(Exit::kBadInput, "--format args and k8s: " + std::string(what) + ": " + std::string(why), remedy);
   error.set_source("command line");
   throw error;
@@ -82,8 +82,8 @@ std::string own_weights(const ModelSpec& model, Request request) {
 
 void check_own_weights(const ModelSpec& model, const Plan& plan) {
   if (plan.request.weights && own_weights(model, plan.request) != plan.weights_dtype)
-    refuse("--weights " + *plan.request.weights, plan.request.engine + " does not quantize to it while it loads",
-           "name a checkpoint of that type as MODEL, and leave out --weights");
+    no_option("--weights " + *plan.request.weights, plan.request.engine + " does not quantize to it while it loads",
+              "name a checkpoint of that type as MODEL, and leave out --weights");
 }
 
 void add_quantization(const ModelSpec& model, const Plan& plan, Arguments& out) {
@@ -96,7 +96,7 @@ void add_quantization(const ModelSpec& model, const Plan& plan, Arguments& out) 
 
 void check_kernel(const Request& request) {
   if (request.attention == AttentionKernel::kNaive)
-    refuse("--attention naive", request.engine + " has no such option", "leave it out");
+    no_option("--attention naive", request.engine + " has no such option", "leave it out");
 }
 
 // Options of extras that engines spell alike.
@@ -114,9 +114,9 @@ std::string_view draft_quantization(const Request& request) {
   if (!request.extras.draft_weights) return "";
   const std::string_view type = online_quantization(*request.extras.draft_weights);
   if (type.empty())
-    refuse("--draft-weights " + *request.extras.draft_weights,
-           request.engine + " does not quantize to it while it loads",
-           "name a draft of that type, and leave out --draft-weights");
+    no_option("--draft-weights " + *request.extras.draft_weights,
+              request.engine + " does not quantize to it while it loads",
+              "name a draft of that type, and leave out --draft-weights");
   return type;
 }
 
@@ -225,8 +225,8 @@ void sglang_budget(const Plan& plan, Arguments& out) {
     return;
   }
   if (!plan.capacity || !plan.capacity->tokens || plan.kv_cache.bytes_per_sequence > Bytes(0))
-    refuse("--kv-cache-memory-bytes", "SGLang sizes the pools of states by a share of the card",
-           "name a card, and --mem-fraction-static");
+    no_option("--kv-cache-memory-bytes", "SGLang sizes the pools of states by a share of the card",
+              "name a card, and --mem-fraction-static");
   out.add("--max-total-tokens", *plan.capacity->tokens);
 }
 
@@ -252,8 +252,8 @@ std::vector<std::string> sglang_arguments(const ModelSpec& model, const Plan& pl
   if (kv_chosen(request)) {
     const std::string_view type = sglang_kv_name(plan.types.key);
     if (type.empty() && plan.types.key != plan.types.model)
-      refuse("--kv-cache-dtype " + std::string(name(plan.types.key)), "SGLang has no such choice",
-             "use auto, bfloat16, fp8_e4m3 or fp8_e5m2");
+      no_option("--kv-cache-dtype " + std::string(name(plan.types.key)), "SGLang has no such choice",
+                "use auto, bfloat16, fp8_e4m3 or fp8_e5m2");
     out.add("--kv-cache-dtype", type.empty() ? "auto" : type);
   }
   add_quantization(model, plan, out);
@@ -303,8 +303,8 @@ void llama_extras(const Plan& plan, Arguments& out) {
   if (extras.draft_cache_type_k) out.add("-ctkd", ggml_name(*extras.draft_cache_type_k));
   if (extras.draft_cache_type_v) out.add("-ctvd", ggml_name(*extras.draft_cache_type_v));
   if (extras.draft_weights)
-    refuse("--draft-weights " + *extras.draft_weights, "llama.cpp loads a draft as its file is",
-           "name a draft of that type, and leave out --draft-weights");
+    no_option("--draft-weights " + *extras.draft_weights, "llama.cpp loads a draft as its file is",
+              "name a draft of that type, and leave out --draft-weights");
   for (const AdapterFile& adapter : extras.adapters) out.add("--lora", adapter.source);
   if (extras.projector) out.add("--mmproj", extras.projector->source);
 }
@@ -313,7 +313,7 @@ std::vector<std::string> llama_arguments(const ModelSpec& model, const Plan& pla
   constexpr std::uint64_t kAllLayers = 999999;
   const Request& request = plan.request;
   if (request.data_parallel > 1)
-    refuse("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
+    no_option("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
   if (model.is_gguf) check_own_weights(model, plan);
   Arguments out;
   out.add("llama-server");

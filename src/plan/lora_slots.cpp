@@ -65,15 +65,15 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
   }
   LoraRequest lora = request_of(slots, request.extras.lora_targets);
   if (lora.slots == 0 || lora.rank == 0)
-    fail("--max-loras and --max-lora-rank are 1 or more", "name a positive number");
+    refuse("--max-loras and --max-lora-rank are 1 or more", "name a positive number");
   constexpr std::uint64_t kMost = 1 << 16;
   if (lora.slots > kMost || lora.rank > kMost)
-    fail("--max-loras and --max-lora-rank are 65536 at most", "name a smaller number");
+    refuse("--max-loras and --max-lora-rank are 65536 at most", "name a smaller number");
   lora.fully_sharded = request.extras.fully_sharded_loras;
   if (lora.fully_sharded && lora.rank % request.tensor_parallel != 0)
-    fail("--fully-sharded-loras: " + std::to_string(request.tensor_parallel) + " ranks do not divide the LoRA rank " +
-             std::to_string(lora.rank),
-         "use a --max-lora-rank that they divide");
+    refuse("--fully-sharded-loras: " + std::to_string(request.tensor_parallel) + " ranks do not divide the LoRA rank " +
+               std::to_string(lora.rank),
+           "use a --max-lora-rank that they divide");
   lora.share.tensor_parallel = request.tensor_parallel;
   lora.share.attention_parallel = tensor_cuts(request).attention;
   if (request.expert_parallel) lora.share.expert_parallel = request.tensor_parallel;
@@ -96,7 +96,8 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
                                 std::to_string(lora.rank) + " for " + std::to_string(report.modules) +
                                 " modules: rank x (inputs + " + "outputs) each, " +
                                 std::to_string(report.elements.count()) + " elements";
-    LedgerLine line = exact_line(Section::kWeights, "LoRA slots", report.bytes, formula, source);
+    LedgerLine line =
+        of_kind(LineId::kLora, exact_line(Section::kWeights, "LoRA slots", report.bytes, formula, source));
     if (slots.low != slots.high) {
       line.low = Bytes(checked_scale(report.bytes.count(), slots.low, "LoRA slots"));
       line.high = Bytes(checked_scale(report.bytes.count(), slots.high, "LoRA slots"));
@@ -104,10 +105,10 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
     if (report.bytes > Bytes(0)) out.stages[stage].push_back(std::move(line));
   }
   if (matched == 0)
-    fail(request.extras.lora_targets.empty() ? "--lora: the model has none of the adapter's modules"
-                                             : "--lora-targets: the model has no such module",
-         request.extras.lora_targets.empty() ? "give an adapter of this model"
-                                             : "name modules of it, for example q_proj,v_proj");
+    refuse(request.extras.lora_targets.empty() ? "--lora: the model has none of the adapter's modules"
+                                               : "--lora-targets: the model has no such module",
+           request.extras.lora_targets.empty() ? "give an adapter of this model"
+                                               : "name modules of it, for example q_proj,v_proj");
   // Adapters wait whole in host memory.
   LoraRequest whole = lora;
   whole.share = {};
@@ -116,12 +117,12 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
   const Bytes each = weigh_lora(model, whole).bytes;
   const std::uint64_t waiting = std::max<std::uint64_t>(request.extras.max_cpu_loras.value_or(lora.slots), 1);
   if (waiting < lora.slots)
-    fail("--max-cpu-loras " + std::to_string(waiting) + " is less than --max-loras " + std::to_string(lora.slots),
-         "raise it; every adapter on the GPU has its copy in host memory");
+    refuse("--max-cpu-loras " + std::to_string(waiting) + " is less than --max-loras " + std::to_string(lora.slots),
+           "raise it; every adapter on the GPU has its copy in host memory");
   out.host.push_back({Section::kWeights, "LoRA adapters", each * waiting, Bytes(0), each * waiting,
                       std::to_string(waiting) + " adapters of rank " + std::to_string(lora.rank) + " at most, " +
                           std::to_string(each.count()) + " B each",
-                      source});
+                      source, LineId::kLora});
 }
 
 void add_files(const std::vector<AdapterFile>& adapters, LoraHolding holding, ExtraLines& out) {
@@ -131,12 +132,13 @@ void add_files(const std::vector<AdapterFile>& adapters, LoraHolding holding, Ex
     // Dealt to the stages as the layers are.
     const std::uint64_t stages = out.stages.size();
     for (std::vector<LedgerLine>& stage : out.stages)
-      stage.push_back(exact_line(Section::kWeights, "LoRA adapter", Bytes(ceil_div(bytes.count(), stages)),
-                                 std::to_string(adapter.tensors) + " tensors, " +
-                                     std::to_string(adapter.elements.count()) + " elements" +
-                                     (wide ? " in float32" : " as stored") +
-                                     (stages > 1 ? ", over " + std::to_string(stages) + " stages" : ""),
-                                 adapter.source));
+      stage.push_back(
+          of_kind(LineId::kLora,
+                  exact_line(Section::kWeights, "LoRA adapter", Bytes(ceil_div(bytes.count(), stages)),
+                             std::to_string(adapter.tensors) + " tensors, " + std::to_string(adapter.elements.count()) +
+                                 " elements" + (wide ? " in float32" : " as stored") +
+                                 (stages > 1 ? ", over " + std::to_string(stages) + " stages" : ""),
+                             adapter.source)));
   }
 }
 

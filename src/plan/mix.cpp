@@ -38,9 +38,9 @@ std::optional<MixReport> mix_of(const EngineInput& input, const CacheLayout& lay
   std::uint64_t shortest = lengths.front().tokens;
   for (const auto& [tokens, sequences] : lengths) {
     if (tokens > load.max_model_len.count())
-      fail("--seq-lens: " + std::to_string(tokens) + " tokens are more than --max-model-len " +
-               std::to_string(load.max_model_len.count()),
-           "raise --max-model-len, or shorten the sequence");
+      refuse("--seq-lens: " + std::to_string(tokens) + " tokens are more than --max-model-len " +
+                 std::to_string(load.max_model_len.count()),
+             "raise --max-model-len, or shorten the sequence");
     shortest = std::min(shortest, tokens);
     out.sequences = checked_add(out.sequences, sequences, "the sequences");
     out.tokens += Tokens(tokens) * sequences;
@@ -50,13 +50,13 @@ std::optional<MixReport> mix_of(const EngineInput& input, const CacheLayout& lay
   }
   out.slab = whole.bytes({load.max_model_len, std::min(out.sequences, kMostSequences), load.source_tokens});
   if (out.sequences > kMostSequences)
-    fail("a mix of " + std::to_string(out.sequences) + " sequences is more than kvplan plans", "name fewer");
+    refuse("a mix of " + std::to_string(out.sequences) + " sequences is more than kvplan plans", "name fewer");
   if (request.shared_prefix) {
     out.shared_prefix = *request.shared_prefix;
     if (out.shared_prefix.count() > shortest)
-      fail("--shared-prefix " + std::to_string(out.shared_prefix.count()) + " is longer than a sequence of " +
-               std::to_string(shortest) + " tokens",
-           "shorten the prefix");
+      refuse("--shared-prefix " + std::to_string(out.shared_prefix.count()) + " is longer than a sequence of " +
+                 std::to_string(shortest) + " tokens",
+             "shorten the prefix");
     const std::uint64_t shared = out.shared_prefix.count() / out.block_size * out.block_size;
     out.shared_saving = whole.per_token() * shared * (out.sequences - 1);
   }

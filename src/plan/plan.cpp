@@ -7,12 +7,12 @@
 #include "engines/estimates.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 #include "kvplan/spoken.h"
 #include "plan/certainty.h"
 #include "plan/extras.h"
 #include "plan/facts.h"
-#include "plan/gpus.h"
 #include "plan/mix.h"
 #include "plan/plan_cache.h"
 #include "plan/roofline.h"
@@ -24,6 +24,7 @@ namespace kvplan {
 namespace {
 
 void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
+  if (line.low != line.high && line.basis == Basis::kExact) line.basis = Basis::kEstimate;
   apply_margin(line, margin);
   std::optional<Bytes>& part = line.part == Section::kWeights      ? gpu.weights
                                : line.part == Section::kKvCache    ? gpu.kv_cache
@@ -107,7 +108,7 @@ void fill_cache(const TermSum& whole, const CacheLayout& layout, const std::vect
 Bytes beside_cache(const GpuMemory& gpu) {
   Bytes out;
   for (const LedgerLine& line : gpu.lines)
-    if (line.kind == LineKind::kEncoderCache) out += line.bytes;
+    if (line.id == LineId::kEncoderCache) out += line.bytes;
   return out;
 }
 
@@ -122,7 +123,7 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
       if (gpu.weights.value_or(Bytes(0)) > fullest->weights.value_or(Bytes(0))) fullest = &gpu;
     Bytes graphs;
     for (const LedgerLine& line : fullest->lines)
-      if (line.kind == LineKind::kGraphs) graphs += line.bytes;
+      if (line.id == LineId::kGraphs) graphs += line.bytes;
     return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
                                 fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
                                 fullest->runtime.value_or(Bytes(0)), graphs});
@@ -198,7 +199,8 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
         for (const GpuMemory& gpu : other.memory)
           if (gpu.total > limit) return false;
         return !has_rule || layout.shortfall(cache_budget(input, engine, other).value_or(Bytes(0)), load).empty();
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        take_as_misfit(error);
         return false;  // an overflow is more than any memory
       }
     };
@@ -230,8 +232,8 @@ constexpr std::uint64_t kMostGpus = 2048;
 void check_gpus(const Request& request) {
   const std::uint64_t gpus = request.gpus();
   if (gpus > kMostGpus)
-    fail("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
-         "use smaller -tp, -pp or -dp");
+    refuse("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
+           "use smaller -tp, -pp or -dp");
 }
 
 std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights& weights, const ExtraLines& extras,
@@ -449,8 +451,8 @@ namespace {
 template <class Answer, class Ask, class Judged>
 Answer best_layout(const Request& request, const Ask& ask, const Judged& judged) {
   if (request.gpu_count > kMostGpus)
-    fail("--gpu-count " + std::to_string(request.gpu_count) + " is more than a plan holds",
-         "use at most " + std::to_string(kMostGpus));
+    refuse("--gpu-count " + std::to_string(request.gpu_count) + " is more than a plan holds",
+           "use at most " + std::to_string(kMostGpus));
   constexpr std::uint64_t kNode = 8;
   const std::uint64_t cards =
       request.dp_attention ? request.gpu_count : std::max<std::uint64_t>(1, request.gpu_count / request.data_parallel);
@@ -470,6 +472,7 @@ Answer best_layout(const Request& request, const Ask& ask, const Judged& judged)
       if (judged(answer).status != Verdict::kDoesNotFit) return answer;
       if (!best || room(answer) > room(*best)) best = std::move(answer);
     } catch (const Error& error) {
+      take_as_misfit(error);
       if (!refusal) refusal = error;
     }
   }

@@ -108,9 +108,10 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
   const LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);
   std::vector<LedgerLine> out;
   if (loaded.rotary > Bytes(0))
-    out.push_back(exact_line(
-        Section::kWeights, "rotary tables", loaded.rotary, std::move(formula),
-        engine.rotary_in_float32 ? "RotaryEmbedding.cos_sin_cache, in float32" : "RotaryEmbedding.cos_sin_cache"));
+    out.push_back(
+        of_kind(LineId::kRotary, exact_line(Section::kWeights, "rotary tables", loaded.rotary, std::move(formula),
+                                            engine.rotary_in_float32 ? "RotaryEmbedding.cos_sin_cache, in float32"
+                                                                     : "RotaryEmbedding.cos_sin_cache")));
   const Bytes taken = reserves ? loaded.reserved : loaded.allocated;
   const Bytes exact = loaded.tensors + loaded.rotary;
   if (taken <= exact) return out;
@@ -121,8 +122,13 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
                  loaded.absorbed > Bytes(0) ? std::to_string(loaded.absorbed.count()) +
                                                   " B of kv_b_proj cut in two, and what PyTorch's pieces leave over"
                                             : "what PyTorch's pieces leave over",
-                 "PyTorch CUDACachingAllocator.cpp"});
+                 "PyTorch CUDACachingAllocator.cpp", LineId::kLoading});
   return out;
+}
+
+LedgerLine ledger_line(const WeightLine& line, const std::string& source) {
+  return {Section::kWeights, line.what,    line.bytes, line.low,
+          line.high,         line.formula, source,     static_cast<LineId>(static_cast<int>(line.component) + 1)};
 }
 
 LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::string source) {
@@ -217,8 +223,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     }
     if (request.cpu_offload) offloaded += offload(report.lines, *request.cpu_offload) * request.tensor_parallel;
     std::vector<LedgerLine> lines;
-    for (const WeightLine& line : report.lines)
-      lines.push_back({Section::kWeights, line.what, line.bytes, line.low, line.high, line.formula, line.source});
+    for (const WeightLine& line : report.lines) lines.push_back(ledger_line(line, line.source));
     if (out.is_known)
       for (LedgerLine& line : loading_lines(model, weigher, asked, engine)) lines.push_back(std::move(line));
     out.lines.push_back(std::move(lines));
@@ -249,9 +254,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     const std::vector<WeightLine> lines = weigher.weigh(rest).lines;
     count_reads(lines, false, out);
     for (const WeightLine& line : lines)
-      if (line.bytes > Bytes(0))
-        out.host.push_back(
-            {Section::kWeights, line.what, line.bytes, line.low, line.high, line.formula, "llama.cpp load_tensors"});
+      if (line.bytes > Bytes(0)) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));
   }
   if (engine.embedding_on_host) {
     Bytes all;

@@ -1,53 +1,19 @@
 #include "plan/roofline.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "kvplan/gpus.h"
 #include "plan/calibrate.h"
-#include "plan/gpus.h"
 
 namespace kvplan {
 
 namespace {
 
-// Peak of the tensor cores, dense, 16 bit with 32 bit sums, and how many times as fast they multiply narrower types
-// that both sides are in; by the first words of a card's name. 1: no faster (or no such cores).
-struct Peak {
-  std::string_view name;
-  double tflops;
-  double int8 = 2, fp8 = 1, fp4 = 1;
-};
-// Sources: NVIDIA's data sheets of A10, A100, H100, H200, L4, L40S and HGX B200 (half of the figures with sparsity:
-// 1,979 of an H100, 4,500 of a B200), the white papers of Ampere GA102, Ada and RTX Blackwell (with 32 bit sums: half
-// of what GeForce cards do with 16 bit sums); AMD's data sheets of MI250X (one of two dies: half of 383) and MI300X
-// (1,307.4).
-constexpr std::array kPeaks{
-    Peak{"a100", 312},
-    Peak{"a10", 125},
-    Peak{"h100-pcie", 756, 2, 2},
-    Peak{"h100-nvl", 835, 2, 2},
-    Peak{"h100", 989, 2, 2},
-    Peak{"h200", 989, 2, 2},
-    Peak{"b200", 2250, 2, 2, 4},
-    Peak{"l40s", 362, 2, 2},
-    Peak{"l4", 121, 2, 2},
-    Peak{"rtx-3090", 71, 4},
-    Peak{"rtx-4090", 165, 4, 4},  // FP8 with 16 bit sums; 330 with 32
-    Peak{"rtx-5090", 210, 4, 4, 8},
-    Peak{"mi250x", 192, 1},
-    Peak{"mi300x", 1307, 2, 2},
-};
-
 const Peak* peak_of(const Request& request) {
   if (!request.gpu) return nullptr;
-  for (const Peak& row : kPeaks) {
-    if (!request.gpu->starts_with(row.name)) continue;
-    const std::string_view rest = std::string_view(*request.gpu).substr(row.name.size());
-    // "h100-80gb" is one, "rtx-3090-ti" is another card.
-    if (rest.empty() || (rest.front() == '-' && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9')) return &row;
-  }
-  return nullptr;
+  const Peak& peak = parse_gpu(*request.gpu).peak;
+  return peak.tflops > 0 ? &peak : nullptr;
 }
 
 // Types whose activations are narrow too, so that the cores multiply at their rate; all others are widened to 16 bit.

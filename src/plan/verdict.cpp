@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/spoken.h"
 #include "plan/certainty.h"
-#include "plan/gpus.h"
 
 namespace kvplan {
 
@@ -24,7 +24,24 @@ void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, By
   for (const LedgerLine& line : plan.host) host += line.bytes;
   const Bytes all(card.memory_mib * kMiB);
   if (gpu.total + host > all)
-    require(gpu.total + host, low + host, high + host, all, "the memory that GPU and processor share");
+    require(gpu.total + host, low + host, high + host, all, VerdictLimit::kSharedMemory,
+            "the memory that GPU and processor share");
+}
+
+// Whether the engine starts with what the verdict was held against.
+std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, const Plan& plan) {
+  const VerdictReport& verdict = plan.verdict;
+  if (verdict.limit == VerdictLimit::kNone || verdict.limit == VerdictLimit::kMaxVram || verdict.limit == VerdictLimit::kMinContext ||
+      verdict.limit == VerdictLimit::kMinSeqs)
+    return std::nullopt;
+  const bool fits = verdict.status == Verdict::kFits;
+  if (engine.start == Start::kUnknown) return std::nullopt;
+  if (fits || engine.start == Start::kEverything) return fits;
+  const Bytes budget = plan.capacity ? plan.capacity->kv_cache_memory : Bytes(0);
+  Load least = plan.load;
+  least.num_seqs = 1;
+  if (engine.start == Start::kAnything) least.max_model_len = Tokens(1);
+  return budget > Bytes(0) && layout.shortfall(budget, least).empty();
 }
 
 }  // namespace
@@ -41,18 +58,25 @@ Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory) 
 void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan) {
   const bool in_words = depth == Depth::kPlan;
   VerdictReport& verdict = plan.verdict;
-  const GpuMemory* fullest = &plan.memory.front();
-  for (const GpuMemory& gpu : plan.memory)
-    if (gpu.total > fullest->total) fullest = &gpu;
+  const GpuMemory* fullest = &plan.fullest();
   Bytes low;
   Bytes high;
   for (const LedgerLine& line : fullest->lines) {
     low += line.low;
     high += line.high;
   }
+  const auto held_against = [&](VerdictLimit limit, Bytes needed, Bytes budget) {
+    verdict.limit = limit;
+    verdict.needed = needed;
+    verdict.budget = budget;
+  };
   Bytes over;  // where it is close: what the high end of the range has too much
-  const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, const std::string& what) {
+  const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, VerdictLimit kind,
+                           const std::string& what) {
     if (verdict.status == Verdict::kDoesNotFit) return;
+    held_against(kind, need, limit);
+    verdict.low = need_low;
+    verdict.high = need_high;
     // One limit that is close makes the verdict close, unless another is broken for certain.
     verdict.status = need <= limit ? Verdict::kFits : Verdict::kDoesNotFit;
     verdict.close = need_low <= limit && (verdict.close || limit < need_high);
@@ -69,6 +93,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     if (verdict.status == Verdict::kDoesNotFit) return;
     const std::string shortfall = layout.shortfall(budget, plan.load);
     const Bytes need = plan.kv_cache.reserved;
+    held_against(VerdictLimit::kCacheBudget, need, budget);
+    verdict.low = verdict.high = need;
     verdict.status = shortfall.empty() ? Verdict::kFits : Verdict::kDoesNotFit;
     verdict.close = verdict.close && shortfall.empty();
     verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
@@ -78,7 +104,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
           shortfall.empty() ? spoken_gib(need) + " fits the cache's budget of " + spoken_gib(budget) : shortfall;
   };
   if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && engine.cache_budget != nullptr) {
-    require(fullest->total, low, high, *memory, "the memory of a GPU");
+    require(fullest->total, low, high, *memory, VerdictLimit::kCard, "the memory of a GPU");
     if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
       const Bytes budget = plan.capacity->kv_cache_memory;
       require_cache(budget);
@@ -90,16 +116,17 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     }
   } else if (memory) {
     const Bytes usable = usable_memory(engine, plan.request, *memory);
-    require(fullest->total, low, high, usable, "the usable memory of a GPU");
+    require(fullest->total, low, high, usable, VerdictLimit::kUsable, "the usable memory of a GPU");
   }
   require_shared_memory(plan, *fullest, low, high, require);
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
-  if (plan.request.max_vram) require(fullest->total, low, high, *plan.request.max_vram, "--max-vram");
+  if (plan.request.max_vram) require(fullest->total, low, high, *plan.request.max_vram, VerdictLimit::kMaxVram, "--max-vram");
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view what,
                             std::string_view option) {
     if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
     const bool enough = have >= *wanted;
     if (enough && verdict.status != Verdict::kUnknown) return;
+    verdict.limit = option == "--min-context" ? VerdictLimit::kMinContext : VerdictLimit::kMinSeqs;
     verdict.status = enough ? Verdict::kFits : Verdict::kDoesNotFit;
     if (!in_words) return;
     const bool one = have == 1;
@@ -112,6 +139,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   at_least(plan.request.min_context ? std::optional(plan.request.min_context->count()) : std::nullopt, context, "token",
            "--min-context");
   at_least(plan.request.min_seqs, seqs, "sequence", "--min-seqs");
+  verdict.starts = starts(engine, layout, plan);
   // A part that is not known may be the largest: without it nothing is said to fit.
   const bool whole = fullest->weights && fullest->activation && fullest->runtime;
   if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes) {

@@ -2,38 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "report/text.h"
 
 namespace kvplan {
 
-bool is_extra(const LedgerLine& line) {
-  constexpr std::array<std::string_view, 11> kBeginnings{"draft model",
-                                                         "EAGLE",
-                                                         "Medusa heads",
-                                                         "MTP layers",
-                                                         "mtp",
-                                                         "LoRA ",
-                                                         "image projector",
-                                                         "image encoder",
-                                                         "compute buffer of the draft",
-                                                         "states of guessed tokens",
-                                                         "rows to roll back"};
-  return line.kind == LineKind::kEncoderCache ||
-         std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                     [&](std::string_view beginning) { return line.what.starts_with(beginning); });
-}
-
 std::string extra_lines_text(const Plan& plan) {
   std::vector<std::vector<std::string>> rows;
   bool asked = false;  // an encoder's outputs alone are the engine's own habit, and stand in the ledger
   for (const LedgerLine& line : plan.fullest().lines) {
-    if (!is_extra(line) || line.bytes == Bytes(0)) continue;
-    asked = asked || line.kind != LineKind::kEncoderCache;
+    if (!is_extra(line.id) || line.bytes == Bytes(0)) continue;
+    asked = asked || line.id != LineId::kEncoderCache;
     rows.push_back({line.what, human_bytes(line.bytes),
                     line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high)});
   }

@@ -8,8 +8,6 @@
 
 namespace kvplan {
 
-// A draft, LoRA slots, adapters, a projector, an encoder's outputs.
-bool is_extra(const LedgerLine& line);
 // A section for people, of the fullest GPU; "" where nothing is added.
 std::string extra_lines_text(const Plan& plan);
 

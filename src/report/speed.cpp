@@ -54,7 +54,7 @@ std::string speed_lines(const Plan& plan) {
   rows.push_back({"the cache outweighs the weights from", crossing_text(bounds)});
   rows.push_back({"first token of such a prompt after", first_token_text(bounds)});
   const bool on_host = std::any_of(plan.host.begin(), plan.host.end(), [](const LedgerLine& line) {
-    return line.part == Section::kWeights && line.what != "embedding";
+    return line.part == Section::kWeights && line.id != LineId::kEmbedding;
   });
   return fmt::format("Speed at most, by {} GB/s (bounds, no forecast{})\n", given(bounds.bandwidth_gb_s),
                      on_host ? "; host memory taken as fast" : "") +

@@ -23,16 +23,16 @@ constexpr std::uint64_t kMaxSteps = 150'000'000;
 constexpr std::uint64_t kMaxStepsOfNotes = 15'000'000;
 
 // The list by the key that it stands under.
-[[noreturn]] void refuse(const SchemeRule& rule, const std::string& what) {
+[[noreturn]] void refuse_list(const SchemeRule& rule, const std::string& what) {
   const std::string list =
       rule.list.empty() ? "the quantization config" : '"' + std::string(rule.list) + "\" of the quantization config";
-  fail(list + " names modules by " + what,
-       "name the modules, join expressions by \"|\", or say the type with --weights");
+  refuse(list + " names modules by " + what,
+         "name the modules, join expressions by \"|\", or say the type with --weights");
 }
 
 [[noreturn]] void refuse_more(const SchemeRule& rule, std::size_t bound, std::string_view kind) {
-  refuse(rule, "more than " + std::to_string(bound) + " " + std::string(kind) + " (\"" + one_line(rule.pattern, 40) +
-                   "\" is one too many)");
+  refuse_list(rule, "more than " + std::to_string(bound) + " " + std::string(kind) + " (\"" +
+                        one_line(rule.pattern, 40) + "\" is one too many)");
 }
 
 bool is_letter(char c) {
@@ -207,9 +207,10 @@ RuleBook::Order RuleBook::match(bool by_layer, std::string_view module, Order be
   const std::size_t which = by_layer ? 1 : 0;
   const auto check = [&](Order order) {
     if (steps_ > kMaxSteps)
-      refuse(*in_order_[order],
-             std::to_string(expressions_[0].size() + expressions_[1].size() + globs_[0].size() + globs_[1].size()) +
-                 " expressions and globs, which take too long to hold against every module of every layer");
+      refuse_list(
+          *in_order_[order],
+          std::to_string(expressions_[0].size() + expressions_[1].size() + globs_[0].size() + globs_[1].size()) +
+              " expressions and globs, which take too long to hold against every module of every layer");
   };
   for (const auto& [below, order] : globs_[which]) {
     if (order >= best) break;  // in the list's order

@@ -206,9 +206,9 @@ class Weigher::Storer {
     }
     if (declared_ && type->group > 0 && group.columns % type->group != 0 && group.columns >= type->group &&
         !is_tower(group.component))
-      fail("a group of " + std::to_string(type->group) + " weights does not divide the " +
-               std::to_string(group.columns) + " inputs of " + group.module,
-           "correct group_size in the quantization config");
+      refuse("a group of " + std::to_string(type->group) + " weights does not divide the " +
+                 std::to_string(group.columns) + " inputs of " + group.module,
+             "correct group_size in the quantization config");
     if (group.is_expert && type->name == "mxfp4") {
       const bool down = group.split == Split::kColumns;
       constexpr std::string_view kWhat = "an expert's padded width";
@@ -367,8 +367,8 @@ void check_weight_type(std::string_view name, std::string_view option) {
   for (const WeightType& type : weight_types()) known.push_back(type.name);
   for (const std::string_view mixture : gguf_mixture_names()) known.push_back(mixture);
   const std::string near = did_you_mean(name, known);
-  fail(std::string(option) + ": \"" + one_line(name, 40) + "\" is no weight type",
-       near.empty() ? "known: " + known_weight_types() : near);
+  refuse(std::string(option) + ": \"" + one_line(name, 40) + "\" is no weight type",
+         near.empty() ? "known: " + known_weight_types() : near);
 }
 
 std::string declared_weight_type(const WeightModel& model) {

@@ -1,5 +1,5 @@
 // The catalogue of cards: its rows make sense, names are found as people type them, own cards come first.
-#include "plan/gpus.h"
+#include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 
 #include <doctest/doctest.h>

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "kvplan/gpus.h"
 #include "plan/answers.h"
-#include "plan/gpus.h"
 #include "support/figures.h"
 
 namespace kvplan {

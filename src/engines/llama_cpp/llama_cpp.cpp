@@ -76,22 +76,22 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   types.value = request.cache_type_v.value_or(Dtype::kFloat16);
   for (const Dtype type : {types.key, types.value})
     if (!stores(type))
-      fail("llama.cpp has no cache of type " + std::string(name(type)), "use " + std::string(kTypeNames));
+      refuse("llama.cpp has no cache of type " + std::string(name(type)), "use " + std::string(kTypeNames));
   return types;
 }
 
 void check_parallel(const Request& request, const ModelShape& model) {
   if (request.tensor_parallel > 1)
-    fail("llama.cpp splits a model over GPUs by layers, not by heads", "use -pp or --gpu-count in place of -tp");
-  if (request.decode_context_parallel > 1) fail("llama.cpp has no decode context parallelism", "leave out -dcp");
+    refuse("llama.cpp splits a model over GPUs by layers, not by heads", "use -pp or --gpu-count in place of -tp");
+  if (request.decode_context_parallel > 1) refuse("llama.cpp has no decode context parallelism", "leave out -dcp");
   if (request.pipeline_parallel > model.num_layers)
-    fail("-pp " + std::to_string(request.pipeline_parallel) + " is more than the " + std::to_string(model.num_layers) +
-             " layers",
-         "use fewer GPUs");
+    refuse("-pp " + std::to_string(request.pipeline_parallel) + " is more than the " +
+               std::to_string(model.num_layers) + " layers",
+           "use fewer GPUs");
   if (request.sequences() > kMaxSequences)
-    fail("llama.cpp holds at most 256 sequences, not " + std::to_string(request.sequences()),
-         "use a smaller --num-seqs");
-  if (request.batch == 0 && request.ubatch == 0) fail("--batch and --ubatch-size are both 0", "name one of them");
+    refuse("llama.cpp holds at most 256 sequences, not " + std::to_string(request.sequences()),
+           "use a smaller --num-seqs");
+  if (request.batch == 0 && request.ubatch == 0) refuse("--batch and --ubatch-size are both 0", "name one of them");
 }
 
 // ggml packs blocks of 32 elements, and flash attention reads whole heads.
@@ -107,10 +107,10 @@ void check_blocks(const EngineInput& input, bool flash_attention) {
     }
     const auto check = [](Dtype type, std::uint64_t width, std::string_view what) {
       if (quantized(type) && width % info(type).key.block != 0)
-        fail("a cache of type " + std::string(name(type)) + " needs heads of a multiple of " +
-                 std::to_string(info(type).key.block) + " elements, and these " + std::string(what) + " have " +
-                 std::to_string(width),
-             "use float16");
+        refuse("a cache of type " + std::string(name(type)) + " needs heads of a multiple of " +
+                   std::to_string(info(type).key.block) + " elements, and these " + std::string(what) + " have " +
+                   std::to_string(width),
+               "use float16");
     };
     check(input.types.key, key, "keys");
     check(input.types.value, value, "values");
@@ -129,11 +129,11 @@ void check_types(const EngineInput& input) {
     }
   }
   if (k_only && input.types.key != input.types.value)
-    fail("llama.cpp keeps the latent of MLA as K and reads V from it: the types " + std::string(name(input.types.key)) +
-             " and " + std::string(name(input.types.value)) + " differ",
-         "give --cache-type-k and --cache-type-v the same type");
+    refuse("llama.cpp keeps the latent of MLA as K and reads V from it: the types " +
+               std::string(name(input.types.key)) + " and " + std::string(name(input.types.value)) + " differ",
+           "give --cache-type-k and --cache-type-v the same type");
   if (quantized(input.types.value) && input.request.flash_attention == FlashAttention::kOff)
-    fail("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
+    refuse("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
   check_blocks(input, llama_flash_attention(input));
 }
 
@@ -211,6 +211,7 @@ Engine llama_cpp_engine() {
   engine.stages = llama_cpp_stages;
   engine.places_nextn_layers = true;
   engine.slot_tokens = slot_tokens;
+  engine.start = Start::kEverything;
   engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.draft_methods = "draft_model eagle3 mtp ngram";
   engine.lora = LoraHolding::kFiles;

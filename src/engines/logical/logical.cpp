@@ -75,10 +75,12 @@ class LogicalLayout : public CacheLayout {
       if (const Bytes bytes = draft_bytes(s, load); bytes > Bytes(0)) {
         rank.reserved += bytes;
         rank.gap.push_back({draft_label_, static_cast<std::int64_t>(bytes.count())});
-        rank.lines.push_back(exact_line(
-            Section::kKvCache, draft_label_, bytes,
-            sequences(load) + " x " + std::to_string(draft_.per_token_in_window().count()) + " B a token of the draft",
-            "the draft's own config"));
+        rank.lines.push_back(
+            of_kind(LineId::kDraftCache,
+                    exact_line(Section::kKvCache, draft_label_, bytes,
+                               sequences(load) + " x " + std::to_string(draft_.per_token_in_window().count()) +
+                                   " B a token of the draft",
+                               "the draft's own config")));
       }
       out.insert(out.end(), tensor_parallel_, rank);
     }
@@ -162,7 +164,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                      Bytes(1024 * kMiB),
                      "allowance of 512 MiB a GPU",
                      "estimate: contexts of 250 MiB to 1 GiB are seen; choose an engine for a figure of its own",
-                     LineKind::kContext};
+                     LineId::kContext};
   return {activation, runtime};
 }
 

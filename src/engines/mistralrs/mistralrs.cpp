@@ -32,7 +32,8 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   const std::uint64_t block = input.request.block_size.value_or(kBlock);
   if (block != 8 && block != 16 && block != 32)
-    fail("--block-size " + std::to_string(block) + ": mistral.rs has blocks of 8, 16 and 32 tokens", "use one of them");
+    refuse("--block-size " + std::to_string(block) + ": mistral.rs has blocks of 8, 16 and 32 tokens",
+           "use one of them");
   const CacheTypes types = input.types;
   HoldingRules rules;
   rules.block_size = block;
@@ -58,12 +59,12 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(4096)).count());
   std::vector<LedgerLine> out{mlp_activations(input, prompt, "a prompt chunk")};
   out.push_back(
-      of_kind(LineKind::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
-                                                {0.5, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                                                "estimate: the last token of each sequence")));
+      of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
+                                              {0.5, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                                              "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "driver context and libraries", Bytes(500000000), Bytes(250000000),
                  Bytes(1000000000), "allowance of 500 MB a GPU", "estimate: a figure that users report; not measured",
-                 LineKind::kContext});
+                 LineId::kContext});
   if (has_states(input) || has_windows(input)) out.push_back(unverified_line(in));
   return out;
 }

@@ -44,8 +44,8 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   plain.key = plain.value = types.model;
   const bool quantized = bits_of(types.key) > 0 || bits_of(types.value) > 0;
   if (quantized && has_windows(input))
-    fail("--kv-cache-dtype: MLX cannot quantize a rotating cache, and this model has sliding layers",
-         "leave the KV type at auto");
+    refuse("--kv-cache-dtype: MLX cannot quantize a rotating cache, and this model has sliding layers",
+           "leave the KV type at auto");
   HoldingRules rules;
   rules.source = "mlx-lm models/cache.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
@@ -57,9 +57,9 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     Holding out = plain_holding(term, entry_bytes(term, plain, units, columns));
     if (bits > 0) {
       if (term.shape.width % kGroup != 0)
-        fail("--kv-cache-dtype: MLX quantizes groups of 64, and \"" + std::string(term.name) + "\" is " +
-                 std::to_string(term.shape.width) + " wide",
-             "leave the KV type at auto");
+        refuse("--kv-cache-dtype: MLX quantizes groups of 64, and \"" + std::string(term.name) + "\" is " +
+                   std::to_string(term.shape.width) + " wide",
+               "leave the KV type at auto");
       const std::uint64_t vector = term.shape.width * bits / 8 + term.shape.width / kGroup * 4;
       out.entry = Bytes(checked_mul(checked_mul(units, term.shape.vectors, "a cache"), vector, "a cache"));
     }
@@ -89,9 +89,9 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                                 std::to_string(chunk) + " tokens of every rotating cache",
                                 "mlx-lm models/cache.py: window + S - 1 during prefill"));
   out.push_back(
-      of_kind(LineKind::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
-                                                {0.5, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                                                "estimate: the last token of each sequence")));
+      of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
+                                              {0.5, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                                              "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(2000000000), Bytes(500000000),
                  Bytes(4000000000), "allowance of 2 GB",
                  "estimate: a figure that MLX users report; not measured here"});

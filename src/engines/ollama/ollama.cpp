@@ -65,8 +65,8 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   const CacheTypes types = llama_cpp_engine().resolve_types(model, below(request));
   refuse_types(types, "ollama", {Dtype::kFloat16, Dtype::kQ8_0, Dtype::kQ4_0});
   if (types.key != types.value)
-    fail("--cache-type-k and --cache-type-v differ: Ollama has one type for both (OLLAMA_KV_CACHE_TYPE)",
-         "name the same type, or use --engine llama.cpp");
+    refuse("--cache-type-k and --cache-type-v differ: Ollama has one type for both (OLLAMA_KV_CACHE_TYPE)",
+           "name the same type, or use --engine llama.cpp");
   return types;
 }
 
@@ -101,6 +101,7 @@ Engine ollama_engine() {
   out.stages = llama_cpp_engine().stages;
   out.places_nextn_layers = true;
   out.default_context = default_context;
+  out.start = Start::kEverything;
   out.unsupported_cards = llama_cpp_engine().unsupported_cards;
   out.lora = LoraHolding::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;

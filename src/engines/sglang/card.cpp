@@ -91,19 +91,19 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
   std::vector<LedgerLine> out{mlp_activations(input, std::min(tokens, settings.chunk), "a prefill chunk")};
   out.push_back(
-      of_kind(LineKind::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
-                                                {1, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                                                "estimate: the last token of each sequence")));
+      of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
+                                              {1, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                                              "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
                  Bytes(900 * kMiB), "allowance of 512 MiB a GPU",
-                 "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineKind::kContext});
+                 "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineId::kContext});
   if (!request.enforce_eager) {
     // Logs: 2.51 GiB for 35 graphs of 32 layers, 3.38 GiB for 48 layers on two ranks; of 2026: 0.60 and 2.32 GiB for 52
     // decode graphs and the piecewise ones of 36 layers, 1.93 GiB for DeepSeek-V4-Flash on eight ranks.
     const std::uint64_t layers = ceil_div(input.model.num_layers, request.pipeline_parallel);
     const std::uint64_t graphs = captured_batches(settings.batch);
     out.push_back(
-        of_kind(LineKind::kGraphs,
+        of_kind(LineId::kGraphs,
                 estimate_line(Section::kRuntime, "CUDA graphs", Bytes(graphs * 2 * kMiB) * layers, {0.55, 1.35},
                               std::to_string(graphs) + " batch sizes * " + std::to_string(layers) + " layers * 2 MiB",
                               "estimate from start-up logs: 2.3 to 3.1 MiB a layer and graph in 2025")));
@@ -111,10 +111,12 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   constexpr std::uint64_t kLeast = 2048;  // where SGLang takes what fits (resolve_max_num_reqs)
   const std::uint64_t running = sglang_running(input);
   const std::uint64_t requests = std::max(running > 0 ? running : kLeast, in.load.num_seqs);
-  out.push_back(exact_line(
-      Section::kRuntime, "request-to-token table",
-      Bytes(requests + 1) * checked_add(in.load.max_model_len.count(), 4, "a row of the table") * 4,
-      std::to_string(requests) + " + 1 requests * (context + 4) * 4 B", "SGLang memory_pool.py ReqToTokenPool"));
+  out.push_back(
+      of_kind(LineId::kRequestTable,
+              exact_line(Section::kRuntime, "request-to-token table",
+                         Bytes(requests + 1) * checked_add(in.load.max_model_len.count(), 4, "a row of the table") * 4,
+                         std::to_string(requests) + " + 1 requests * (context + 4) * 4 B",
+                         "SGLang memory_pool.py ReqToTokenPool")));
   return out;
 }
 

@@ -62,8 +62,8 @@ std::uint64_t sglang_slots(const ExtrasRequest& extras) {
     return kSlotsPerRequest;
   if (extras.mamba_strategy == "extra_buffer") return kSlotsPerRequest + 2;
   if (extras.mamba_strategy == "extra_buffer_lazy") return kSlotsPerRequest + 1;
-  fail("--mamba-scheduler-strategy: SGLang has no strategy \"" + one_line(extras.mamba_strategy, 40) + "\"",
-       "use auto, no_buffer, extra_buffer or extra_buffer_lazy");
+  refuse("--mamba-scheduler-strategy: SGLang has no strategy \"" + one_line(extras.mamba_strategy, 40) + "\"",
+         "use auto, no_buffer, extra_buffer or extra_buffer_lazy");
 }
 
 bool sglang_since(const Request& request, std::uint64_t patch) {
@@ -91,9 +91,9 @@ std::uint64_t sglang_verified(const EngineInput& input) {
 std::uint64_t sglang_attention_ranks(const Request& request) {
   if (!request.dp_attention) return request.tensor_parallel;
   if (request.tensor_parallel % request.data_parallel != 0)
-    fail("--enable-dp-attention: --tensor-parallel-size " + std::to_string(request.tensor_parallel) +
-             " is not a multiple of --data-parallel-size " + std::to_string(request.data_parallel),
-         "with DP attention the data parallel ranks are among the tensor parallel ones");
+    refuse("--enable-dp-attention: --tensor-parallel-size " + std::to_string(request.tensor_parallel) +
+               " is not a multiple of --data-parallel-size " + std::to_string(request.data_parallel),
+           "with DP attention the data parallel ranks are among the tensor parallel ones");
   return request.tensor_parallel / request.data_parallel;
 }
 

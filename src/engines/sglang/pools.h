@@ -55,7 +55,8 @@ class SglangPools {
     const auto good = [&](std::uint64_t n) {
       try {
         return fits(n);
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        take_as_misfit(error);
         return false;  // an overflow is more than any pool
       }
     };

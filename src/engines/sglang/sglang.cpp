@@ -94,8 +94,8 @@ class SglangLayout : public CacheLayout, private SglangPools {
       }
     page_ = input.request.block_size.value_or(sglang_page(input.model, index != nullptr));
     if (compressed && page_ % 128 != 0)
-      fail("--block-size " + std::to_string(page_) + ": SGLang's pages for DeepSeek-V4 are multiples of 128",
-           "use --block-size 256");
+      refuse("--block-size " + std::to_string(page_) + ": SGLang's pages for DeepSeek-V4 are multiples of 128",
+             "use --block-size 256");
     if (limited && !two_pools_)
       notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
                        "SGLang keeps every token of sliding layers for this model: only the models of its hybrid list "
@@ -137,13 +137,14 @@ class SglangLayout : public CacheLayout, private SglangPools {
     for (const SglangStage& stage : stages_) {
       RankCache rank;
       rank.logical = stage.logical.bytes(load);
-      const auto line = [&](const std::string& what, Bytes each, std::uint64_t count, std::string_view unit) {
+      const auto line = [&](const std::string& what, Bytes each, std::uint64_t count, std::string_view unit,
+                            LineId id = LineId::kUsual) {
         if (each == Bytes(0) || count == 0) return;
         rank.reserved += each * count;
-        rank.lines.push_back(
-            exact_line(Section::kKvCache, what, each * count,
-                       std::to_string(count) + " " + std::string(unit) + " x " + std::to_string(each.count()) + " B",
-                       "SGLang pool_configurator.py, memory_pool.py"));
+        rank.lines.push_back(of_kind(id, exact_line(Section::kKvCache, what, each * count,
+                                                    std::to_string(count) + " " + std::string(unit) + " x " +
+                                                        std::to_string(each.count()) + " B",
+                                                    "SGLang pool_configurator.py, memory_pool.py")));
       };
       line("KV pool: " + words(stage.full_kinds), stage.full, pools.full, "tokens");
       line("KV pool: dummy page", stage.full, pools.full > 0 ? page_ : 0, "tokens");
@@ -151,11 +152,11 @@ class SglangLayout : public CacheLayout, private SglangPools {
       line("window pool: dummy page", stage.windows, pools.windows > 0 ? page_ : 0, "tokens");
       line("sums of compressors", stage.page_windows, window_pages(pools.windows), "pages");
       line("rings of compressors", stage.ring, ring_rows(load), "rows");
-      line("state pool: " + words(stage.state_kinds), stage.slot, pools.slots, "slots");
-      line("state pool: padding slot", stage.slot, 1, "slot");
+      line("state pool: " + words(stage.state_kinds), stage.slot, pools.slots, "slots", LineId::kStatePool);
+      line("state pool: padding slot", stage.slot, 1, "slot", LineId::kPaddingSlot);
       line("encoder tokens", stage.source, source_entries(load), "tokens");
-      line("states of guessed tokens", stage.slot, guessed_states(pools.slots), "slots");
-      line(draft_label_, stage.draft, draft_tokens(pools), "tokens");
+      line("states of guessed tokens", stage.slot, guessed_states(pools.slots), "slots", LineId::kGuessStates);
+      line(draft_label_, stage.draft, draft_tokens(pools), "tokens", LineId::kDraftCache);
       fill_gap(stage, pools, load, rank);
       out.insert(out.end(), ranks_, rank);
     }
@@ -455,6 +456,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
+  out.start = Start::kAnything;
   out.utilization_of = sglang_share;
   out.cuts_towers = true;
   out.loading = Loading::kReserved;  // "mem usage" of its log: a difference of free memory

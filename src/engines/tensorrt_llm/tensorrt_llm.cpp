@@ -37,8 +37,8 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   const bool small = engine_version(engine_of(input.request), input.request) >= kSmallBlocksSince;
   const std::uint64_t block = input.request.block_size.value_or(small ? 32 : 64);
   if ((block & (block - 1)) != 0)
-    fail("--block-size " + std::to_string(block) + ": TensorRT-LLM's tokens_per_block is a power of two",
-         "use 32 or 64");
+    refuse("--block-size " + std::to_string(block) + ": TensorRT-LLM's tokens_per_block is a power of two",
+           "use 32 or 64");
   const CacheTypes types = input.types;
   HoldingRules rules;
   rules.block_size = block;
@@ -75,12 +75,12 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t tokens = input.request.max_num_batched_tokens.value_or(Tokens(8192)).count();
   std::vector<LedgerLine> out{mlp_activations(input, tokens, "a full batch of max_num_tokens")};
   const std::uint64_t rows = input.request.max_num_seqs.value_or(std::max<std::uint64_t>(in.load.num_seqs, 64));
-  out.push_back(of_kind(LineKind::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, rows),
-                                                          {0.5, 2}, std::to_string(rows) + " rows * vocab_size * 4 B",
-                                                          "estimate: the sampled rows of a batch")));
+  out.push_back(of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, rows),
+                                                        {0.5, 2}, std::to_string(rows) + " rows * vocab_size * 4 B",
+                                                        "estimate: the sampled rows of a batch")));
   out.push_back({Section::kRuntime, "driver context, communication and workspaces", Bytes(1024 * kMiB),
                  Bytes(512 * kMiB), Bytes(3072 * kMiB), "allowance of 1 GiB a GPU", "estimate; no log was read for it",
-                 LineKind::kContext});
+                 LineId::kContext});
   if (has_states(input)) out.push_back(unverified_line(in));
   return out;
 }
@@ -91,6 +91,7 @@ Engine tensorrt_llm_engine() {
   Engine out{"tensorrt-llm", "trtllm trt-llm", "blocks from the memory that is free", kVersions, 1.0, resolve,
              layout,         overhead};
   out.cache_budget = cache_budget;
+  out.start = Start::kAnything;
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.expert_parallel = true;
   // Its support matrix: CUDA alone, from Ampere on.

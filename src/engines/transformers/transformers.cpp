@@ -63,16 +63,16 @@ void check_implementation(const Request& request, CacheTypes& types) {
   if (!request.cache_implementation) return;
   const std::string& asked = *request.cache_implementation;
   if (!listed(kImplementations, asked))
-    fail("--cache-implementation: transformers has no cache \"" + one_line(asked, 40) + "\"",
-         nearest_remedy(asked, kImplementations));
+    refuse("--cache-implementation: transformers has no cache \"" + one_line(asked, 40) + "\"",
+           nearest_remedy(asked, kImplementations));
   if (asked == "quantized") {
     if (!request.cache_type_k) types.key = Dtype::kInt4;
     if (!request.cache_type_v) types.value = Dtype::kInt4;
     if (!quantized(types.key) || !quantized(types.value))
-      fail("--cache-implementation quantized holds int4 or int8, not " + std::string(name(types.key)),
-           "use --kv-cache-dtype int4 or int8");
+      refuse("--cache-implementation quantized holds int4 or int8, not " + std::string(name(types.key)),
+             "use --kv-cache-dtype int4 or int8");
   } else if (quantized(types.key) || quantized(types.value)) {
-    fail("--cache-implementation " + asked + " does not quantize", "use --cache-implementation quantized");
+    refuse("--cache-implementation " + asked + " does not quantize", "use --cache-implementation quantized");
   }
 }
 
@@ -280,12 +280,12 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                                 "transformers cache_utils.py: residual_length 128"));
   }
   const Bytes logits = logits_bytes(input, in.load.num_seqs);
-  out.push_back(of_kind(LineKind::kSampled, estimate_line(Section::kActivation, "logits", logits, {1, 2},
-                                                          std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                                                          "estimate: the last token of each sequence")));
+  out.push_back(of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits, {1, 2},
+                                                        std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                                                        "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "driver context and libraries", Bytes(512 * kMiB), Bytes(300 * kMiB),
                  Bytes(1024 * kMiB), "allowance of 512 MiB a GPU", "estimate: CUDA context and cuBLAS workspaces",
-                 LineKind::kContext});
+                 LineId::kContext});
   return out;
 }
 

@@ -33,9 +33,9 @@ void unify_pages(std::vector<VllmSpec>& specs, const VllmRules& rules) {
       spec.block_size = checked_mul(spec.block_size, ratio, "the tokens of a block");
       spec.page = spec.page * ratio;
     } else if (!spec.is_state() && (!rules.pad_attention_pages || spec.type == SpecType::kMla)) {
-      fail("vLLM cannot give pages of " + std::to_string(spec.padded.count()) + " and " +
-               std::to_string(largest.count()) + " bytes one size: the larger is no multiple",
-           rules.pad_attention_pages ? "choose another KV type" : "plan for vllm@0.22 or newer, which pads them");
+      refuse("vLLM cannot give pages of " + std::to_string(spec.padded.count()) + " and " +
+                 std::to_string(largest.count()) + " bytes one size: the larger is no multiple",
+             rules.pad_attention_pages ? "choose another KV type" : "plan for vllm@0.22 or newer, which pads them");
     }
     spec.padded = largest;
   }
@@ -154,9 +154,9 @@ VllmGroups packed(std::vector<VllmSpec>& specs) {
     for (const std::size_t i : bucket) {
       const auto page = sizes.lower_bound(specs[i].padded);
       if (page == sizes.end())
-        fail("vLLM cannot pack a window's page of " + std::to_string(specs[i].padded.count()) +
-                 " bytes: no page of the compressed entries is as large",
-             "choose another KV type");
+        refuse("vLLM cannot pack a window's page of " + std::to_string(specs[i].padded.count()) +
+                   " bytes: no page of the compressed entries is as large",
+               "choose another KV type");
       specs[i].padded = page->first;
       by_size[page->first].push_back(i);
     }

@@ -116,7 +116,7 @@ class SpecMaker {
       else if (*request.mamba_cache_mode == "align")
         charge.mamba_mode = MambaMode::kAlign;
       else if (*request.mamba_cache_mode != "none")
-        fail("--mamba-cache-mode: vLLM has no mode \"" + *request.mamba_cache_mode + "\"", "use none, align or all");
+        refuse("--mamba-cache-mode: vLLM has no mode \"" + *request.mamba_cache_mode + "\"", "use none, align or all");
     } else if (request.prefix_caching && has_state_) {
       // Only the selective-scan models keep a state for every block; the delta-rule ones align.
       const bool all = !rules_.align_by_default && has_selective_scan();
@@ -139,16 +139,16 @@ class SpecMaker {
     const bool plain = plain_bytes(type) > 0 || type == Dtype::kFp8DsMla;
     if (plain || !(latent_ || packed_)) return;
     if (type == Dtype::kNvfp4 && !packed_) return;
-    fail("vLLM keeps no latents in " + std::string(name(type)), "use --kv-cache-dtype fp8, bfloat16 or auto");
+    refuse("vLLM keeps no latents in " + std::string(name(type)), "use --kv-cache-dtype fp8, bfloat16 or auto");
   }
 
   void choose_block() {
     kernel_ = packed_ ? kPackedBlock : sparse_ ? kSparseBlock : latent_ ? latent_block() : kAttentionBlock;
     block_ = input_.request.block_size.value_or(kernel_);
     if (block_ == 0 || block_ % kernel_ != 0 || (packed_ && block_ != kernel_))
-      fail("--block-size " + std::to_string(block_) + ": vLLM's attention kernel for this model has blocks of " +
-               std::to_string(kernel_) + " tokens",
-           packed_ ? "use " + std::to_string(kernel_) : "use a multiple of " + std::to_string(kernel_));
+      refuse("--block-size " + std::to_string(block_) + ": vLLM's attention kernel for this model has blocks of " +
+                 std::to_string(kernel_) + " tokens",
+             packed_ ? "use " + std::to_string(kernel_) : "use a multiple of " + std::to_string(kernel_));
     if (sparse_ && !input_.request.block_size)
       notes_.push_back({NoteLevel::kInfo, "block_size",
                         "vLLM's automatic block size of 16 fails for this model: planned with --block-size " +
@@ -166,9 +166,9 @@ class SpecMaker {
   // A rank's units. States must be shared out evenly; keys and values repeat where there are fewer heads than ranks.
   std::uint64_t units(const Term& term) const {
     if (is_fixed(term) && term.shape.columns == 0 && term.shape.units % ranks_ != 0)
-      fail("--tensor-parallel-size " + std::to_string(ranks_) + ": vLLM divides the " +
-               std::to_string(term.shape.units) + " heads of \"" + std::string(term.name) + "\" evenly",
-           "use a size that divides them");
+      refuse("--tensor-parallel-size " + std::to_string(ranks_) + ": vLLM divides the " +
+                 std::to_string(term.shape.units) + " heads of \"" + std::string(term.name) + "\" evenly",
+             "use a size that divides them");
     return local_units(term, ranks_);
   }
 
@@ -191,9 +191,9 @@ class SpecMaker {
   void push(VllmSpec spec) {
     if (!spec.is_state()) {
       if (spec.block_size % spec.stride != 0)
-        fail("vLLM keeps an entry for every " + std::to_string(spec.stride) + " tokens in blocks of " +
-                 std::to_string(spec.block_size) + " tokens, which they do not divide",
-             "choose another engine");
+        refuse("vLLM keeps an entry for every " + std::to_string(spec.stride) + " tokens in blocks of " +
+                   std::to_string(spec.block_size) + " tokens, which they do not divide",
+               "choose another engine");
       spec.page = spec.entry * (spec.block_size / spec.stride);
     }
     spec.padded = spec.page;
@@ -360,8 +360,8 @@ class SpecMaker {
   void promote_windows() {
     if (has_state_) {
       if (!input_.request.hybrid_manager && has(&VllmSpec::is_full_family))
-        fail("--disable-hybrid-kv-cache-manager: vLLM cannot keep states and attention in one block table",
-             "leave the option out");
+        refuse("--disable-hybrid-kv-cache-manager: vLLM cannot keep states and attention in one block table",
+               "leave the option out");
       return;
     }
     if (!has(&VllmSpec::is_full_family)) return;
@@ -378,21 +378,21 @@ class SpecMaker {
     const std::uint64_t ranks = input_.request.decode_context_parallel;
     if (ranks <= 1) return;
     if (ranks_ % ranks != 0)
-      fail("--decode-context-parallel-size " + std::to_string(ranks) +
-               ": vLLM shares tokens among ranks of tensor parallelism" + " and wants a size that divides " +
-               std::to_string(ranks_),
-           "choose -tp and -dcp so that they divide");
+      refuse("--decode-context-parallel-size " + std::to_string(ranks) +
+                 ": vLLM shares tokens among ranks of tensor parallelism" + " and wants a size that divides " +
+                 std::to_string(ranks_),
+             "choose -tp and -dcp so that they divide");
     if (std::any_of(out_.specs.begin(), out_.specs.end(),
                     [](const VllmSpec& s) { return s.is_sliding() || s.type == SpecType::kChunked; }))
-      fail("--decode-context-parallel-size: vLLM does not share the tokens of sliding windows", "leave it out");
+      refuse("--decode-context-parallel-size: vLLM does not share the tokens of sliding windows", "leave it out");
     for (const LayerCache& cache : caches_) {
       for (const Term& term : cache.compact) {
         if (term.growth != Growth::kToken || !is_value(term)) continue;
         if (checked_mul(ranks, term.shape.units, "ranks") > ranks_)
-          fail("--decode-context-parallel-size " + std::to_string(ranks) +
-                   ": vLLM shares tokens among the ranks that repeat a" + " KV head, and " + std::to_string(ranks_) +
-                   " ranks hold " + std::to_string(term.shape.units) + " heads",
-               "use at most -tp over the number of KV heads");
+          refuse("--decode-context-parallel-size " + std::to_string(ranks) +
+                     ": vLLM shares tokens among the ranks that repeat a" + " KV head, and " + std::to_string(ranks_) +
+                     " ranks hold " + std::to_string(term.shape.units) + " heads",
+                 "use at most -tp over the number of KV heads");
       }
     }
   }

@@ -359,12 +359,12 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.dtype && types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;
   if (types.key != types.value)
-    fail("vLLM keeps K and V in one type, and " + std::string(name(types.key)) + " and " +
-             std::string(name(types.value)) + " were asked for",
-         "use --kv-cache-dtype");
+    refuse("vLLM keeps K and V in one type, and " + std::string(name(types.key)) + " and " +
+               std::string(name(types.value)) + " were asked for",
+           "use --kv-cache-dtype");
   if (!vllm_keeps(types.key))
-    fail("vLLM has no KV cache in " + std::string(name(types.key)),
-         "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
+    refuse("vLLM has no KV cache in " + std::string(name(types.key)),
+           "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
   const bool packs = vllm_packs_fp8_latents(model.arch);
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
   // DeepSeek-V4 keeps nothing else; `auto` stands for the option that it demands.
@@ -372,7 +372,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   const bool plain = vllm_keeps_fp8_plain(request) && model.arch != Arch::kDeepseekV4;
   if (packs && ((fp8 && !plain) || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
   if (types.key == Dtype::kFp8DsMla && !packs)
-    fail("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");
+    refuse("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");
   // The type that the config names for states, else the model's; Nemotron-H says float32 where its config is silent
   // (NemotronHForCausalLMConfig).
   if (!request.state_dtype && !model.declared_state_dtype)
@@ -406,6 +406,7 @@ Engine vllm_engine() {
                 layout,          vllm_overhead};
   engine.utilization_of = [](const Request& request) { return vllm_rules(request).utilization; };
   engine.cache_budget = budget;
+  engine.start = Start::kOneSequence;
   engine.data_ranks_share_experts = true;
   engine.loading = Loading::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
   // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.

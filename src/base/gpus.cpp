@@ -1,8 +1,7 @@
-#include "plan/gpus.h"
+#include "kvplan/gpus.h"
 
 #include <algorithm>
 
-#include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "kvplan/suggest.h"
@@ -42,14 +41,6 @@ Catalogue& catalogue() {
 
 }  // namespace
 
-bool runs_on(const Engine& engine, const Gpu& gpu) {
-  constexpr std::string_view kMakers = "NVIDIA AMD Intel Apple";
-  if (has_word(kMakers, gpu.vendor) && !has_word(engine.makers, gpu.vendor)) return false;
-  for (const std::string_view beginning : split(engine.unsupported_cards))
-    if (gpu.name.starts_with(beginning)) return false;
-  return true;
-}
-
 std::span<const Gpu> gpus() {
   const Catalogue& all = catalogue();
   return all.rows.empty() ? built_in_gpus() : std::span<const Gpu>(all.rows);
@@ -64,7 +55,14 @@ void set_own_gpus(const std::vector<GpuRecord>& cards) {
   for (const auto& [card, aliases] : all.own)
     all.rows.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
                         card.memory / kMiB, card.usable / kMiB, card.reported, card.unified, card.bandwidth_gb_s,
-                        card.source.empty() ? "own file" : std::string_view(card.source)});
+                        card.source.empty() ? "own file" : std::string_view(card.source), 0, Peak{}});
+  // What a card computes with stands in no file: one of a built-in name is as that.
+  for (Gpu& row : all.rows)
+    for (const Gpu& gpu : built_in_gpus())
+      if (folded(gpu.name) == folded(row.name)) {
+        row.capability = gpu.capability;
+        row.peak = gpu.peak;
+      }
   for (const Gpu& gpu : built_in_gpus()) {
     const std::string name = folded(gpu.name);
     const bool replaced =
@@ -79,6 +77,12 @@ const Gpu* find_gpu(std::string_view text) {
     for (const Gpu& gpu : gpus())
       if (answers_to(gpu, wanted)) return &gpu;
   return nullptr;
+}
+
+std::uint32_t compute_capability(const std::optional<std::string>& gpu) {
+  if (!gpu) return 0;
+  const Gpu* card = find_gpu(*gpu);
+  return card != nullptr && card->vendor == "NVIDIA" ? card->capability : 0;
 }
 
 const Gpu& parse_gpu(std::string_view text, std::string_view option) {

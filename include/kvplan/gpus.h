@@ -1,6 +1,6 @@
 // The catalogue of cards: the built-in table, and the cards of the user's own file before it.
-#ifndef KVPLAN_PLAN_GPUS_H_
-#define KVPLAN_PLAN_GPUS_H_
+#ifndef KVPLAN_GPUS_H_
+#define KVPLAN_GPUS_H_
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/gpu_file.h"
 #include "kvplan/gpu.h"
 #include "kvplan/quantity.h"
 
@@ -29,10 +28,9 @@ const Gpu& parse_gpu(std::string_view text, std::string_view option = "--gpu");
 // name takes its place. Called before any planning; an empty list takes the own cards away.
 void set_own_gpus(const std::vector<GpuRecord>& cards);
 
-// Whether the engine supports the card. Makers that no engine names are the user's own: always.
-struct Engine;
-bool runs_on(const Engine& engine, const Gpu& gpu);
+// What a card of NVIDIA's computes with, as Gpu::capability has it; 0 for another maker's, or a name that is none.
+std::uint32_t compute_capability(const std::optional<std::string>& gpu);
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_PLAN_GPUS_H_
+#endif  // KVPLAN_GPUS_H_

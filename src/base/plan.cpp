@@ -1,0 +1,106 @@
+#include "kvplan/plan.h"
+
+#include <array>
+
+#include "kvplan/tensors.h"
+
+namespace kvplan {
+
+namespace {
+
+// In the order of LineId.
+constexpr std::array<std::string_view, 38> kIds{
+    "",
+    "embedding",
+    "attention",
+    "mlp",
+    "experts",
+    "shared_experts",
+    "router",
+    "state_mixer",
+    "norms",
+    "lm_head",
+    "encoder",
+    "vision_encoder",
+    "audio_encoder",
+    "projector",
+    "mtp",
+    "other_weights",
+    "rotary_tables",
+    "loading_allocator",
+    "draft_weights",
+    "lora",
+    "mmproj",
+    "encoder_cache",
+    "states",
+    "state_pool",
+    "state_padding_slot",
+    "draft_cache",
+    "draft_states",
+    "rollback_rows",
+    "offloaded_cache",
+    "logits",
+    "attention_scores",
+    "compute_buffer",
+    "draft_compute_buffer",
+    "image_encoder",
+    "cuda_graphs",
+    "context",
+    "non_torch",
+    "request_table",
+};
+static_assert(kIds.size() == static_cast<std::size_t>(LineId::kRequestTable) + 1);
+static_assert(static_cast<std::size_t>(LineId::kOther) == static_cast<std::size_t>(Component::kOther) + 1);
+
+}  // namespace
+
+std::string_view name(Section section) {
+  switch (section) {
+    case Section::kWeights: return "weights";
+    case Section::kKvCache: return "kv_cache";
+    case Section::kActivation: return "activation";
+    case Section::kRuntime: return "runtime";
+  }
+  return "";
+}
+
+std::string_view name(Basis basis) {
+  switch (basis) {
+    case Basis::kExact: return "exact";
+    case Basis::kEstimate: return "estimate";
+    case Basis::kLog: return "log";
+    case Basis::kCalibrated: return "calibrated";
+  }
+  return "";
+}
+
+std::string_view id_of(const LedgerLine& line) {
+  return line.id == LineId::kUsual ? name(line.part) : kIds[static_cast<std::size_t>(line.id)];
+}
+
+bool is_extra(LineId id) {
+  switch (id) {
+    case LineId::kMtp:
+    case LineId::kDraftWeights:
+    case LineId::kLora:
+    case LineId::kImageProjector:
+    case LineId::kEncoderCache:
+    case LineId::kDraftCache:
+    case LineId::kGuessStates:
+    case LineId::kRollBack:
+    case LineId::kDraftBuffer:
+    case LineId::kImageEncoder: return true;
+    default: return false;
+  }
+}
+
+LedgerLine of_kind(LineId id, LedgerLine line) {
+  line.id = id;
+  return line;
+}
+
+LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source) {
+  return {part, std::move(what), bytes, bytes, bytes, std::move(formula), std::move(source)};
+}
+
+}  // namespace kvplan
