@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 
 namespace kvplan {
@@ -100,8 +101,11 @@ enum class Arch : std::uint8_t {
   kZaya,
 };
 
-inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
+inline bool is_one_of(Arch arch, std::span<const Arch> some) {
   return std::find(some.begin(), some.end(), arch) != some.end();
+}
+inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
+  return is_one_of(arch, std::span(some.begin(), some.size()));
 }
 
 // Architectures that are read alike are one value. What reads them stands beside it, in src/models/family.h.

@@ -24,13 +24,10 @@
   FILE(glm)                   \
   FILE(gpt)                   \
   FILE(granite)               \
-  FILE(grok)                  \
   FILE(hunyuan)               \
   FILE(hymba)                 \
   FILE(inkling)               \
-  FILE(jamba)                 \
   FILE(kimi)                  \
-  FILE(laguna)                \
   FILE(lfm)                   \
   FILE(llama)                 \
   FILE(longcat)               \
@@ -50,10 +47,7 @@
   FILE(plamo)                 \
   FILE(qwen)                  \
   FILE(rwkv)                  \
-  FILE(sarvam)                \
-  FILE(stablelm)              \
   FILE(step)                  \
-  FILE(telechat)              \
   FILE(xlstm)                 \
   FILE(zamba)                 \
   FILE(zaya)

@@ -11,9 +11,7 @@ constexpr Component kAttn = Component::kAttention;
 
 void write_qk_norm(Inventory& inventory, const Heads& heads, std::string_view block, bool has_own_kv) {
   const Traits& traits = inventory.traits;
-  // Hunyuan's library class always has them; the files of its remote code say so.
-  const bool always = inventory.is("hunyuan_v1_dense hunyuan_v1_moe") && !inventory.text.bare().contains("use_qk_norm");
-  if (traits.qk_norm == QkNorm::kNone || !(always || inventory.on(traits.qk_norm_key))) return;
+  if (traits.qk_norm == QkNorm::kNone || !inventory.on(traits.qk_norm_key)) return;
   const bool wide = traits.qk_norm == QkNorm::kWide || traits.qk_norm == QkNorm::kEveryHead;
   const std::uint64_t bias = traits.qk_norm == QkNorm::kHeadBias ? 2 : 1;
   const auto norm = [&](std::string_view module, std::uint64_t count) {
@@ -31,44 +29,7 @@ void write_qk_norm(Inventory& inventory, const Heads& heads, std::string_view bl
 
 }  // namespace
 
-namespace {
-
-// JetMoE: keys and values for all, queries and outputs by experts of a mixture; each token's two experts attend with
-// the same keys.
-void write_mixture_of_attention(Inventory& inventory, const Heads& heads) {
-  Builder& out = inventory.out;
-  const std::uint64_t experts = inventory.text.count_or("num_experts", 8);
-  const std::uint64_t wide = times(heads.num_kv_heads, heads.head_dim);
-  out.linear(kAttn, "self_attention.kv_proj", times(2, wide), inventory.hidden, Split::kRows, heads.num_kv_heads);
-  out.linear(Component::kRouter, "self_attention.experts.router", experts, inventory.hidden);
-  for (const bool in : {true, false}) {
-    TensorGroup& matrix =
-        out.linear(kAttn, in ? "self_attention.experts.input_linear" : "self_attention.experts.output",
-                   in ? wide : inventory.hidden, in ? inventory.hidden : wide, in ? Split::kRows : Split::kColumns,
-                   heads.num_kv_heads);
-    matrix.copies = experts;
-    matrix.used = std::min(experts, inventory.text.count_or("num_experts_per_tok", 2));
-  }
-}
-
-// Step-3: queries of all heads come from one of share_q_dim, normed; one head of keys and values.
-// Source: vLLM models/step3_text.py.
-void write_shared_query(Inventory& inventory, const Heads& heads) {
-  Builder& out = inventory.out;
-  const std::uint64_t shared = inventory.text.count_or("share_q_dim", heads.head_dim);
-  const std::uint64_t queries = times(heads.num_heads, heads.head_dim);
-  out.linear(kAttn, "self_attn.q_proj", shared, inventory.hidden);
-  out.linear(kAttn, "self_attn.kv_proj", times(2, times(heads.num_kv_heads, heads.head_dim)), inventory.hidden);
-  out.norms("self_attn.inter_norm", shared);
-  out.linear(kAttn, "self_attn.wq", queries, shared, Split::kRows, heads.num_heads);
-  out.linear(kAttn, "self_attn.o_proj", inventory.hidden, queries, Split::kColumns, heads.num_heads);
-}
-
-}  // namespace
-
 void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, std::string_view block) {
-  if (inventory.is("jetmoe")) return write_mixture_of_attention(inventory, heads);
-  if (inventory.is("step3_text")) return write_shared_query(inventory, heads);
   const Traits& traits = inventory.traits;
   Builder& out = inventory.out;
   const std::string at(block);
@@ -86,10 +47,8 @@ void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, 
   if (has_own_kv) {
     out.linear(kAttn, named("k_proj"), keys, inventory.hidden, Split::kRows, heads.num_kv_heads, bias);
     // Gemma 4's full layers cache the key twice: one projection.
-    const bool is_gemma4 =
-        inventory.is("gemma4_text gemma4_unified_text") && inventory.text.flag("attention_k_eq_v", false);
-    const bool shares_value = (is_gemma4 || inventory.is("diffusion_gemma_text")) &&
-                              heads.head_dim != inventory.text.count_or("head_dim", heads.head_dim);
+    const bool shares_value =
+        inventory.on(traits.shares_values) && heads.head_dim != inventory.text.count_or("head_dim", heads.head_dim);
     if (!shares_value)
       out.linear(kAttn, named("v_proj"), values, inventory.hidden, Split::kRows, heads.num_kv_heads, bias);
   }
@@ -100,29 +59,8 @@ void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, 
   if (traits.gate == Gate::kHead && inventory.on(traits.gate_key))
     out.linear(kAttn, at + "g_proj", heads.num_heads, inventory.hidden, Split::kRows, heads.num_heads);
   if (traits.has_sinks) out.plain(kAttn, at + "sinks", heads.num_heads, Split::kRows, heads.num_heads);
-  if (inventory.is("inkling_text inkling2_text"))
-    out.linear(kAttn, at + "r_proj", times(heads.num_heads, inventory.text.count_or("d_rel", 16)), inventory.hidden,
-               Split::kRows, heads.num_heads);
-  if (inventory.is("baichuan_m1"))
-    out.plain(kAttn, at + "conv", times(2, times(heads.num_kv_heads, inventory.text.count_or("conv_window", 2))));
   write_qk_norm(inventory, heads, block, has_own_kv);
 }
-
-namespace {
-
-// A gate of one number a head, or as wide as the values, behind latent attention.
-void write_latent_gate(Inventory& inventory, const Latent& latent) {
-  const std::uint64_t n = latent.num_heads;
-  // Ling 3 has it beside KDA; Ling 2.5's lightning attention goes without.
-  const bool beside_kda = inventory.is("bailing_hybrid") &&
-                          (inventory.text.has("linear_num_heads") || inventory.text.has("short_conv_kernel_size"));
-  if (beside_kda || inventory.is("dots3_note_text"))
-    inventory.out.linear(kAttn, "self_attn.g_proj", n, inventory.hidden, Split::kRows, n);
-  if (inventory.is("hy_v4"))
-    inventory.out.linear(kAttn, "self_attn.gate_proj", times(n, latent.v_head_dim), inventory.hidden, Split::kRows, n);
-}
-
-}  // namespace
 
 void write_latent(Inventory& inventory, const Latent& latent) {
   Builder& out = inventory.out;
@@ -133,8 +71,7 @@ void write_latent(Inventory& inventory, const Latent& latent) {
   if (latent.q_lora_rank > 0) {
     out.linear(kAttn, "self_attn.q_a_proj", latent.q_lora_rank, h, Split::kNone, 0, bias);
     out.norms("self_attn.q_a_layernorm", latent.q_lora_rank);
-    // A.X-K2 makes queries and the gate of the values from the low rank before and behind its norm.
-    if (inventory.is("axk2"))
+    if (inventory.traits.gate == Gate::kLowRank)
       out.linear(kAttn, "self_attn.q_gate_proj", checked_add(query, times(n, latent.v_head_dim), "a projection"),
                  times(2, latent.q_lora_rank), Split::kRows, n);
     else
@@ -148,7 +85,10 @@ void write_latent(Inventory& inventory, const Latent& latent) {
   out.linear(kAttn, "self_attn.kv_b_proj", times(n, latent.qk_nope_head_dim + latent.v_head_dim), latent.kv_lora_rank,
              Split::kRows, n);
   out.linear(kAttn, "self_attn.o_proj", h, times(n, latent.v_head_dim), Split::kColumns, n, bias);
-  write_latent_gate(inventory, latent);
+  const Traits& traits = inventory.traits;
+  if (traits.gate == Gate::kHead) out.linear(kAttn, "self_attn.g_proj", n, h, Split::kRows, n);
+  if (traits.gate == Gate::kWide)
+    out.linear(kAttn, "self_attn.gate_proj", times(n, latent.v_head_dim), h, Split::kRows, n);
 }
 
 namespace {
@@ -173,40 +113,9 @@ void write_sparse_heads(Inventory& inventory, const SparseGqa& sparse) {
   out.norms("self_attn.index_k_norm", sparse.index_head_dim);
 }
 
-// ZAYA: one convolution a channel, then one a head; the values' delay has no weights.
-void write_zaya_conv(Inventory& inventory, const ShortConv& conv) {
-  const Heads heads = read_heads(inventory.text);
-  if (conv.channels != times(heads.num_heads + heads.num_kv_heads, heads.head_dim)) return;
-  Builder& out = inventory.out;
-  const std::uint64_t first = inventory.text.count_or("cca_time0", 2);
-  const std::uint64_t second = times(inventory.text.count_or("cca_time1", 2), heads.head_dim);
-  out.conv(Component::kStateMixer, "self_attn.conv_qk_depthwise", conv.channels, first, Split::kRows);
-  out.conv(Component::kStateMixer, "self_attn.conv_qk_grouped", conv.channels, second, Split::kRows);
-  out.plain(Component::kStateMixer, "self_attn.conv_qk.bias", times(2, conv.channels), Split::kRows);
-  out.plain(Component::kAttention, "self_attn.qk_norm.temp", heads.num_kv_heads, Split::kRows);
-}
-
 void write_short_conv(Inventory& inventory, const ShortConv& conv) {
   Builder& out = inventory.out;
-  // Convolutions that stand behind an attention's own projections.
-  if (inventory.is("baichuan_m1")) return;  // one kernel a head: with the attention
-  if (inventory.is("zaya")) return write_zaya_conv(inventory, conv);
-  if (inventory.is("inkling_text inkling2_text")) {
-    out.conv(Component::kStateMixer, "self_attn.sconv", conv.channels, conv.conv_kernel, Split::kRows);
-    return;
-  }
   const std::uint64_t h = inventory.hidden;
-  if (inventory.is("jet_nemotron")) {
-    // A small MLP makes each token's kernels.
-    const auto settings = inventory.text.child("efficient_attention_config");
-    const auto jet = settings ? settings->child("jet") : std::nullopt;
-    const std::uint64_t reduction = jet ? jet->count_or("dconv_generator_reduction", 8) : 8;
-    const std::uint64_t inner = conv.channels / std::max<std::uint64_t>(1, reduction);
-    out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w1", inner, h);
-    out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w2", times(conv.channels, conv.conv_kernel), inner,
-               Split::kNone, 0, true);
-    return;
-  }
   const bool bias = inventory.text.flag("conv_bias", false);
   out.linear(Component::kStateMixer, "conv.in_proj", times(3, h), h, Split::kRows, 0, bias);
   out.conv(Component::kStateMixer, "conv.conv", h, conv.conv_kernel, Split::kRows);
@@ -233,12 +142,10 @@ struct Writer {
   void operator()(const ShortConv& kind) const { write_short_conv(inventory, kind); }
   void operator()(const Rwkv& kind) const { write_rwkv(inventory, kind); }
   void operator()(const RgLru& kind) const { write_rg_lru(inventory, kind); }
-  void operator()(const Cross& kind) const {
-    write_attention(inventory, kind.heads, true, inventory.is("mllama_text_model") ? "cross_attn." : "encoder_attn.");
-  }
+  void operator()(const Cross& kind) const { write_attention(inventory, kind.heads, true, "encoder_attn."); }
   void operator()(const Shared& kind) const {
     // Files of Gemma 3n and 4 keep the projections of these layers; cross-layer sharing has none.
-    write_attention(inventory, kind.heads, inventory.is("hymba"));
+    write_attention(inventory, kind.heads, false);
   }
   void operator()(const None&) const {}
 };
@@ -277,8 +184,20 @@ void write_compressed(Inventory& inventory, const Compressed& layer) {
   out.linear(kAttn, "attn.indexer.weights_proj", layer.index_n_heads, h);
 }
 
+const Heads* heads_of(const Mixer& mixer) {
+  return std::visit(
+      [](const auto& kind) -> const Heads* {
+        if constexpr (requires { kind.heads; })
+          return &kind.heads;
+        else
+          return nullptr;
+      },
+      mixer);
+}
+
 void write_mixer(Inventory& inventory, const Mixer& mixer) {
-  std::visit(Writer{inventory}, mixer);
+  const auto own = inventory.family.mixer;
+  if (own == nullptr || !own(inventory, mixer)) std::visit(Writer{inventory}, mixer);
 }
 
 }  // namespace kvplan

@@ -7,6 +7,42 @@
 
 namespace kvplan {
 
+// Encoder and decoder of a class whose tensors no row lists: attention of 4 h^2 and MLPs of 8 h^2, the latter once for
+// every expert in the layers that have them.
+static Elements guessed_stacks(const Inventory& inventory) {
+  const Fields text = inventory.text.quietly();
+  const std::uint64_t square = checked_mul(inventory.hidden, inventory.hidden, "a layer");
+  const std::uint64_t step = std::max<std::uint64_t>(1, text.count_or("encoder_sparse_step", 4));
+  const std::uint64_t experts = text.is_list("num_experts") ? 0 : text.count_or("num_experts", 0);
+  const std::uint64_t mlps = experts > 1 ? checked_add(1, experts / step, "the experts") : 1;
+  return Elements(square) * checked_add(4, checked_mul(8, mlps, "a layer"), "a layer") *
+         inventory.reader.model.layers.size() * 2;
+}
+
+bool write_unknown_stacks(Inventory& inventory) {
+  write_ends(inventory);
+  const Elements guess = guessed_stacks(inventory);
+  ModelSpec& model = inventory.reader.model;
+  model.unknown_tensors.push_back({Component::kMlp, "the encoder and decoder of " + model.model_type,
+                                   Elements(guess.count() / 2), guess, guess * 3});
+  return true;
+}
+
+void make_encoder(std::span<TensorGroup> groups) {
+  for (TensorGroup& group : groups) {
+    std::uint64_t count = 0;
+    for (const LayerRun& run : group.layers) count += run.count;
+    if (count > 0) {
+      group.copies = checked_mul(group.copies, count, "an encoder");
+      group.used = checked_mul(group.used, count, "an encoder");
+    }
+    group.component = Component::kEncoder;
+    group.role = group.role == TensorRole::kHead ? TensorRole::kPlain : group.role;
+    group.place = Place::kFirst;
+    group.layers.clear();
+  }
+}
+
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return checked_mul(a, b, "the size of a tensor");
 }
@@ -79,8 +115,7 @@ void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns) {
   out.norms("input_layernorm", h, std::max<std::uint64_t>(1, inventory.traits.norms));
   out.linear(Component::kMtp, "eh_proj", h, times(2, h));
   out.norms("mtp_norms", h, 3);
-  // DeepSeek's and GLM-4's files repeat embedding and head; the others share them.
-  if (inventory.is("deepseek_v3 deepseek_v32 kimi_k2 glm4_moe glm4_moe_lite")) {
+  if (inventory.traits.mtp_repeats_ends) {
     TensorGroup& copies = out.table(Component::kMtp, "mtp_embed_and_head", inventory.vocab, h, Split::kVocab);
     copies.copies = copies.used = 2;
   }

@@ -4,6 +4,8 @@
 #define KVPLAN_MODELS_BLOCKS_INVENTORY_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,30 +27,48 @@ struct Ffn {
   friend bool operator==(const Ffn&, const Ffn&) = default;
 };
 
+// What the layers' MLPs are made of.
+struct MlpPlan {
+  std::uint64_t width = 0;                             // of a plain one
+  std::optional<std::vector<std::uint64_t>> widths{};  // of each layer's
+  Ffn every{};                                         // of a family whose keys are its own
+  std::uint64_t beside = 0;                            // a dense MLP beside the experts of a layer
+  std::uint64_t always = 0;                            // a dense MLP in every layer, whatever else it has
+  std::uint64_t hashed = 0;                            // the first layers choose experts by the token's hash
+  std::uint64_t doubled = 0;                           // the last layers' dense MLP is twice as wide
+  bool in_pairs = false;                               // dense MLPs everywhere, experts in every second layer
+};
+
 struct Inventory {
   Reader& reader;
   const Fields& text;
+  const Family& family;
   const Traits& traits;
-  void (*extras)(Inventory& inventory) = nullptr;
   Builder out;
   std::uint64_t hidden = 0;
   std::uint64_t vocab = 0;
 
-  bool on(std::string_view key) const { return key == "+" || (!key.empty() && text.flag(key, false)); }
-  std::string_view type() const { return text.class_name(); }
-  bool is(std::string_view types) const;  // one of these words
+  bool on(Switch key) const;
 };
 
 Inventory inventory_of(Reader& reader, const Fields& text, std::string_view model_type);
 
 // The per-layer plan of MLPs and experts.
 std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers);
+std::uint64_t whole_width(double width, std::string_view key);  // rounded down; Error where it is out of range
+std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple);
+// An entry of a list, or the number that stands in its place.
+std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t entry, std::uint64_t fallback);
 
 // Writers; the builder stands in the layers already.
 void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, std::string_view block = "self_attn.");
 void write_mixer(Inventory& inventory, const Mixer& mixer);
+const Heads* heads_of(const Mixer& mixer);  // of one with keys and values for heads; null for others
 void write_latent(Inventory& inventory, const Latent& latent);
 void write_ffn(Inventory& inventory, const Ffn& ffn);
+// The matrices of routed and shared experts; the router is written.
+void write_expert_matrices(Inventory& inventory, const Ffn& ffn, const std::string& at);
+TensorGroup& routed(TensorGroup& group, std::uint64_t experts, std::uint64_t used);
 void write_dense_mlp(Inventory& inventory, Component component, std::string_view module, std::uint64_t width,
                      std::uint64_t hidden, bool gated, bool bias);
 void write_ssm(Inventory& inventory, const Ssm& ssm);
@@ -78,12 +98,15 @@ std::vector<LayerRun> layers_of(const Inventory& inventory) {
   return runs_of(out);
 }
 
-// BERT and its kin; false for one that no row knows.
-bool write_encoder_only(Inventory& inventory);
-// The encoder of a pair of two configs ("encoder" and "decoder"), where a row knows it.
+// The encoder of a pair of two configs ("encoder" and "decoder"), where a family knows it:
+// families/encoder_decoder.cpp.
 bool write_pair_encoder(Inventory& inventory, const Fields& encoder);
-// Encoder and decoder of a known family; false where it is none.
-bool write_encoder_decoder(Inventory& inventory);
+// Encoder and decoder of a class whose stacks nobody knows: the ends and a guess. True, for no more is written.
+bool write_unknown_stacks(Inventory& inventory);
+void write_ends(Inventory& inventory);
+// What is written next is an encoder's: it stands before the decoder's first stage, and its layers are none of the
+// plan's.
+void make_encoder(std::span<TensorGroup> groups);
 void write_towers(Inventory& inventory);
 void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns);
 

@@ -332,7 +332,7 @@ void write_unnamed_towers(Inventory& inventory, const std::string& root_type) {
     // Rows for the image's own tokens.
     p.plain("new_embedding", times_in_tower(inventory.text.count_or("additional_vocab_size", 128), h));
   }
-  if (root_type == "fuyu" && !inventory.is("fuyu")) {
+  if (root_type == "fuyu" && inventory.text.class_name() != "fuyu") {
     const Fields& root = inventory.reader.root;
     const std::uint64_t patch = root.count_or("patch_size", 30);
     p.linear("vision_embed_tokens", h, times_in_tower(root.count_or("num_channels", 3), square(patch)), true);

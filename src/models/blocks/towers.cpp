@@ -24,7 +24,7 @@ void write_qwen3_vision(const Tower& t, const Tower& p, const Fields& v, std::ui
   t.blocks("visual.blocks.",
            {h, count_of(v, {"intermediate_size"}, 4304), count_of(v, {"depth", "num_hidden_layers"}, 27)});
   // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
-  const std::uint64_t usual = t.inventory.is("qwen3_vl_text qwen3_vl_moe_text") ? 3 : 0;
+  const std::uint64_t usual = has_word("qwen3_vl_text qwen3_vl_moe_text", t.inventory.text.class_name()) ? 3 : 0;
   const std::uint64_t levels = v.list_size("deepstack_visual_indexes").value_or(usual);
   const std::uint64_t wide = times_in_tower(merge, h);
   p.plain("visual.merger.norm", times_in_tower(2, h));

@@ -1,16 +1,10 @@
 // SK Telecom's A.X K. Source: transformers modeling_axk*.py.
-#include <algorithm>
-
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // A.X-K2's norms are gated through a low rank, but for the one before a dense MLP.
-void write_axk(Inventory& inventory, std::uint64_t gate) {
+static void write_axk(Inventory& inventory, std::uint64_t gate) {
   Builder& out = inventory.out;
   const std::uint64_t layers = inventory.reader.model.layers.size();
   const std::uint64_t dense =
@@ -22,27 +16,24 @@ void write_axk(Inventory& inventory, std::uint64_t gate) {
   if (gate == 0) out.norms("post_mlp_layernorm", inventory.hidden);
 }
 
-void write_axk1(Inventory& inventory) {
+static void write_axk1(Inventory& inventory) {
   write_axk(inventory, 0);
 }
 
-void write_axk2(Inventory& inventory) {
+static void write_axk2(Inventory& inventory) {
   write_axk(inventory, times(2, times(inventory.text.count_or("gated_norm_rank", 16), inventory.hidden)));
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> axk_family() {
+  static constexpr Family kRows[] = {
     {.is = {"axk1", "mla", Arch::kAxk1, "executed class"}, .layers = read_mla, .tensors = {.dense_first = 1,
      .has_router_bias = true}, .extras = write_axk1},
     {.is = {"axk2", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.dense_first = 1, .has_router_bias = true}, .extras = write_axk2},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> axk_family() {
+     .tensors = {.gate = Gate::kLowRank, .dense_first = 1, .has_router_bias = true}, .extras = write_axk2},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

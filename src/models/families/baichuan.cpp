@@ -1,15 +1,11 @@
 // Baichuan. Source: the checkpoints' modeling_baichuan.py and modeling_baichuan_m1.py.
-#include "kvplan/error.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // Baichuan-M1: keys and values pass a convolution of two tokens; the layers of sliding_window_layers have a window
 // and heads of their own number.
-void read_baichuan_m1(Reader& reader) {
+static void read_baichuan_m1(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(text);
@@ -31,18 +27,23 @@ void read_baichuan_m1(Reader& reader) {
   }
 }
 
+// One kernel a head, beside the projections; the convolution has no other tensors.
+static bool write_baichuan_m1(Inventory& inventory, const Mixer& mixer) {
+  if (const Heads* heads = heads_of(mixer))
+    inventory.out.plain(Component::kAttention, "self_attn.conv",
+                        times(2, times(heads->num_kv_heads, inventory.text.count_or("conv_window", 2))));
+  return std::holds_alternative<ShortConv>(mixer);
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> baichuan_family() {
+  static constexpr Family kRows[] = {
     {.is = {"baichuan", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}},
     {.is = {"baichuan_m1", "conv_attention", Arch::kOther, "published total"}, .layers = read_baichuan_m1,
-     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> baichuan_family() {
+     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}, .mixer = write_baichuan_m1},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

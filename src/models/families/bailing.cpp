@@ -1,10 +1,7 @@
 // Ant's Ling and Ring (Bailing), LLaDA. Source: the checkpoints' modeling_bailing*.py; vLLM models/bailing_*.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
-
-namespace {
 
 constexpr Traits kBailing{.qkv_bias = "use_qkv_bias",
                           .o_bias = "use_bias",
@@ -14,25 +11,37 @@ constexpr Traits kBailing{.qkv_bias = "use_qkv_bias",
                           .fuses_qkv = true,
                           .router_bias_key = "moe_router_enable_expert_bias"};
 
+constexpr Traits kBailingHybrid = [] {
+  Traits out = kBailing;
+  out.has_full_rank_gates = true;
+  return out;
+}();
+
+// Ling 3 has a gate of one number a head beside KDA; Ling 2.5's lightning attention goes without.
+static bool write_bailing_hybrid(Inventory& inventory, const Mixer& mixer) {
+  const auto* mla = std::get_if<Mla>(&mixer);
+  if (mla != nullptr && (inventory.text.has("linear_num_heads") || inventory.text.has("short_conv_kernel_size")))
+    inventory.out.linear(Component::kAttention, "self_attn.g_proj", mla->latent.num_heads, inventory.hidden,
+                         Split::kRows, mla->latent.num_heads);
+  return false;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> bailing_family() {
+  static constexpr Family kRows[] = {
     {.is = {"bailing_moe bailing_moe_v2 llada2_moe", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = kBailing},
     {.is = {"llada", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "include_qkv_bias", .o_bias = "include_bias", .mlp_bias = "include_bias"}},
+     .tensors = {.qkv_bias = "include_qkv_bias", .o_bias = "include_bias", .mlp_bias = "include_bias", .mlp_ratio = 4}},
     {.is = {"bailing_moe_linear", "lightning", Arch::kBailingLinear, "executed class"}, .layers = read_lightning,
      .tensors = kBailing},
     {.is = {"bailing_moe_v2_linear", "lightning", Arch::kOther, "executed class"}, .layers = read_lightning,
      .tensors = kBailing},
     {.is = {"bailing_hybrid", "lightning", Arch::kBailingHybrid, "executed class"}, .layers = read_lightning,
-     .tensors = kBailing},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> bailing_family() {
+     .tensors = kBailingHybrid, .mixer = write_bailing_hybrid},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

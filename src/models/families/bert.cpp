@@ -1,21 +1,233 @@
-// BERT and kin: nothing is decoded, nothing is kept. Source: transformers' modelling files of the types named.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+// BERT and kin: nothing is decoded, nothing is kept. The word table, positions and types behind one norm, blocks that
+// norm after themselves, and the head that the architecture's name promises. Source: transformers' modelling files of
+// the types named.
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
+enum class Head : std::uint8_t { kTransformed, kBias, kBare };
 
-// clang-format off
-constexpr Family kRows[] = {
-    {.is = {"bert roberta xlm-roberta xlm-roberta-xl roberta-prelayernorm albert distilbert electra camembert "
-            "deberta deberta-v2 mpnet modernbert eurobert nomic_bert jina_embeddings_v3 bert-generation rembert "
-            "roformer megatron-bert ernie big_bird data2vec-text mobilebert squeezebert xmod new gte", "encoder",
-     Arch::kOther, "executed class"}, .layers = read_encoder},
+// How a class differs from BERT.
+struct EncoderForm {
+  bool has_positions = true;  // a learned table
+  bool has_types = true;      // a table of token types
+  bool has_pooler = true;     // with the bare model
+  bool has_biases = true;     // of the linear layers
+  bool has_norm_bias = true;
+  bool gated = false;           // an MLP of three matrices
+  bool is_shared = false;       // one block's weights run in every layer
+  bool has_final_norm = false;  // behind the last block
+  bool relative = false;        // a table of relative positions that all layers share
+  bool has_embedding_norm = true;
+  bool predicts_next = false;          // its pretraining asks whether one sentence follows the other
+  bool has_classifier_dense = false;   // a layer of the classifier's own in place of the pooler
+  bool keeps_pooler = false;           // beside the head for masked words
+  Head head = Head::kTransformed;      // for masked words
+  bool narrow_embedding = false;       // of embedding_size, projected
+  bool stores_sines = false;           // of the rotation
+  bool has_output_bias_alone = false;  // a gated MLP with a bias behind it
+  bool first_is_unnormed = false;      // the first block starts behind the embedding's norm
+  bool is_nomic = false;               // experts in some layers, and biases by keys of their own
 };
-// clang-format on
 
-}  // namespace
+constexpr EncoderForm kBert{.predicts_next = true};
+constexpr EncoderForm kRoberta{.has_classifier_dense = true};
+constexpr EncoderForm kBigBird{.keeps_pooler = true};
+constexpr EncoderForm kDeberta{.has_pooler = false};
+constexpr EncoderForm kGte{.has_positions = false, .has_pooler = false, .has_output_bias_alone = true};
+constexpr EncoderForm kEurobert{.has_positions = false,
+                                .has_types = false,
+                                .has_pooler = false,
+                                .has_biases = false,
+                                .has_norm_bias = false,
+                                .gated = true,
+                                .has_final_norm = true,
+                                .has_embedding_norm = false,
+                                .head = Head::kBare};
+constexpr EncoderForm kMegatron{.has_final_norm = true, .has_embedding_norm = false, .predicts_next = true};
+constexpr EncoderForm kRobertaPrelayernorm{.has_final_norm = true, .has_classifier_dense = true};
+constexpr EncoderForm kXlmRobertaXl{.has_final_norm = true, .has_embedding_norm = false, .has_classifier_dense = true};
+constexpr EncoderForm kBertGeneration{.has_types = false, .has_pooler = false, .head = Head::kBias};
+constexpr EncoderForm kElectra{.has_pooler = false, .has_classifier_dense = true, .narrow_embedding = true};
+constexpr EncoderForm kMpnet{.has_types = false, .relative = true, .has_classifier_dense = true};
+constexpr EncoderForm kDistilbert{.has_types = false, .has_pooler = false, .has_classifier_dense = true};
+constexpr EncoderForm kAlbert{.is_shared = true, .predicts_next = true, .narrow_embedding = true};
+constexpr EncoderForm kRoformer{.has_positions = false, .has_pooler = false, .stores_sines = true};
+constexpr EncoderForm kModernbert{.has_positions = false,
+                                  .has_types = false,
+                                  .has_pooler = false,
+                                  .has_biases = false,
+                                  .has_norm_bias = false,
+                                  .gated = true,
+                                  .has_final_norm = true,
+                                  .has_classifier_dense = true,
+                                  .first_is_unnormed = true};
+constexpr EncoderForm kNomic{.has_positions = false, .has_pooler = false, .has_biases = false, .is_nomic = true};
+
+static bool says(const Inventory& inventory, std::string_view word) {
+  return inventory.reader.model.architecture.find(word) != std::string::npos;
+}
+
+// The decoder of an encoder-decoder pair.
+static bool attends_across(const Inventory& inventory) {
+  const std::vector<Mixer>& mixers = inventory.reader.model.layers.front().mixers;
+  return std::any_of(mixers.begin(), mixers.end(), [](const Mixer& m) { return std::holds_alternative<Cross>(m); });
+}
+
+static std::uint64_t of(const Fields& text, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
+  for (const std::string_view key : keys)
+    if (const auto value = text.find_count(key); value && *value > 0) return *value;
+  return fallback;
+}
+
+// The heads that architectures add: for masked words, for labels.
+static void write_heads(Inventory& inventory, const EncoderForm& row, std::uint64_t e) {
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const bool masked = says(inventory, "ForMaskedLM") || says(inventory, "ForPreTraining") ||
+                      says(inventory, "LMHeadModel") || says(inventory, "ForCausalLM") ||
+                      says(inventory, "GenerationDecoder") || attends_across(inventory);
+  const bool labels = says(inventory, "Classification") || says(inventory, "ForMultipleChoice");
+  out.outside(Place::kLast);
+  if (masked && row.head == Head::kBare) {
+    out.table(Component::kLmHead, "lm_head", inventory.vocab, e, Split::kVocab).role = TensorRole::kHead;
+  } else if (masked) {
+    if (row.head != Head::kBias) {
+      out.linear(Component::kLmHead, "lm_head.dense", e, h, Split::kNone, 0, row.has_biases);
+      out.norms("lm_head.layer_norm", e, 1, row.has_norm_bias);
+    }
+    out.plain(Component::kLmHead, "lm_head.bias", inventory.vocab);
+    TensorGroup& head = out.table(Component::kLmHead, "lm_head", inventory.vocab, e, Split::kVocab);
+    head.role = TensorRole::kHead;
+    head.is_tied = true;
+  }
+  const bool own_dense = labels && row.has_classifier_dense;
+  const bool pooled = row.has_pooler && !own_dense &&
+                      (!masked || says(inventory, "ForPreTraining") || row.keeps_pooler) &&
+                      !says(inventory, "TokenClassification");
+  if (pooled || own_dense) out.linear(Component::kOther, "pooler.dense", h, h, Split::kNone, 0, row.has_biases);
+  if (says(inventory, "ForPreTraining") && row.predicts_next)
+    out.linear(Component::kOther, "seq_relationship", 2, h, Split::kNone, 0, true);
+  if (labels) {
+    std::uint64_t classes = inventory.text.list_size("labels").value_or(0);
+    if (const auto names = inventory.text.child("id2label")) classes = names->keys().size();
+    if (classes == 0) classes = inventory.text.count_or("num_labels", 2);
+    out.linear(Component::kOther, "classifier", classes, h, Split::kNone, 0, true);
+  }
+}
+
+// nomic-embed: gated for swiglu and geglu, biases by keys of their own, and experts in every n-th layer whose two
+// matrices have one bias for all. Checked against: nomic-embed-text-v2-moe's total.
+static void write_nomic_mlps(Inventory& inventory, std::uint64_t layers, std::uint64_t inner) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const bool gated = text.find_string("activation_function").value_or("swiglu").ends_with("glu");
+  const std::uint64_t experts = text.count_or("num_experts", 0);
+  const std::uint64_t every = experts > 1 ? text.count_or("moe_every_n_layers", 0) : 0;
+  std::vector<std::uint64_t> dense;
+  std::vector<std::uint64_t> routed;
+  for (std::uint64_t i = 0; i < layers; ++i) (every > 0 && i % every == 1 ? routed : dense).push_back(i);
+  out.in_layers(runs_of(dense), "encoder.layer.*.");
+  write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, gated, false);
+  if (text.flag("mlp_fc1_bias", false)) out.plain(Component::kMlp, "mlp.fc1.bias", gated ? 2 * inner : inner);
+  if (text.flag("mlp_fc2_bias", false)) out.plain(Component::kMlp, "mlp.fc2.bias", h);
+  if (routed.empty()) return;
+  out.in_layers(runs_of(routed), "encoder.layer.*.");
+  out.linear(Component::kRouter, "mlp.router", experts, h);
+  for (const bool up : {true, false}) {
+    TensorGroup& matrix = out.linear(Component::kExperts, up ? "mlp.experts.*.w1" : "mlp.experts.*.w2", up ? inner : h,
+                                     up ? h : inner, up ? Split::kRows : Split::kColumns);
+    matrix.copies = experts;
+    matrix.used = std::min(experts, text.count_or("moe_top_k", 1));
+    matrix.is_expert = true;
+  }
+  out.plain(Component::kExperts, "mlp.experts.bias", h);
+}
+
+template <const EncoderForm& kForm>
+static bool write_encoder(Inventory& inventory) {
+  const Fields& text = inventory.text;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t e = kForm.narrow_embedding ? text.count_or("embedding_size", 128) : h;
+  const std::uint64_t layers = inventory.reader.model.layers.size();
+  const std::uint64_t inner = of(text, {"intermediate_size", "hidden_dim", "n_inner"}, 4 * h);
+  out.outside(Place::kFirst);
+  out.table(Component::kEmbedding, "embeddings.word_embeddings", inventory.vocab, e, Split::kVocab);
+  // Jina's BERT has slopes, its XLM-RoBERTa a rotation, in place of the table.
+  const std::string positions = text.find_string("position_embedding_type").value_or("");
+  if (kForm.has_positions && positions != "alibi" && positions != "rotary" && text.flag("position_biased_input", true))
+    out.table(Component::kEmbedding, "embeddings.position_embeddings", text.count_or("max_position_embeddings", 512),
+              e);
+  const std::uint64_t types = kForm.has_types ? text.count_or("type_vocab_size", 2) : 0;
+  if (types > 0) out.table(Component::kEmbedding, "embeddings.token_type_embeddings", types, e);
+  if (kForm.has_embedding_norm) out.norms("embeddings.LayerNorm", e, 1, kForm.has_norm_bias);
+  if (kForm.stores_sines)
+    out.table(Component::kEmbedding, "encoder.embed_positions", text.count_or("max_position_embeddings", 1536),
+              h / std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 12)));
+  if (e != h) out.linear(Component::kEmbedding, "embeddings_project", h, e, Split::kNone, 0, true);
+  if (kForm.relative)
+    out.table(Component::kAttention, "relative_attention_bias", text.count_or("relative_attention_num_buckets", 32),
+              text.count_or("num_attention_heads", 12))
+        .role = TensorRole::kPlain;
+  if (text.flag("relative_attention", false)) {
+    const std::uint64_t buckets = text.find_real("position_buckets").value_or(-1) > 0
+                                      ? text.count_or("position_buckets", 256)
+                                      : text.count_or("max_position_embeddings", 512);
+    out.table(Component::kAttention, "rel_embeddings", checked_mul(2, buckets, "the relative positions"), h).role =
+        TensorRole::kPlain;
+    if (text.find_string("norm_rel_ebd").value_or("none") == "layer_norm")
+      out.norms("rel_embeddings.LayerNorm", h, 1, true);
+  }
+  out.in_layers({{0, kForm.is_shared ? 1 : layers, 1}}, "encoder.layer.*.");
+  const std::uint64_t heads = text.count_or("num_attention_heads", 12);
+  const std::uint64_t kv_heads = text.count_or("num_key_value_heads", heads);
+  const std::uint64_t kv = heads > 0 && kv_heads < heads ? h / heads * kv_heads : h;
+  const bool bias = kForm.is_nomic ? text.flag("qkv_proj_bias", false) : kForm.has_biases;
+  out.linear(Component::kAttention, "attention.q_proj", h, h, Split::kRows, 0, bias);
+  for (const char* const name : {"attention.k_proj", "attention.v_proj"})
+    out.linear(Component::kAttention, name, kv, h, Split::kRows, 0, bias);
+  out.linear(Component::kAttention, "attention.o_proj", h, h, Split::kColumns, 0, bias);
+  const bool jina = text.find_string("feed_forward_type").value_or("").ends_with("glu") || kForm.has_output_bias_alone;
+  if (kForm.is_nomic) {
+    write_nomic_mlps(inventory, layers, inner);
+    out.in_layers({{0, layers, 1}}, "encoder.layer.*.");
+  } else {
+    write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, kForm.gated || jina, kForm.has_biases && !jina);
+    if (jina) out.plain(Component::kMlp, "mlp.wo.bias", h);
+  }
+  out.norms("LayerNorm", h, 2, kForm.has_norm_bias);
+  if (attends_across(inventory)) {
+    for (const char* const name : {"crossattention.q_proj", "crossattention.k_proj", "crossattention.v_proj"})
+      out.linear(Component::kAttention, name, h, h, Split::kRows, 0, bias);
+    out.linear(Component::kAttention, "crossattention.o_proj", h, h, Split::kColumns, 0, bias);
+    out.norms("crossattention.LayerNorm", h, 1, kForm.has_norm_bias);
+  }
+  if (kForm.first_is_unnormed) {
+    TensorGroup& norms = inventory.reader.model.tensors.back();
+    norms.copies = norms.used = 1;
+    if (layers > 1) {
+      out.in_layers({{1, layers - 1, 1}}, "encoder.layer.*.");
+      out.norms("attn_norm", h);
+    }
+  }
+  out.outside(Place::kLast);
+  if (kForm.has_final_norm) out.norms("final_norm", h, 1, kForm.has_norm_bias);
+  write_heads(inventory, kForm, e);
+  write_towers(inventory);
+  return true;
+}
+
+// Blocks of a form of their own: the plain ones count no attention.
+static bool write_unknown_encoder(Inventory& inventory) {
+  ModelSpec& model = inventory.reader.model;
+  const Elements blocks =
+      Elements(checked_mul(4, times(inventory.hidden, inventory.hidden), "a layer")) * model.layers.size();
+  model.unknown_tensors.push_back({Component::kAttention, "the attention of " + model.model_type,
+                                   Elements(blocks.count() / 2), blocks, blocks * 2});
+  return false;
+}
 
 // Encoders read a text at once and keep nothing; some are used as decoders all the same.
 void read_encoder(Reader& reader) {
@@ -26,8 +238,48 @@ void read_encoder(Reader& reader) {
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{None{}}});
 }
 
+// clang-format off
 std::span<const Family> bert_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"bert ernie", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kBert>},
+    {.is = {"roberta xlm-roberta camembert data2vec-text", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kRoberta>},
+    {.is = {"big_bird", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kBigBird>},
+    {.is = {"deberta-v2", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kDeberta>},
+    {.is = {"new gte", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kGte>},
+    {.is = {"eurobert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kEurobert>},
+    {.is = {"megatron-bert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kMegatron>},
+    {.is = {"roberta-prelayernorm", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kRobertaPrelayernorm>},
+    {.is = {"xlm-roberta-xl", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kXlmRobertaXl>},
+    {.is = {"bert-generation", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kBertGeneration>},
+    {.is = {"electra", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kElectra>},
+    {.is = {"mpnet", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kMpnet>},
+    {.is = {"distilbert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kDistilbert>},
+    {.is = {"albert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kAlbert>},
+    {.is = {"roformer", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kRoformer>},
+    {.is = {"modernbert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kModernbert>},
+    {.is = {"nomic_bert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kNomic>},
+    {.is = {"deberta jina_embeddings_v3 rembert mobilebert squeezebert xmod", "encoder", Arch::kOther,
+     "executed class"}, .layers = read_encoder, .all = write_unknown_encoder},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

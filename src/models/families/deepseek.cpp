@@ -1,15 +1,10 @@
 // DeepSeek: plain (MoE), latent (V2, V3), sparse (V3.2), compressed (V4). Source: transformers modeling_deepseek*.py,
 // vLLM models/deepseek_*.py.
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
-void read_deepseek_v4(Reader& reader) {
+static void read_deepseek_v4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Fields& text = reader.text;
   Compressed window;
@@ -56,31 +51,34 @@ void read_deepseek_v4(Reader& reader) {
   }
 }
 
-void write_deepseek_v4(Inventory& inventory) {
+static void write_deepseek_v4(Inventory& inventory) {
   write_hyper_connections(inventory, {});
 }
 
+// Experts chosen by the token's hash, in the first layers.
+static void plan_deepseek_v4(const Inventory& inventory, MlpPlan& plan) {
+  plan.hashed = inventory.text.count_or("num_hash_layers", 3);
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> deepseek_family() {
+  static constexpr Family kRows[] = {
     {.is = {"deepseek deepseek_v1", "plain", Arch::kDeepseek, "executed class"}, .layers = read_plain},
     {.is = {"unlimited_ocr_text", "plain", Arch::kUnlimitedOcr, "executed class"}, .layers = read_plain},
     {.is = {"deepseek_ocr2_encoder", "qwen", Arch::kDeepseekOcr}, .layers = read_qwen},
     {.is = {"deepseek_v2 deepseek_vl_v2", "mla", Arch::kDeepseekV3, "executed class"}, .layers = read_mla},
     {.is = {"deepseek_v3 deepseek_mtp", "mla", Arch::kDeepseekV3, "executed class"}, .layers = read_mla,
-     .tensors = {.has_router_bias = true}},
+     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}},
     {.is = {"dots_vlm", "mla", Arch::kOther, "executed class"}, .layers = read_mla},
     {.is = {"deepseek_ocr2_text", "mla", Arch::kDeepseekOcr, "executed class"}, .layers = read_mla},
     {.is = {"deepseek_v32", "sparse_mla", Arch::kDeepseekV32, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.has_router_bias = true}},
+     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}},
     {.is = {"deepseek_v4 deepseek_ref", "deepseek_v4", Arch::kDeepseekV4, "executed class"},
-     .layers = read_deepseek_v4, .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> deepseek_family() {
+     .layers = read_deepseek_v4, .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4,
+     .mlps = plan_deepseek_v4},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

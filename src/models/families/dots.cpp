@@ -1,15 +1,11 @@
 // rednote's dots. Source: transformers modeling_dots1.py, modeling_dots3_note.py.
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // dots.note: latents with an indexer, and between them latents of another shape in a window (per_layer_config).
 // Source: transformers modeling_dots3_note.py.
-void read_dots3_note(Reader& reader) {
+static void read_dots3_note(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Tokens window = read_window(reader.text);
   const std::vector<Label> labels = layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 4});
@@ -25,26 +21,23 @@ void read_dots3_note(Reader& reader) {
   }
 }
 
-void write_dots3_note(Inventory& inventory) {
+static void write_dots3_note(Inventory& inventory) {
   inventory.out.in_layers(all_layers(inventory));
   inventory.out.norms("self_attn.k_rope_only_layernorm", inventory.text.count_or("qk_rope_head_dim", 64));
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> dots_family() {
+  static constexpr Family kRows[] = {
     {.is = {"dots1", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen,
      .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}},
     {.is = {"dots_ocr", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
      .o_bias = ""}},
     {.is = {"dots3_note_text", "dots3_note", Arch::kDots3Note, "executed class"}, .layers = read_dots3_note,
-     .tensors = {.dense_first = 1, .has_router_bias = true}, .extras = write_dots3_note},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> dots_family() {
+     .tensors = {.gate = Gate::kHead, .dense_first = 1, .has_router_bias = true}, .extras = write_dots3_note},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,26 +1,39 @@
 // Baidu's ERNIE 4.5 and PaddleOCR-VL. Source: transformers modeling_ernie4_5*.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
+// The vision-language models have experts for text, and narrower ones for images, behind a router each.
+static bool write_image_experts(Inventory& inventory, const Ffn& ffn) {
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t seen = entry_of(inventory.text, "num_experts", 1, ffn.experts);
+  const std::uint64_t width = entry_of(inventory.text, "moe_intermediate_size", 1, 512);
+  out.linear(Component::kRouter, "mlp.vision_gate", seen, h);
+  out.plain(Component::kRouter, "mlp.vision_gate.bias", seen).is_float32 = true;
+  // A token of text passes none of them.
+  for (const bool up : {true, true, false})
+    routed(out.linear(Component::kExperts, "mlp.vision_experts.*", up ? width : h, up ? h : width,
+                      up ? Split::kRows : Split::kColumns),
+           seen, 0);
+  return false;
+}
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> ernie_family() {
+  static constexpr Family kRows[] = {
     {.is = {"ernie4_5", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias"}},
-    {.is = {"ernie4_5_moe ernie4_5_vl_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+    {.is = {"ernie4_5_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias", .dense_first = 1,
      .has_router_bias = true}},
+    {.is = {"ernie4_5_vl_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias", .has_image_experts = true,
+     .dense_first = 1, .has_router_bias = true}, .experts = write_image_experts},
     {.is = {"ernie4_5_moe_vl paddleocr_vl_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> ernie_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,13 +1,11 @@
 // LG's EXAONE; the fourth generation has windows. Source: transformers modeling_exaone4.py, modeling_exaone_moe.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> exaone_family() {
+  static constexpr Family kRows[] = {
     {.is = {"exaone", "plain", Arch::kExaone}, .layers = read_plain, .tensors = {.qkv_bias = "", .o_bias = "",
      .mlp_bias = ""}},
     {.is = {"exaone4", "windowed", Arch::kExaone4, "executed class"}, .layers = read_windowed,
@@ -16,13 +14,9 @@ constexpr Family kRows[] = {
     {.is = {"exaone_moe", "windowed", Arch::kExaoneMoe, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> exaone_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,20 +1,19 @@
 // TII's Falcon and Falcon-H1. Source: transformers modeling_falcon.py, modeling_falcon_h1.py.
-#include "kvplan/error.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
+// Falcon-40B's first config ("RefinedWeb") names KV heads and no architecture; 7B is a "RefinedWebModel".
+static bool is_first_40b(const Reader& reader) {
+  return reader.model.model_type == "RefinedWeb" && reader.text.has("n_head_kv");
+}
 
 // Falcon: num_kv_heads counts only in the new decoder; the old one has one KV head with multi_query.
-void read_falcon(Reader& reader) {
+static void read_falcon(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
-  // Falcon-40B's first config ("RefinedWeb") names KV heads and no architecture; 7B is a "RefinedWebModel".
-  const bool first_40b = reader.model.model_type == "RefinedWeb" && reader.text.has("n_head_kv");
   const bool newer = reader.text.contains("new_decoder_architecture")
                          ? reader.text.flag("new_decoder_architecture", false)
-                         : first_40b;
+                         : is_first_40b(reader);
   const bool multi_query = reader.text.flag("multi_query", true);
   const std::uint64_t named = reader.text.count_or("num_key_value_heads", num_heads);
   push_full(reader, heads_of_width(reader.text, num_heads, newer ? named : multi_query ? 1 : num_heads));
@@ -22,7 +21,7 @@ void read_falcon(Reader& reader) {
 
 // Falcon-H1: attention and Mamba 2 side by side in every layer; the inner width is mamba_d_ssm, or follows from
 // mamba_expand where that is null.
-void read_falcon_h1(Reader& reader) {
+static void read_falcon_h1(Reader& reader) {
   const Fields& text = reader.text;
   Ssm ssm = read_mamba2(text);
   if (const auto named = text.find_count("mamba_d_ssm"); named && *named > 0) {
@@ -36,22 +35,36 @@ void read_falcon_h1(Reader& reader) {
   read_hybrid(reader, {PatternRule::Default::kWindowEverywhere, 0, false, Label::kHybrid, ""}, ssm);
 }
 
+static std::uint64_t falcon_norms(const Inventory& inventory, std::uint64_t) {
+  const Fields& text = inventory.text;
+  const bool first_40b = is_first_40b(inventory.reader);
+  const bool newer = text.bare().find_bool("new_decoder_architecture").value_or(first_40b);
+  const bool parallel = text.flag("parallel_attn", true);
+  const auto named = text.find_count("num_ln_in_parallel_attn");
+  return newer ? named.value_or(2) : parallel ? 1 : 2;
+}
+
+constexpr Traits kFalcon{.qkv_bias = "bias",
+                         .o_bias = "bias",
+                         .mlp_bias = "bias",
+                         .norm_style = NormStyle::kLayerNorm,
+                         .has_gated_mlp = false,
+                         .fuses_qkv = true,
+                         .mlp_ratio = 4,
+                         .stores_head = true};
+
 // clang-format off
-constexpr Family kRows[] = {
-    {.is = {"falcon", "falcon", Arch::kFalcon, "executed class"}, .layers = read_falcon,
-     .tensors = {.qkv_bias = "bias", .o_bias = "bias", .mlp_bias = "bias", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true}},
-    {.is = {"refinedweb refinedwebmodel", "falcon", Arch::kOther, "executed class"}, .layers = read_falcon,
-     .tensors = {.qkv_bias = "bias", .o_bias = "bias", .mlp_bias = "bias", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true}},
-    {.is = {"falcon_h1", "falcon_h1", Arch::kFalconH1, "executed class"}, .layers = read_falcon_h1},
-};
-// clang-format on
-
-}  // namespace
-
 std::span<const Family> falcon_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"falcon", "falcon", Arch::kFalcon, "executed class"}, .layers = read_falcon,
+     .tensors = kFalcon, .norms = falcon_norms},
+    {.is = {"refinedweb refinedwebmodel", "falcon", Arch::kOther, "executed class"}, .layers = read_falcon,
+     .tensors = kFalcon, .norms = falcon_norms},
+    {.is = {"falcon_h1", "falcon_h1", Arch::kFalconH1, "executed class"}, .layers = read_falcon_h1,
+     .tensors = {.ssm_norm = "mamba_rms_norm", .ssm_out_bias = "projectors_bias"}},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

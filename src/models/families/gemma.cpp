@@ -1,16 +1,11 @@
 // Google's Gemma, RecurrentGemma and T5Gemma: windows in a pattern; in 3n and 4 the last layers read the cache of
 // earlier ones. Source: transformers modeling_gemma*.py, modeling_recurrent_gemma.py, modeling_t5gemma*.py.
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // The last `num_shared` layers read the last earlier layer of their own sort.
-void share_tail(Reader& reader, std::uint64_t num_shared) {
+static void share_tail(Reader& reader, std::uint64_t num_shared) {
   auto& layers = reader.model.layers;
   if (num_shared == 0) return;
   if (num_shared >= layers.size())
@@ -34,12 +29,12 @@ void share_tail(Reader& reader, std::uint64_t num_shared) {
   }
 }
 
-void read_gemma3n(Reader& reader) {
+static void read_gemma3n(Reader& reader) {
   read_decoder(reader, {PatternRule::Default::kFullEvery, 5});
   share_tail(reader, reader.text.count_or("num_kv_shared_layers", 15));
 }
 
-void read_gemma4(Reader& reader) {
+static void read_gemma4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads sliding = read_heads(reader.text);
   // K and V of full layers are one tensor with attention_k_eq_v, but both are cached; only then do the full layers
@@ -62,7 +57,7 @@ void read_gemma4(Reader& reader) {
 }
 
 // Griffin: two recurrent layers, then one with a window.
-void read_recurrent_gemma(Reader& reader) {
+static void read_recurrent_gemma(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
   const RgLru lru = read_rg_lru(text);
@@ -78,7 +73,7 @@ void read_recurrent_gemma(Reader& reader) {
 }
 
 // Gemma 3n and 4: a second, per-layer embedding, gated into every layer.
-void write_per_layer_embedding(Inventory& inventory) {
+static void write_per_layer_embedding(Inventory& inventory) {
   const Fields& text = inventory.text;
   const std::uint64_t p = text.count_or("hidden_size_per_layer_input", 0);
   if (p == 0) return;
@@ -96,7 +91,7 @@ void write_per_layer_embedding(Inventory& inventory) {
   out.norms("post_per_layer_input_norm", h);
 }
 
-void write_altup(Inventory& inventory) {
+static void write_altup(Inventory& inventory) {
   const Fields& text = inventory.text;
   Builder& out = inventory.out;
   const std::uint64_t h = inventory.hidden;
@@ -118,13 +113,13 @@ void write_altup(Inventory& inventory) {
   }
 }
 
-void write_gemma3n(Inventory& inventory) {
+static void write_gemma3n(Inventory& inventory) {
   write_per_layer_embedding(inventory);
   write_altup(inventory);
 }
 
 // The router of Gemma's experts, and the norms around it.
-void write_moe_scales(Inventory& inventory) {
+static void write_moe_scales(Inventory& inventory) {
   Builder& out = inventory.out;
   out.in_layers(all_layers(inventory));
   out.plain(Component::kRouter, "router.scale", inventory.hidden);
@@ -132,12 +127,12 @@ void write_moe_scales(Inventory& inventory) {
   out.norms("moe_norms", inventory.hidden, 3);
 }
 
-void write_gemma4(Inventory& inventory) {
+static void write_gemma4(Inventory& inventory) {
   write_per_layer_embedding(inventory);
   if (inventory.text.flag("enable_moe_block", false)) write_moe_scales(inventory);
 }
 
-void write_diffusion_gemma(Inventory& inventory) {
+static void write_diffusion_gemma(Inventory& inventory) {
   write_moe_scales(inventory);
   Builder& out = inventory.out;
   out.outside(Place::kLast);
@@ -146,8 +141,30 @@ void write_diffusion_gemma(Inventory& inventory) {
   out.norms("model.self_conditioning.pre_norm", inventory.hidden);
 }
 
+// The class's list of widths has this one, in every layer.
+static std::uint64_t gemma3n_width(const Inventory&, std::uint64_t named) {
+  return named == 0 ? 16384 : named;
+}
+
+static void plan_gemma4(const Inventory& inventory, MlpPlan& plan) {
+  plan.beside = plan.width;
+  if (inventory.text.flag("use_double_wide_mlp", false))
+    plan.doubled = inventory.text.count_or("num_kv_shared_layers", 0);
+}
+
+static void plan_diffusion_gemma(const Inventory&, MlpPlan& plan) {
+  plan.beside = plan.width;
+}
+
+constexpr Traits kGemma4{.qk_norm = QkNorm::kHead,
+                         .shares_values = "attention_k_eq_v",
+                         .norms = 4,
+                         .ties_by_default = true,
+                         .has_experts = "enable_moe_block"};
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> gemma_family() {
+  static constexpr Family kRows[] = {
     {.is = {"gemma", "plain", Arch::kGemma, "executed class"}, .layers = read_plain,
      .tensors = {.ties_by_default = true}},
     {.is = {"gemma2", "windowed", Arch::kGemma2, "executed class"}, .layers = read_windowed, .tensors = {.norms = 4,
@@ -161,28 +178,30 @@ constexpr Family kRows[] = {
      .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}},
     {.is = {"diffusion_gemma_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}, .extras = write_diffusion_gemma},
+     .tensors = {.qk_norm = QkNorm::kHead, .shares_values = "+", .norms = 4, .ties_by_default = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}, .extras = write_diffusion_gemma,
+     .mlps = plan_diffusion_gemma},
     {.is = {"gemma3n_text", "gemma3n", Arch::kGemma3n, "executed class"}, .layers = read_gemma3n,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .extras = write_gemma3n},
+     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .extras = write_gemma3n,
+     .mlp_width = gemma3n_width},
     {.is = {"gemma4_text", "gemma4", Arch::kGemma4, "executed class"}, .layers = read_gemma4,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .extras = write_gemma4},
+     .tensors = kGemma4, .extras = write_gemma4, .mlps = plan_gemma4},
     {.is = {"gemma4_unified_text", "gemma4", Arch::kGemma4Unified, "executed class"}, .layers = read_gemma4,
-     .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .extras = write_gemma4},
+     .tensors = kGemma4, .extras = write_gemma4, .mlps = plan_gemma4},
     {.is = {"recurrent_gemma", "recurrent_gemma", Arch::kRecurrentGemma, "executed class"},
-     .layers = read_recurrent_gemma, .tensors = {.o_bias = "+", .mlp_bias = "+", .ties_by_default = true}},
-    {.is = {"t5gemma", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder},
+     .layers = read_recurrent_gemma, .tensors = {.o_bias = "+", .mlp_bias = "+", .halves_mlp_width = true,
+     .ties_by_default = true}},
+    {.is = {"t5gemma", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
+     .tensors = {.has_final_norm = false}, .all = write_unknown_stacks},
     {.is = {"t5_gemma_module", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}},
+     .tensors = {.has_final_norm = false}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 2},
+     .all = write_unknown_stacks},
     {.is = {"t5gemma2_decoder t5gemma2_module", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> gemma_family() {
+     .tensors = {.has_final_norm = false}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 6},
+     .all = write_unknown_stacks},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,15 +1,12 @@
 // Sber's GigaChat 3.5. Source: vLLM configs/gigachat3_5.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
-
-namespace {
 
 // GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
 // go before layer_types; all layers are latent where linear_attention_type is null. Source: vLLM
 // configs/gigachat3_5.py.
-void read_gigachat(Reader& reader) {
+static void read_gigachat(Reader& reader) {
   const Fields& text = reader.text;
   if (text.is_null("linear_attention_type")) return read_mla(reader);
   std::vector<Label> labels(reader.num_layers(), Label::kRecurrent);
@@ -23,16 +20,13 @@ void read_gigachat(Reader& reader) {
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> gigachat_family() {
+  static constexpr Family kRows[] = {
     {.is = {"gigachat3_5", "gigachat"}, .layers = read_gigachat, .tensors = {.may_have_more = true, .norms = 4,
      .dense_first = 3, .has_router_bias = true}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> gigachat_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

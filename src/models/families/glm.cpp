@@ -1,14 +1,10 @@
 // Z.ai's ChatGLM and GLM. Source: transformers modeling_glm*.py, modeling_chatglm.py.
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // ChatGLM: groups count only with multi_query_attention.
-void read_chatglm(Reader& reader) {
+static void read_chatglm(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   const bool grouped = reader.text.flag("multi_query_attention", false);
   const std::uint64_t groups = reader.text.count_or("multi_query_group_num", 1);
@@ -17,7 +13,7 @@ void read_chatglm(Reader& reader) {
 
 // GLM-5.3-Flash (glm5_next): KDA, whose heads stand in linear_attn_config or beside it, and in every fourth layer
 // latents without a rotary part; pooled index keys beside them are small. Source: vLLM configs/glm5_next.py.
-void read_glm5_next(Reader& reader) {
+static void read_glm5_next(Reader& reader) {
   const Fields& text = reader.text;
   PatternRule rule{PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""};
   const Linear linear = read_linear_heads(text, 64, 128);
@@ -32,7 +28,7 @@ void read_glm5_next(Reader& reader) {
 }
 
 // GLM-5.3-Flash: index keys that are pooled over index_kpool tokens. Source: transformers modeling_glm5_next.py.
-void write_pooled_indexer(Inventory& inventory) {
+static void write_pooled_indexer(Inventory& inventory) {
   const Fields& text = inventory.text;
   const std::uint64_t pool = text.count_or("index_kpool", 0);
   const std::uint64_t d = text.count_or("index_head_dim", 0);
@@ -49,19 +45,20 @@ void write_pooled_indexer(Inventory& inventory) {
   out.linear(Component::kAttention, "self_attn.indexer.weights_proj", heads, h);
 }
 
-void write_glm5_next(Inventory& inventory) {
+static void write_glm5_next(Inventory& inventory) {
   write_hyper_connections(inventory, {.has_head = false});
   write_pooled_indexer(inventory);
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> glm_family() {
+  static constexpr Family kRows[] = {
     {.is = {"glm", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .fuses_gate_up = true}},
     {.is = {"glm4", "plain", Arch::kGlm4, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .norms = 4, .fuses_gate_up = true}},
     {.is = {"glm4_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
-     .qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .has_router_bias = true}},
+     .qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .mtp_repeats_ends = true, .has_router_bias = true}},
     {.is = {"glm4v_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "", .norms = 4, .fuses_gate_up = true}},
     {.is = {"glm4v_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
@@ -71,18 +68,14 @@ constexpr Family kRows[] = {
     {.is = {"chatglm", "chatglm"}, .layers = read_chatglm, .tensors = {.qkv_bias = "add_qkv_bias",
      .o_bias = "add_bias_linear", .mlp_bias = "add_bias_linear", .fuses_qkv = true, .fuses_gate_up = true}},
     {.is = {"glm4_moe_lite", "mla", Arch::kGlm4MoeLite, "executed class"}, .layers = read_mla,
-     .tensors = {.dense_first = 1, .has_router_bias = true}},
+     .tensors = {.mtp_repeats_ends = true, .dense_first = 1, .has_router_bias = true}},
     {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa, "executed class"}, .layers = read_sparse_mla,
      .tensors = {.has_router_bias = true}},
     {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next"}, .layers = read_glm5_next,
      .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> glm_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,19 +1,15 @@
 // GPT-2 and the decoders of its time, StarCoder, MPT, DBRX, and gpt-oss. Source: transformers' modelling files of the
 // types named.
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
-void read_gpt_bigcode(Reader& reader) {
+static void read_gpt_bigcode(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   push_full(reader, heads_of_width(reader.text, num_heads, reader.text.flag("multi_query", true) ? 1 : num_heads));
 }
 
-void read_attn_config(Reader& reader) {
+static void read_attn_config(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   // DBRX's class has one KV head where attn_config names none, MPT's as many as heads.
   const std::uint64_t fallback = reader.text.class_name() == "dbrx" ? 1 : num_heads;
@@ -25,13 +21,34 @@ void read_attn_config(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, num_kv_heads));
 }
 
-void write_neox_japanese(Inventory& inventory) {
+static void write_neox_japanese(Inventory& inventory) {
   inventory.out.outside(Place::kLast);
   inventory.out.plain(Component::kAttention, "model.layers.last.attention.dense_bias", inventory.hidden);
 }
 
+static void write_bloom(Inventory& inventory) {
+  inventory.out.outside(Place::kFirst);
+  inventory.out.norms("model.word_embeddings_layernorm", inventory.hidden, 1, true);
+}
+
+static std::uint64_t mpt_width(const Inventory& inventory, std::uint64_t ratio) {
+  return times(ratio > 0 ? ratio : 4, inventory.hidden);
+}
+
+static void plan_dbrx(const Inventory& inventory, MlpPlan& plan) {
+  const Fields ffn = inventory.text.child("ffn_config").value_or(Fields::empty());
+  plan.every.experts = ffn.count_or("moe_num_experts", 4);
+  plan.every.top_k = ffn.count_or("moe_top_k", 1);
+  plan.every.width = ffn.count_or("ffn_hidden_size", 3584);
+  if (plan.every.top_k > plan.every.experts)
+    fail("\"moe_top_k\" is " + std::to_string(plan.every.top_k) + " of " + std::to_string(plan.every.experts) +
+             " experts",
+         "correct the config");
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> gpt_family() {
+  static constexpr Family kRows[] = {
     {.is = {"jais", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+",
      .norm_style = NormStyle::kLayerNorm, .fuses_qkv = true, .ties_by_default = true}},
     {.is = {"jais2", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
@@ -43,32 +60,35 @@ constexpr Family kRows[] = {
      .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
      .has_position_table = true, .position_offset = 2, .ties_by_default = true}},
     {.is = {"gpt2", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true,
+     .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4,
      .has_position_table = true, .ties_by_default = true}},
     {.is = {"gptj", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "",
      .o_bias = "", .mlp_bias = "+", .head_bias = "+", .norms = 1, .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false}},
+     .has_gated_mlp = false, .mlp_ratio = 4}},
     {.is = {"codegen", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "",
      .o_bias = "", .mlp_bias = "+", .head_bias = "+", .norms = 1, .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true}},
+     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4}},
     {.is = {"gpt_neox", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}},
     {.is = {"gpt_neox_japanese", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_neox_japanese},
-    {.is = {"bloom codeshell", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4}, .extras = write_neox_japanese},
+    {.is = {"bloom", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
+     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .ties_by_default = true}, .extras = write_bloom},
+    {.is = {"codeshell", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
      .has_gated_mlp = false, .fuses_qkv = true, .ties_by_default = true}},
     {.is = {"ctrl", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false,
-     .ties_by_default = true}},
+     .mlp_width = "dff", .ties_by_default = true}},
     {.is = {"openai-gpt", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false,
-     .has_gated_mlp = false, .fuses_qkv = true, .has_position_table = true, .ties_by_default = true}},
+     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}},
     {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt git clvp_decoder xlnet reformer "
             "kosmos_2_text_model kosmos_2_5_text_model", "plain", Arch::kOther, "executed class"},
      .layers = read_plain},
-    {.is = {"cpmant", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
+    {.is = {"cpmant", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true, .mlp_width = "dim_ff"}},
     {.is = {"starcoder2", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias",
      .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .ties_by_default = true}},
@@ -77,23 +97,19 @@ constexpr Family kRows[] = {
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}},
     {.is = {"gpt_neo", "windowed", Arch::kGptNeo, "executed class"}, .layers = read_windowed,
      .tensors = {.qkv_bias = "", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .has_position_table = true, .ties_by_default = true},
+     .has_gated_mlp = false, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}},
     {.is = {"gpt_bigcode", "gpt_bigcode", Arch::kOther, "executed class"}, .layers = read_gpt_bigcode,
      .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
-     .has_gated_mlp = false, .fuses_qkv = true, .has_position_table = true, .ties_by_default = true}},
+     .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}},
     {.is = {"mpt", "attn_config", Arch::kOther, "executed class"}, .layers = read_attn_config,
      .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "", .has_gated_mlp = false, .fuses_qkv = true,
-     .ties_by_default = true}},
+     .mlp_width = "expansion_ratio", .ties_by_default = true}, .mlp_width = mpt_width},
     {.is = {"dbrx", "attn_config", Arch::kOther, "executed class"}, .layers = read_attn_config,
-     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .moe = "ffn"}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> gpt_family() {
+     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .has_mlps = false, .moe = "ffn"}, .mlps = plan_dbrx},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

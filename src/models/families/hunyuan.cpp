@@ -1,13 +1,9 @@
 // Tencent's Hunyuan, Hy and Youtu. Source: transformers modeling_hunyuan*.py, modeling_hy_v*.py, modeling_youtu.py.
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
-void write_hy_v4(Inventory& inventory) {
+static void write_hy_v4(Inventory& inventory) {
   write_hyper_connections(inventory, {.weighs = true});
   const std::uint64_t heads = inventory.text.count_or("num_attention_heads", 0);
   inventory.out.in_layers(all_layers(inventory));
@@ -15,24 +11,23 @@ void write_hy_v4(Inventory& inventory) {
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> hunyuan_family() {
+  static constexpr Family kRows[] = {
     {.is = {"hunyuan_vl_text", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead,
      .qk_norm_key = "use_qk_norm"}},
     {.is = {"hy_v3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1, .has_router_bias = true}},
-    {.is = {"hunyuan hunyuan_large hunyuan_moe hunyuan_v1_dense hunyuan_v1_moe", "cross_layer", Arch::kOther,
-     "executed class"}, .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead,
-     .qk_norm_key = "use_qk_norm"}},
+    {.is = {"hunyuan hunyuan_large hunyuan_moe", "cross_layer", Arch::kOther, "executed class"},
+     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"}},
+    // The library's class always has the norms; the files of its remote code say so.
+    {.is = {"hunyuan_v1_dense hunyuan_v1_moe", "cross_layer", Arch::kOther, "executed class"},
+     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"}},
     {.is = {"youtu", "mla", Arch::kOther, "executed class"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
     {.is = {"hy_v4", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.dense_first = 1, .has_router_bias = true}, .extras = write_hy_v4},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> hunyuan_family() {
+     .tensors = {.gate = Gate::kWide, .dense_first = 1, .has_router_bias = true}, .extras = write_hy_v4},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,16 +1,13 @@
 // NVIDIA's Hymba. Source: its modeling_hymba.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
-
-namespace {
 
 // Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share their keys and values.
 // Meta tokens go before the first forward pass (its modeling_hymba.py, HymbaModel.forward, where the cache is empty),
 // so their keys and values are cached as any token's, and every window sees them (the prefix mask of its flex
 // attention).
-void read_hymba(Reader& reader) {
+static void read_hymba(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Fields& text = reader.text;
   const Ssm ssm = read_mamba1(text);
@@ -41,16 +38,20 @@ void read_hymba(Reader& reader) {
   }
 }
 
+// Layers that read another's cache keep their projections.
+static bool write_hymba(Inventory& inventory, const Mixer& mixer) {
+  const auto* shared = std::get_if<Shared>(&mixer);
+  if (shared != nullptr) write_attention(inventory, shared->heads, true);
+  return shared != nullptr;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
-    {.is = {"hymba", "hymba"}, .layers = read_hymba, .tensors = {.may_have_more = true}},
-};
-// clang-format on
-
-}  // namespace
-
 std::span<const Family> hymba_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"hymba", "hymba"}, .layers = read_hymba, .tensors = {.may_have_more = true}, .mixer = write_hymba},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

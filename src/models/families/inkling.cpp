@@ -1,15 +1,10 @@
 // Inkling: short convolutions beside the attention. Source: transformers modeling_inkling*.py.
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // Inkling: four convolutions a layer, over keys, values, and the outputs of attention and MLP.
-Layer inkling_layer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
+static Layer inkling_layer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
   const std::uint64_t kernel = reader.text.count_or("conv_kernel_size", 4);
   if (kernel == 0) fail("\"conv_kernel_size\" is 0", "correct the config");
   const std::uint64_t keys = channels_of(heads.num_kv_heads, heads.head_dim);
@@ -19,7 +14,7 @@ Layer inkling_layer(const Reader& reader, Label label, const Heads& heads, Token
   return {{attention_mixer(reader, label, heads, window), ShortConv{channels, kernel}}};
 }
 
-void read_inkling(Reader& reader) {
+static void read_inkling(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(text);
@@ -44,7 +39,7 @@ void read_inkling(Reader& reader) {
 }
 
 // One profile for each distance that a layer sees.
-void write_distances(Inventory& inventory) {
+static void write_distances(Inventory& inventory) {
   const Fields& text = inventory.text;
   Builder& out = inventory.out;
   std::uint64_t distances = 0;
@@ -58,7 +53,7 @@ void write_distances(Inventory& inventory) {
   out.norms("model.embed_norm", inventory.hidden);
 }
 
-void write_inkling(Inventory& inventory) {
+static void write_inkling(Inventory& inventory) {
   inventory.out.in_layers(all_layers(inventory));
   inventory.out.plain(Component::kMlp, "mlp.global_scale", 1);
   write_distances(inventory);
@@ -67,7 +62,7 @@ void write_inkling(Inventory& inventory) {
 // Inkling 2: each block's input is chosen among the residual streams by a query; layers of full attention choose for
 // queries, keys and values apart, norm them apart, and their convolutions follow the token.
 // Source: transformers modeling_inkling2.py.
-void write_inkling2(Inventory& inventory) {
+static void write_inkling2(Inventory& inventory) {
   const Fields& text = inventory.text;
   const ModelSpec& model = inventory.reader.model;
   Builder& out = inventory.out;
@@ -96,19 +91,28 @@ void write_inkling2(Inventory& inventory) {
   write_distances(inventory);
 }
 
+static bool write_inkling_mixer(Inventory& inventory, const Mixer& mixer) {
+  if (const Heads* heads = heads_of(mixer))
+    inventory.out.linear(Component::kAttention, "self_attn.r_proj",
+                         times(heads->num_heads, inventory.text.count_or("d_rel", 16)), inventory.hidden, Split::kRows,
+                         heads->num_heads);
+  const auto* conv = std::get_if<ShortConv>(&mixer);
+  if (conv != nullptr)
+    inventory.out.conv(Component::kStateMixer, "self_attn.sconv", conv->channels, conv->conv_kernel, Split::kRows);
+  return conv != nullptr;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
-    {.is = {"inkling_text", "conv_attention", Arch::kInkling, "executed class"}, .layers = read_inkling,
-     .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}, .extras = write_inkling},
-    {.is = {"inkling2_text", "conv_attention", Arch::kOther, "executed class"}, .layers = read_inkling,
-     .tensors = {.gate = Gate::kWide, .has_router_bias = true}, .extras = write_inkling2},
-};
-// clang-format on
-
-}  // namespace
-
 std::span<const Family> inkling_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"inkling_text", "conv_attention", Arch::kInkling, "executed class"}, .layers = read_inkling,
+     .tensors = {.qk_norm = QkNorm::kHead, .routes_shared = "shared_expert_sink", .has_router_bias = true},
+     .extras = write_inkling, .mixer = write_inkling_mixer},
+    {.is = {"inkling2_text", "conv_attention", Arch::kOther, "executed class"}, .layers = read_inkling,
+     .tensors = {.gate = Gate::kWide, .has_router_bias = true}, .extras = write_inkling2, .mixer = write_inkling_mixer},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

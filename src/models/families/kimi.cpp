@@ -1,14 +1,12 @@
 // Moonshot's Kimi: latent attention, and KDA between (Linear, K3). Source: vLLM models/kimi_*.py, the checkpoints'
 // modeling_kimi.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> kimi_family() {
+  static constexpr Family kRows[] = {
     {.is = {"kimi_vl_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"kimi_k2 kimi_k25", "mla", Arch::kKimiK2, "executed class"}, .layers = read_mla,
      .tensors = {.has_router_bias = true}},
@@ -16,13 +14,9 @@ constexpr Family kRows[] = {
      .tensors = {.has_router_bias = true, .moe = "block_sparse_moe"}},
     {.is = {"kimi_k3", "kimi_linear", Arch::kKimiK3}, .layers = read_kimi_linear, .tensors = {.may_have_more = true,
      .has_router_bias = true, .moe = "block_sparse_moe"}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> kimi_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,30 +1,33 @@
 // Liquid's LFM2 and LFM3. Source: transformers modeling_lfm2.py, modeling_lfm3.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // LFM2: short convolutions between layers of grouped-query attention.
-void read_lfm2(Reader& reader) {
+static void read_lfm2(Reader& reader) {
   read_hybrid(reader, {}, read_short_conv(reader.text));
 }
 
+static std::uint64_t lfm2_width(const Inventory& inventory, std::uint64_t named) {
+  const Fields& text = inventory.text;
+  if (!text.flag("block_auto_adjust_ff_dim", false)) return named;
+  std::uint64_t adjusted = times(2, named) / 3;
+  if (const auto factor = text.find_real("block_ffn_dim_multiplier"); factor && *factor > 0 && *factor < 1000)
+    adjusted = whole_width(*factor * static_cast<double>(adjusted), "block_ffn_dim_multiplier");
+  return round_to(adjusted, text.count_or("block_multiple_of", 256));
+}
+
 // clang-format off
-constexpr Family kRows[] = {
-    {.is = {"lfm2 lfm2_moe", "lfm2", Arch::kLfm2, "executed class"}, .layers = read_lfm2, .tensors = {.qkv_bias = "",
-     .o_bias = "", .qk_norm = QkNorm::kHead, .ties_by_default = true}},
-    {.is = {"lfm3", "lfm2", Arch::kOther, "executed class"}, .layers = read_lfm2, .tensors = {.qkv_bias = "",
-     .o_bias = "", .qk_norm = QkNorm::kHead, .gate = Gate::kHead, .gate_key = "use_attention_gate",
-     .ties_by_default = true}},
-};
-// clang-format on
-
-}  // namespace
-
 std::span<const Family> lfm_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"lfm2 lfm2_moe", "lfm2", Arch::kLfm2, "executed class"}, .layers = read_lfm2, .tensors = {.qkv_bias = "",
+     .o_bias = "", .qk_norm = QkNorm::kHead, .ties_by_default = true}, .mlp_width = lfm2_width},
+    {.is = {"lfm3", "lfm2", Arch::kOther, "executed class"}, .layers = read_lfm2, .tensors = {.qkv_bias = "",
+     .o_bias = "", .qk_norm = QkNorm::kHead, .gate = Gate::kHead, .gate_key = "use_attention_gate", .sandwich_norms = "use_sandwich_norm",
+     .ties_by_default = true}},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,18 +1,13 @@
 // Llama and the decoders of its shape: RMS norms, a gated MLP, heads in groups. Sources: transformers' modelling files
 // of the types named, and the checkpoints' own where they bring one.
-#include <algorithm>
+#include <cmath>
 
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // Llama 4: chunks in the layers with rotary embedding, every fourth layer attends to everything.
-void read_llama4(Reader& reader) {
+static void read_llama4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t interval = reader.text.count_or("no_rope_layer_interval", 4);
   const Heads heads = read_heads(reader.text);
@@ -25,7 +20,7 @@ void read_llama4(Reader& reader) {
 }
 
 // Llama 3.2 Vision: the layers of cross_attention_layers attend to the image alone.
-void read_mllama(Reader& reader) {
+static void read_mllama(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(reader.text);
   std::vector<bool> cross(layers, false);
@@ -48,24 +43,24 @@ void read_mllama(Reader& reader) {
     reader.model.layers.push_back({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
 }
 
-void write_apertus(Inventory& inventory) {
+static void write_apertus(Inventory& inventory) {
   inventory.out.in_layers(all_layers(inventory));
   inventory.out.plain(Component::kMlp, "mlp.act_fn", 2);
 }
 
-void write_arctic(Inventory& inventory) {
+static void write_arctic(Inventory& inventory) {
   if (!inventory.text.flag("use_residual", false)) return;
   inventory.out.in_layers(all_layers(inventory));
   inventory.out.norms("residual_layernorm", inventory.hidden);
 }
 
-void write_bitnet(Inventory& inventory) {
+static void write_bitnet(Inventory& inventory) {
   inventory.out.in_layers(all_layers(inventory));
   inventory.out.norms("self_attn.attn_sub_norm", inventory.hidden);
   inventory.out.norms("mlp.ffn_sub_norm", inventory.text.count_or("intermediate_size", 0));
 }
 
-void write_diffllama(Inventory& inventory) {
+static void write_diffllama(Inventory& inventory) {
   const Fields& text = inventory.text;
   const std::uint64_t heads = std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 32));
   inventory.out.in_layers(all_layers(inventory));
@@ -73,7 +68,7 @@ void write_diffllama(Inventory& inventory) {
                       times(4, text.count_or("head_dim", inventory.hidden / heads)));
 }
 
-void write_doge(Inventory& inventory) {
+static void write_doge(Inventory& inventory) {
   const Fields& text = inventory.text;
   Builder& out = inventory.out;
   const std::uint64_t h = inventory.hidden;
@@ -86,7 +81,7 @@ void write_doge(Inventory& inventory) {
 }
 
 // Tokens of sound pass an MLP of their own, and have a table and a head for all codebooks.
-void write_higgs_audio(Inventory& inventory) {
+static void write_higgs_audio(Inventory& inventory) {
   const Fields& text = inventory.text;
   Builder& out = inventory.out;
   const std::uint64_t h = inventory.hidden;
@@ -100,12 +95,12 @@ void write_higgs_audio(Inventory& inventory) {
   out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
 }
 
-void write_moshi(Inventory& inventory) {
+static void write_moshi(Inventory& inventory) {
   inventory.out.outside(Place::kFirst);
   inventory.out.plain(Component::kEmbedding, "model.embed_tokens.initial", inventory.hidden);
 }
 
-void write_mllama(Inventory& inventory) {
+static void write_mllama(Inventory& inventory) {
   Builder& out = inventory.out;
   const std::vector<Layer>& layers = inventory.reader.model.layers;
   out.outside(Place::kFirst);
@@ -117,25 +112,63 @@ void write_mllama(Inventory& inventory) {
   out.norms("cross_attn.qk_norm", std::get<Cross>(layers[cross.front().first].mixers.front()).heads.head_dim, 2);
 }
 
-void write_fuyu(Inventory& inventory) {
+static void write_fuyu(Inventory& inventory) {
   const std::uint64_t patch = inventory.text.count_or("patch_size", 30);
   inventory.out.outside(Place::kFirst);
   inventory.out.linear(Component::kProjector, "vision_embed_tokens", inventory.hidden,
                        times(inventory.text.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
 }
 
+// A dense MLP as wide as the model beside the experts.
+static void plan_arctic(const Inventory& inventory, MlpPlan& plan) {
+  if (inventory.text.flag("use_residual", false)) plan.beside = inventory.hidden;
+}
+
+static void plan_doge(const Inventory&, MlpPlan& plan) {
+  plan.beside = plan.width;
+}
+
+// Doge: an expert is a row of two tables, found by two halves of a key. Source: transformers modeling_doge.py,
+// DogeCDMoE.
+static bool write_doge_experts(Inventory& inventory, const Ffn& ffn) {
+  Builder& out = inventory.out;
+  const std::uint64_t keys = whole_width(std::sqrt(static_cast<double>(ffn.experts)), "num_experts");
+  out.linear(Component::kRouter, "mlp.router_gate", times(2, keys), inventory.hidden);
+  for (const char* const name : {"mlp.down_embed", "mlp.up_embed"}) {
+    TensorGroup& row = out.linear(Component::kExperts, name, 1, inventory.hidden);
+    row.copies = ffn.experts;
+    row.used = ffn.top_k;
+  }
+  return true;
+}
+
+static std::uint64_t lille_width(const Inventory& inventory, std::uint64_t) {
+  return (times(8, inventory.hidden) / 3 + 128) / 256 * 256;
+}
+
+static bool write_mllama_mixer(Inventory& inventory, const Mixer& mixer) {
+  const auto* cross = std::get_if<Cross>(&mixer);
+  if (cross != nullptr) write_attention(inventory, cross->heads, true, "cross_attn.");
+  return cross != nullptr;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> llama_family() {
+  static constexpr Family kRows[] = {
     {.is = {"llama", "plain", Arch::kLlama, "executed class"}, .layers = read_plain},
-    {.is = {"code_llama yi hyperclovax aria_text decilm smollm evolla csm_depth_decoder_model blt_global_transformer",
+    {.is = {"code_llama yi aria_text decilm smollm evolla csm_depth_decoder_model blt_global_transformer",
      "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"hyperclovax", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.sandwich_norms = "use_post_norm"}},
     {.is = {"emu3_text_model chameleon csm", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
     {.is = {"bitnet", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_bitnet},
     {.is = {"diffllama", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_diffllama},
-    {.is = {"moshi", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_moshi},
-    {.is = {"arctic", "plain", Arch::kOther, "published total"}, .layers = read_plain, .extras = write_arctic},
+    {.is = {"moshi", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.halves_mlp_width = true}, .extras = write_moshi},
+    {.is = {"arctic", "plain", Arch::kOther, "published total"}, .layers = read_plain, .extras = write_arctic,
+     .mlps = plan_arctic},
     {.is = {"higgs_audio_v2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .extras = write_higgs_audio},
+     .tensors = {.has_lm_head = false}, .extras = write_higgs_audio},  // its head speaks
     {.is = {"internlm internlm2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
     {.is = {"internlm3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
@@ -160,9 +193,10 @@ constexpr Family kRows[] = {
      .has_final_norm = false, .has_gated_mlp = false}},
     {.is = {"orion", "plain"}, .layers = read_plain, .tensors = {.norm_style = NormStyle::kLayerNorm}},
     {.is = {"doge", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kHead}, .extras = write_doge},
+     .tensors = {.qk_norm = QkNorm::kHead, .has_experts = "is_moe"}, .extras = write_doge,
+     .experts = write_doge_experts, .mlps = plan_doge},
     {.is = {"lille-130m", "plain"}, .layers = read_plain, .tensors = {.norms = 2, .fuses_qkv = true,
-     .ties_by_default = true}},
+     .ties_by_default = true}, .mlp_width = lille_width},
     {.is = {"cwm", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 4}},
     {.is = {"kyutai_speech_to_text moshi_depth", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed},
@@ -172,17 +206,14 @@ constexpr Family kRows[] = {
      "global_attn_every_n_layers"}},
     {.is = {"smollm3", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
-    {.is = {"llama4_text llama4", "llama4", Arch::kLlama4, "executed class"}, .layers = read_llama4},
+    {.is = {"llama4_text llama4", "llama4", Arch::kLlama4, "executed class"}, .layers = read_llama4,
+     .tensors = {.mlp_width = "intermediate_size_mlp", .shared_experts = 1}},
     {.is = {"afm7 afm", "cross_layer"}, .layers = read_cross_layer, .tensors = {.may_have_more = true}},
     {.is = {"mllama_text_model", "mllama", Arch::kMllama, "executed class"}, .layers = read_mllama,
-     .extras = write_mllama},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> llama_family() {
+     .extras = write_mllama, .mixer = write_mllama_mixer},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

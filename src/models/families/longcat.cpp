@@ -1,17 +1,12 @@
 // Meituan's LongCat-Flash: two latent attentions a layer. Source: transformers modeling_longcat_flash.py; vLLM's
 // NgramEmbedding.
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // LongCat-Flash: each layer holds two latent attentions; num_layers counts the layers, num_hidden_layers the
 // attentions.
-void read_longcat(Reader& reader) {
+static void read_longcat(Reader& reader) {
   const Latent latent = read_latent(reader.text);
   const std::uint64_t attentions = reader.text.contains("num_layers")
                                        ? checked_mul(reader.text.count("num_layers"), 2, "the attention layers")
@@ -22,19 +17,23 @@ void read_longcat(Reader& reader) {
   for (std::uint64_t i = 0; i < attentions; ++i) reader.model.layers.push_back({{Mla{latent}}});
 }
 
+// Two dense MLPs around one block of experts: the second attention of a layer has the MLP alone.
+static void plan_longcat(const Inventory&, MlpPlan& plan) {
+  plan.in_pairs = true;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
-    {.is = {"longcat_flash longcat_flash_ngram", "longcat", Arch::kLongcat, "published total"},
-     .layers = read_longcat, .tensors = {.has_router_bias = true}, .extras = write_ngrams},
-    {.is = {"longcat_next", "longcat", Arch::kLongcat}, .layers = read_longcat, .tensors = {.may_have_more = true,
-     .has_router_bias = true}, .extras = write_ngrams},
-};
-// clang-format on
-
-}  // namespace
-
 std::span<const Family> longcat_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"longcat_flash longcat_flash_ngram", "longcat", Arch::kLongcat, "published total"},
+     .layers = read_longcat, .tensors = {.mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size",
+     .has_router_bias = true}, .extras = write_ngrams, .mlps = plan_longcat},
+    {.is = {"longcat_next", "longcat", Arch::kLongcat}, .layers = read_longcat, .tensors = {.may_have_more = true,
+     .mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size", .has_router_bias = true},
+     .extras = write_ngrams, .mlps = plan_longcat},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

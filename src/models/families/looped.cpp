@@ -1,22 +1,15 @@
 // Models that run their layers several times; each pass has a cache of its own. Source: transformers
 // modeling_hrm_text.py; the checkpoints' own files.
-#include <algorithm>
-
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
-void push_passes(Reader& reader, const Heads& heads, std::uint64_t caches) {
+static void push_passes(Reader& reader, const Heads& heads, std::uint64_t caches) {
   check_layers(caches, "num_hidden_layers");
   for (std::uint64_t i = 0; i < caches; ++i) reader.model.layers.push_back({{FullAttention{heads}}});
 }
 
-Heads looped_heads(const Reader& reader) {
+static Heads looped_heads(const Reader& reader) {
   for (const std::string_view key : {"sliding_window", "use_sliding_window", "max_window_layers"})
     reader.text.touch(key);
   return read_heads(reader.text);
@@ -24,7 +17,7 @@ Heads looped_heads(const Reader& reader) {
 
 // HRM: with num_layers_per_stack in the file, num_hidden_layers counts the caches already; without it, it counts the
 // layers of one stack, and each of H_cycles runs the low stack L_cycles times and the high one once.
-void read_hrm(Reader& reader) {
+static void read_hrm(Reader& reader) {
   Heads heads = looped_heads(reader);
   heads.num_kv_heads = heads.num_heads;
   std::uint64_t caches = reader.num_layers();
@@ -36,7 +29,7 @@ void read_hrm(Reader& reader) {
 }
 
 // IQuest: the second loop mixes in a window over the first loop's keys.
-void read_iquest(Reader& reader) {
+static void read_iquest(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = looped_heads(reader);
   const Tokens window(reader.text.count_or("loop_window_size", 64));
@@ -48,7 +41,7 @@ void read_iquest(Reader& reader) {
 }
 
 // Every universal step of Ouro, and every loop of Nanbeige, has caches of its own.
-void read_steps(Reader& reader, std::string_view key, std::uint64_t usual) {
+static void read_steps(Reader& reader, std::string_view key, std::uint64_t usual) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = looped_heads(reader);
   const std::uint64_t steps = reader.text.count_or(key, usual);
@@ -56,21 +49,21 @@ void read_steps(Reader& reader, std::string_view key, std::uint64_t usual) {
   push_passes(reader, heads, checked_mul(layers, steps, "the caches of a looped model"));
 }
 
-void read_ouro(Reader& reader) {
+static void read_ouro(Reader& reader) {
   read_steps(reader, "total_ut_steps", 4);
 }
 
-void read_nanbeige(Reader& reader) {
+static void read_nanbeige(Reader& reader) {
   read_steps(reader, "num_loops", 1);
 }
 
-void write_ouro(Inventory& inventory) {
+static void write_ouro(Inventory& inventory) {
   inventory.out.outside(Place::kLast);
   inventory.out.linear(Component::kOther, "model.early_exit_gate", 1, inventory.hidden, Split::kNone, 0, true);
 }
 
 // The gate between the loops: one row a head.
-void write_iquest(Inventory& inventory) {
+static void write_iquest(Inventory& inventory) {
   const Fields& text = inventory.text;
   const std::uint64_t heads = text.count_or("num_attention_heads", 1);
   const std::uint64_t d = text.count_or("head_dim", inventory.hidden / std::max<std::uint64_t>(1, heads));
@@ -78,21 +71,28 @@ void write_iquest(Inventory& inventory) {
   inventory.out.plain(Component::kAttention, "gate_projections", times(heads, d + 1), Split::kRows, heads);
 }
 
+static std::uint64_t stored_layers(const Inventory& inventory) {
+  return inventory.text.count_or("num_hidden_layers", inventory.reader.model.layers.size());
+}
+
+static std::uint64_t stored_layers_of_hrm(const Inventory& inventory) {
+  return 2 * inventory.text.count_or("num_layers_per_stack", stored_layers(inventory) / 2);
+}
+
 // clang-format off
-constexpr Family kRows[] = {
-    {.is = {"hrm_text", "looped", Arch::kOther, "executed class"}, .layers = read_hrm,
-     .tensors = {.gate = Gate::kWide, .norms = 0}},
-    {.is = {"iquestloopcoder", "looped"}, .layers = read_iquest, .extras = write_iquest},
-    {.is = {"nanbeige", "looped"}, .layers = read_nanbeige, .extras = write_ngrams},
-    {.is = {"ouro", "looped", Arch::kOther, "published total"}, .layers = read_ouro, .tensors = {.norms = 4},
-     .extras = write_ouro},
-};
-// clang-format on
-
-}  // namespace
-
 std::span<const Family> looped_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"hrm_text", "looped", Arch::kOther, "executed class"}, .layers = read_hrm,
+     .tensors = {.gate = Gate::kWide, .norms = 0}, .stored_layers = stored_layers_of_hrm},
+    {.is = {"iquestloopcoder", "looped"}, .layers = read_iquest, .extras = write_iquest,
+     .stored_layers = stored_layers},
+    {.is = {"nanbeige", "looped"}, .layers = read_nanbeige, .extras = write_ngrams,
+     .stored_layers = stored_layers},
+    {.is = {"ouro", "looped", Arch::kOther, "published total"}, .layers = read_ouro, .tensors = {.norms = 4},
+     .extras = write_ouro, .stored_layers = stored_layers},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,20 +1,13 @@
-// State space models alone. Source: transformers modeling_mamba.py, modeling_mamba2.py, modeling_falcon_mamba.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+// State space models alone, and Jamba, which attends between. Source: transformers modeling_mamba.py,
+// modeling_mamba2.py, modeling_falcon_mamba.py, modeling_jamba.py.
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
-// clang-format off
-constexpr Family kRows[] = {
-    {.is = {"mamba falcon_mamba", "mamba", Arch::kOther, "executed class"}, .layers = read_mamba,
-     .tensors = {.norms = 1, .ties_by_default = true}},
-    {.is = {"mamba2", "mamba2", Arch::kOther, "executed class"}, .layers = read_mamba2_model, .tensors = {.norms = 1}},
-};
-// clang-format on
-
-}  // namespace
+// AI21's Jamba: Mamba 1, and attention where i % attn_layer_period == attn_layer_offset.
+static void read_jamba(Reader& reader) {
+  read_hybrid(reader, {}, read_mamba1(reader.text));
+}
 
 void read_mamba(Reader& reader) {
   const Ssm ssm = read_mamba1(reader.text);
@@ -27,8 +20,25 @@ void read_mamba2_model(Reader& reader) {
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{ssm}});
 }
 
+// Norms of the step, B and C.
+static bool write_jamba(Inventory& inventory, const Mixer& mixer) {
+  if (const auto* ssm = std::get_if<Ssm>(&mixer))
+    inventory.out.norms("mamba.norms", checked_add(ssm->dt_rank, times(2, ssm->d_state), "the width of a projection"));
+  return false;
+}
+
+// clang-format off
 std::span<const Family> mamba_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"mamba falcon_mamba", "mamba", Arch::kOther, "executed class"}, .layers = read_mamba,
+     .tensors = {.norms = 1, .has_mlps = false, .ties_by_default = true, .layer = "backbone.layers.*", .ssm = "mixer"}},
+    {.is = {"mamba2", "mamba2", Arch::kOther, "executed class"}, .layers = read_mamba2_model,
+     .tensors = {.norms = 1, .has_mlps = false, .layer = "backbone.layers.*", .ssm = "mixer"}},
+    {.is = {"jamba", "jamba", Arch::kJamba, "executed class"}, .layers = read_jamba,
+     .tensors = {.moe = "feed_forward"}, .mixer = write_jamba},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

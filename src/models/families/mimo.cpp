@@ -1,19 +1,12 @@
 // Xiaomi's MiMo. Source: transformers modeling_mimo_v2_flash.py.
-#include <algorithm>
-
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
-
-namespace {
 
 // MiMo-V2: sliding layers have their own heads (swa_*), twice the KV heads where the file names none, and keys are
 // wider than values. Source: transformers modeling_mimo_v2_flash.py, and its config's default: full are the first layer
 // and every sixth.
-void read_mimo_v2(Reader& reader) {
+static void read_mimo_v2(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(reader.text);
   Heads doubled = full;
@@ -33,7 +26,7 @@ void read_mimo_v2(Reader& reader) {
   }
 }
 
-void write_mimo_v2(Inventory& inventory) {
+static void write_mimo_v2(Inventory& inventory) {
   if (!inventory.text.flag("add_swa_attention_sink_bias", true)) return;
   const std::vector<LayerRun> sliding = layers_of<SlidingWindow>(inventory);
   if (sliding.empty()) return;
@@ -44,18 +37,15 @@ void write_mimo_v2(Inventory& inventory) {
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> mimo_family() {
+  static constexpr Family kRows[] = {
     {.is = {"mimo", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
      .o_bias = ""}},
     {.is = {"mimo_v2_flash mimo_v2", "mimo_v2", Arch::kMimoV2, "executed class"}, .layers = read_mimo_v2,
      .tensors = {.o_bias = "", .dense_first = 1, .has_router_bias = true}, .extras = write_mimo_v2},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> mimo_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,15 +1,11 @@
 // OpenBMB's MiniCPM. Source: the checkpoints' modeling_minicpm*.py; SGLang configs/minicpm.py.
-#include "kvplan/error.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // MiniCPM-SALA: mixer_types names what each layer is, and lightning layers have heads of their own.
 // Source: its modeling_minicpm_sala.py; SGLang configs/minicpm.py (the state is lightning_nkv x head_dim x head_dim).
-void read_minicpm_sala(Reader& reader) {
+static void read_minicpm_sala(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(text);
@@ -31,8 +27,26 @@ void read_minicpm_sala(Reader& reader) {
   }
 }
 
+// Lightning attention with a switch for the gate and for each norm.
+static bool write_minicpm_sala(Inventory& inventory, const Mixer& mixer) {
+  const auto* linear = std::get_if<Linear>(&mixer);
+  if (linear == nullptr) return false;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t n = linear->num_key_heads;
+  const std::uint64_t wide = times(n, linear->key_head_dim);
+  out.linear(Component::kStateMixer, "self_attn.qkv_proj", times(3, wide), h, Split::kRows, n);
+  if (inventory.on("use_output_gate"))
+    out.linear(Component::kStateMixer, "self_attn.output_gate", wide, h, Split::kRows, n);
+  out.linear(Component::kStateMixer, "self_attn.out_proj", h, wide, Split::kColumns, n);
+  if (inventory.on("use_output_norm")) out.norms("self_attn.norm", wide);
+  if (inventory.on("qk_norm")) out.norms("self_attn.qk_norm", linear->key_head_dim, 2);
+  return true;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> minicpm_family() {
+  static constexpr Family kRows[] = {
     {.is = {"minicpm", "plain", Arch::kMinicpm, "executed class"}, .layers = read_plain,
      .tensors = {.ties_by_default = true}},
     {.is = {"minicpmv", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
@@ -42,14 +56,10 @@ constexpr Family kRows[] = {
     {.is = {"minicpm3", "mla", Arch::kMinicpm3, "executed class"}, .layers = read_mla,
      .tensors = {.ties_by_default = true}},
     {.is = {"minicpm_sala", "minicpm_sala", Arch::kOther, "published total"}, .layers = read_minicpm_sala,
-     .tensors = {.gate = Gate::kWide, .gate_key = "attn_use_output_gate"}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> minicpm_family() {
+     .tensors = {.gate = Gate::kWide, .gate_key = "attn_use_output_gate"}, .mixer = write_minicpm_sala},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

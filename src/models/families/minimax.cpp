@@ -1,14 +1,11 @@
 // MiniMax: lightning attention (01, M1), plain (M2), index keys beside grouped-query attention (M3). Source:
 // transformers modeling_minimax*.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // MiniMax-M3: index keys in the layers that read sparsely, by sparse_attention_freq or layer_types.
-void read_minimax_m3(Reader& reader) {
+static void read_minimax_m3(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   SparseGqa sparse = std::get<SparseGqa>(sparse_gqa_mixer(reader.text));
   const Heads heads = sparse.heads;
@@ -31,25 +28,22 @@ void read_minimax_m3(Reader& reader) {
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> minimax_family() {
+  static constexpr Family kRows[] = {
     {.is = {"minimax_m2", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true, .moe = "block_sparse_moe"}},
     {.is = {"minimax_m3_vl_text minimax_m3", "minimax_m3", Arch::kMinimaxM3, "executed class"},
-     .layers = read_minimax_m3, .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true,
-     .moe = "block_sparse_moe"}},
+     .layers = read_minimax_m3, .tensors = {.qk_norm = QkNorm::kHead, .mlp_width = "dense_intermediate_size",
+     .shared_width = "shared_intermediate_size", .has_router_bias = true, .moe = "block_sparse_moe"}},
     {.is = {"minimax", "lightning", Arch::kMinimax, "executed class"}, .layers = read_lightning,
      .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 2, false,
      Label::kRecurrent}},
     {.is = {"minimax_text_01 minimax_m1", "lightning", Arch::kMinimax, "executed class"}, .layers = read_lightning,
      .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 8, false,
      Label::kRecurrent}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> minimax_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

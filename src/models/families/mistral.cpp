@@ -1,17 +1,12 @@
 // Mistral, Mixtral, Ministral, Voxtral. Source: transformers modeling_mistral*.py, modeling_mixtral.py,
 // modeling_ministral*.py.
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // Mistral Large 4: layers without a rotary embedding have no rotary part; their keys are as wide all the same. A layer
 // may read the cache of another (kv_source_layers). Source: transformers modeling_mistral_large4.py.
-void read_mistral_large4(Reader& reader) {
+static void read_mistral_large4(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Fields& text = reader.text;
   const SparseMla sparse = std::get<SparseMla>(sparse_latent_mixer(text));
@@ -32,7 +27,7 @@ void read_mistral_large4(Reader& reader) {
         return reader.warn("shared_latents", "kv_source_layers: a latent that layers share is counted in each of them");
 }
 
-void write_mistral_large4(Inventory& inventory) {
+static void write_mistral_large4(Inventory& inventory) {
   const Fields& text = inventory.text;
   Builder& out = inventory.out;
   out.in_layers(all_layers(inventory));
@@ -42,7 +37,7 @@ void write_mistral_large4(Inventory& inventory) {
 }
 
 // The delay of the transcript turns a norm, by way of a rank of 32.
-void write_voxtral_realtime(Inventory& inventory) {
+static void write_voxtral_realtime(Inventory& inventory) {
   Builder& out = inventory.out;
   out.in_layers(all_layers(inventory));
   out.linear(Component::kOther, "ada_rms_norm.linear1", 32, inventory.hidden);
@@ -50,7 +45,8 @@ void write_voxtral_realtime(Inventory& inventory) {
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> mistral_family() {
+  static constexpr Family kRows[] = {
     {.is = {"ministral3", "plain", Arch::kMinistral, "executed class"}, .layers = read_plain},
     {.is = {"mistral", "windowed", Arch::kMistral, "executed class"}, .layers = read_windowed},
     {.is = {"mistral3_text", "windowed", Arch::kMistral3, "executed class"}, .layers = read_windowed},
@@ -62,13 +58,9 @@ constexpr Family kRows[] = {
     {.is = {"mistral4", "mla", Arch::kMistral4, "executed class"}, .layers = read_mla},
     {.is = {"mistral_large4_text", "mistral_large4", Arch::kMistralLarge4, "executed class"},
      .layers = read_mistral_large4, .extras = write_mistral_large4},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> mistral_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,14 +1,10 @@
 // Muse Glimmer and Spark. Source: transformers modeling_muse_*.py.
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // Three norms and two residual gates a layer, of which four are counted with the norms.
-void write_muse_spark(Inventory& inventory) {
+static void write_muse_spark(Inventory& inventory) {
   Builder& out = inventory.out;
   out.in_layers(all_layers(inventory));
   out.plain(Component::kOther, "residual_gate", inventory.hidden);
@@ -17,20 +13,17 @@ void write_muse_spark(Inventory& inventory) {
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> muse_family() {
+  static constexpr Family kRows[] = {
     {.is = {"muse_glimmer_text", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed,
      .tensors = {.gate = Gate::kWide, .norms = 4}},
     {.is = {"muse_glimmer_assistant", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed},
     {.is = {"muse_spark_text", "windowed"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide, .norms = 4,
      .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kFullFromLast, 4},
      .extras = write_muse_spark},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> muse_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

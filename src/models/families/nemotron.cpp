@@ -1,15 +1,11 @@
 // NVIDIA's Nemotron, its searched (NAS) and hybrid (H) kin, Jet-Nemotron. Source: transformers modeling_nemotron*.py;
 // jet_block.py.
-#include "kvplan/error.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // Models found by architecture search: each block has its own KV heads, a window, or no attention at all.
-void read_nemotron_nas(Reader& reader) {
+static void read_nemotron_nas(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   const auto blocks = reader.text.objects("block_configs");
@@ -42,7 +38,7 @@ void read_nemotron_nas(Reader& reader) {
 
 // Jet-Nemotron: a gated delta net whose values pass a convolution with kernels of their own making; full layers and
 // windows between. Source: its jet_block.py; SGLang configs/jet_nemotron.py.
-void read_jet_nemotron(Reader& reader) {
+static void read_jet_nemotron(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(text);
@@ -68,28 +64,72 @@ void read_jet_nemotron(Reader& reader) {
   }
 }
 
+// Jet-Nemotron: the convolution over the values is its own mixer beside this one.
+static void write_jet(Inventory& inventory, const Linear& linear) {
+  constexpr Component kMix = Component::kStateMixer;
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t heads = linear.num_value_heads;
+  const std::uint64_t keys = times(heads, linear.key_head_dim);
+  const std::uint64_t values = times(heads, linear.value_head_dim);
+  for (const char* const name : {"self_attn.q_proj", "self_attn.k_proj"})
+    out.linear(kMix, name, keys, h, Split::kRows, heads);
+  for (const char* const name : {"self_attn.v_proj", "self_attn.g_proj"})
+    out.linear(kMix, name, values, h, Split::kRows, heads);
+  for (const char* const name : {"self_attn.a_proj", "self_attn.b_proj"})
+    out.linear(kMix, name, heads, h, Split::kRows, heads);
+  out.plain(kMix, "self_attn.decay", times(2, heads), Split::kRows);  // A_log, dt_bias
+  out.norms("self_attn.o_norm", linear.value_head_dim);
+  out.linear(kMix, "self_attn.o_proj", h, values, Split::kColumns, heads);
+}
+
+// A small MLP makes each token's kernels.
+static void write_jet_conv(Inventory& inventory, const ShortConv& conv) {
+  const auto settings = inventory.text.child("efficient_attention_config");
+  const auto jet = settings ? settings->child("jet") : std::nullopt;
+  const std::uint64_t reduction = jet ? jet->count_or("dconv_generator_reduction", 8) : 8;
+  const std::uint64_t inner = conv.channels / std::max<std::uint64_t>(1, reduction);
+  inventory.out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w1", inner, inventory.hidden);
+  inventory.out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w2", times(conv.channels, conv.conv_kernel),
+                       inner, Split::kNone, 0, true);
+}
+
+static bool write_jet_nemotron(Inventory& inventory, const Mixer& mixer) {
+  const auto* linear = std::get_if<Linear>(&mixer);
+  const auto* conv = std::get_if<ShortConv>(&mixer);
+  if (linear != nullptr) write_jet(inventory, *linear);
+  if (conv != nullptr) write_jet_conv(inventory, *conv);
+  return linear != nullptr || conv != nullptr;
+}
+
+constexpr Traits kNemotronH{.norms = 2,
+                            .has_gated_mlp = false,
+                            .alternates = true,
+                            .has_router_bias = true,
+                            .has_gated_experts = false,
+                            .layer = "backbone.layers.*",
+                            .ssm = "mixer",
+                            .mlp = "mixer",
+                            .moe = "mixer"};
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> nemotron_family() {
+  static constexpr Family kRows[] = {
     {.is = {"nemotron", "plain", Arch::kNemotron, "executed class"}, .layers = read_plain,
      .tensors = {.norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
     {.is = {"cosmos3_edge_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.has_gated_mlp = false}},
-    {.is = {"nemotron-nas deci", "nemotron-nas", Arch::kNemotronNas, "published total"}, .layers = read_nemotron_nas},
+    {.is = {"nemotron-nas deci", "nemotron-nas", Arch::kNemotronNas, "published total"}, .layers = read_nemotron_nas,
+     .tensors = {.may_lack_mlps = true}},
     {.is = {"jet_nemotron", "jet_nemotron", Arch::kOther, "published total"}, .layers = read_jet_nemotron,
-     .tensors = {.qkv_bias = "+", .o_bias = ""}},
+     .tensors = {.qkv_bias = "+", .o_bias = ""}, .mixer = write_jet_nemotron},
     {.is = {"nemotron_h", "mamba2_hybrid", Arch::kNemotronH, "executed class"}, .layers = read_mamba2_hybrid,
-     .tensors = {.norms = 2, .has_gated_mlp = false, .has_router_bias = true, .has_gated_experts = false,
-     .moe = "mixer"}},
+     .tensors = kNemotronH},
     {.is = {"nemotron_h_puzzle", "mamba2_hybrid", Arch::kOther, "executed class"}, .layers = read_mamba2_hybrid,
-     .tensors = {.norms = 2, .has_gated_mlp = false, .has_router_bias = true, .has_gated_experts = false,
-     .moe = "mixer"}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> nemotron_family() {
+     .tensors = kNemotronH},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,14 +1,10 @@
 // Ai2's OLMo, OLMoE, Molmo, and OLMo-hybrid with gated delta nets. Source: transformers modeling_olmo*.py.
-#include "kvplan/error.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // OLMo-hybrid: absent dimensions follow from the attention's heads. Keys take 3/4 of the hidden size, values twice.
-Linear read_olmo_delta_net(const Fields& text) {
+static Linear read_olmo_delta_net(const Fields& text) {
   const Fields own = text.bare();
   Linear linear;
   linear.rule = Linear::Rule::kGatedDeltaNet;
@@ -24,31 +20,29 @@ Linear read_olmo_delta_net(const Fields& text) {
   return linear;
 }
 
-void read_olmo_hybrid(Reader& reader) {
+static void read_olmo_hybrid(Reader& reader) {
   read_hybrid(reader, {PatternRule::Default::kFullEvery, 4, false, Label::kRecurrent, ""},
               read_olmo_delta_net(reader.text));
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> olmo_family() {
+  static constexpr Family kRows[] = {
     {.is = {"olmo", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.norms = 0,
      .has_final_norm = false}},
     {.is = {"olmo2 olmoe flex_olmo", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qk_norm = QkNorm::kWide}},
     {.is = {"molmo", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .mlp_bias = "include_bias", .fuses_qkv = true}},
+     .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .mlp_bias = "include_bias", .fuses_qkv = true,
+     .halves_mlp_width = true}},
     {.is = {"molmo2", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"olmo3", "windowed", Arch::kOlmo3, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kWide}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
     {.is = {"olmo_hybrid", "gated_delta_net", Arch::kOther, "executed class"}, .layers = read_olmo_hybrid,
      .tensors = {.qk_norm = QkNorm::kWide}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> olmo_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,15 +1,11 @@
 // Microsoft's Phi. Source: transformers modeling_phi*.py; Phi-4-mini-flash's modeling_phi4flash.py.
-#include "kvplan/error.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // SambaY: the first half alternates Mamba and sliding windows and ends in one full layer; the second half reads that
 // layer's cache, and its gated memory units keep nothing.
-void read_phi4flash(Reader& reader) {
+static void read_phi4flash(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const std::uint64_t step = reader.text.count_or("mb_per_layer", 2);
   if (step == 0) fail("\"mb_per_layer\" is 0", "correct the config");
@@ -36,7 +32,8 @@ void read_phi4flash(Reader& reader) {
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> phi_family() {
+  static constexpr Family kRows[] = {
     {.is = {"phi", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
      .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
@@ -54,13 +51,9 @@ constexpr Family kRows[] = {
     {.is = {"phi3_v", "windowed", Arch::kPhi3V, "executed class"}, .layers = read_windowed,
      .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}},
     {.is = {"phi4flash sambay", "phi4flash"}, .layers = read_phi4flash, .tensors = {.may_have_more = true}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> phi_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

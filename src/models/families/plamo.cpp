@@ -1,14 +1,10 @@
 // Preferred Networks' PLaMo. Source: the checkpoints' modeling_plamo*.py.
-#include "kvplan/error.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // PLaMo: n_shared_head query heads share one head of keys and values.
-void read_plamo(Reader& reader) {
+static void read_plamo(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   const std::uint64_t shared = reader.text.count_or("n_shared_head", 8);
   if (shared == 0) fail("\"n_shared_head\" is 0", "correct the config");
@@ -17,7 +13,7 @@ void read_plamo(Reader& reader) {
 
 // PLaMo-2: the Mamba heads have the attention's width, the convolution runs over x alone, every mamba_step-th layer
 // attends: to everything where full_attention_idx names it, else within a window.
-void read_plamo2(Reader& reader) {
+static void read_plamo2(Reader& reader) {
   const Fields& text = reader.text;
   Ssm ssm;
   ssm.d_state = text.count_or("mamba_d_state", 64);
@@ -51,21 +47,37 @@ void read_plamo2(Reader& reader) {
   }
 }
 
+// The step, B and C come from the convolved input, by way of a rank of their own.
+static bool write_plamo2(Inventory& inventory, const Mixer& mixer) {
+  const auto* ssm = std::get_if<Ssm>(&mixer);
+  if (ssm == nullptr) return false;
+  constexpr Component kMix = Component::kStateMixer;
+  Builder& out = inventory.out;
+  const std::uint64_t inner = ssm->d_inner;
+  const std::uint64_t rank = std::max<std::uint64_t>(64, inventory.hidden / 16);
+  const std::uint64_t low = checked_add(rank, times(2, ssm->d_state), "a projection");
+  out.linear(kMix, "mamba.in_proj", times(2, inner), inventory.hidden, Split::kRows);
+  out.conv(kMix, "mamba.conv1d", inner, ssm->conv_kernel, Split::kRows);
+  out.linear(kMix, "mamba.bcdt_proj", low, inner, Split::kColumns);
+  out.linear(kMix, "mamba.dt_proj", ssm->num_heads, rank, Split::kRows);
+  out.plain(kMix, "mamba.decay", times(3, ssm->num_heads), Split::kRows);
+  out.norms("mamba.norms", low);
+  out.linear(kMix, "mamba.out_proj", inventory.hidden, inner, Split::kColumns);
+  return true;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> plamo_family() {
+  static constexpr Family kRows[] = {
     {.is = {"plamo3", "windowed", Arch::kPlamo3, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 8}},
     {.is = {"plamo", "plamo"}, .layers = read_plamo, .tensors = {.norms = 1}},
     {.is = {"plamo2", "plamo2", Arch::kPlamo2, "published total"}, .layers = read_plamo2,
-     .tensors = {.qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> plamo_family() {
+     .tensors = {.qk_norm = QkNorm::kEveryHead, .norms = 4, .ties_by_default = true}, .mixer = write_plamo2},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,17 +1,10 @@
 // Alibaba's Qwen and the decoders of its shape. Source: transformers modeling_qwen*.py.
-#include <algorithm>
-
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // A GGUF counts the index keys of every token, and convolves the embeddings of the last n tokens in some layers.
-void push_gguf_extras(Reader& reader) {
+static void push_gguf_extras(Reader& reader) {
   const Fields& text = reader.text;
   std::vector<Layer>& layers = reader.model.layers;
   for (Layer& layer : layers)
@@ -30,7 +23,7 @@ void push_gguf_extras(Reader& reader) {
 // Qwen3.8-Flash-Next (qwen4_exp): Qwen3.5's layers; block index keys beside the full ones are small (indexer_head_dim
 // for indexer_compress_ratio tokens), and no engine's log counts them with the rest.
 // Source: transformers modular_qwen4_exp.py; SGLang configs/qwen4_exp.py.
-void read_qwen4_exp(Reader& reader) {
+static void read_qwen4_exp(Reader& reader) {
   read_gated_delta_net(reader);
   const Fields& text = reader.text;
   if (text.count_or("index_head_dim", 0) > 0) return push_gguf_extras(reader);
@@ -50,7 +43,7 @@ void read_qwen4_exp(Reader& reader) {
 // Qwen3.8-Flash-Next: residual streams that are mixed through a low rank around each block, index projections beside
 // full attention, and n-gram tables in a few layers. The tables' rows are primes; their smallest bound is counted.
 // Source: transformers modular_qwen4_exp.py.
-void write_qwen4_exp(Inventory& inventory) {
+static void write_qwen4_exp(Inventory& inventory) {
   const Fields& text = inventory.text;
   Builder& out = inventory.out;
   const ModelSpec& model = inventory.reader.model;
@@ -97,15 +90,18 @@ void write_qwen4_exp(Inventory& inventory) {
 }
 
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> qwen_family() {
+  static constexpr Family kRows[] = {
     {.is = {"qwen", "plain", Arch::kQwen}, .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "",
-     .mlp_bias = "", .fuses_qkv = true}},
+     .mlp_bias = "", .fuses_qkv = true, .halves_mlp_width = true}},
     {.is = {"qwen2_audio_text", "plain", Arch::kQwen}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = ""}},
     {.is = {"qwen3_omni_moe_talker_text", "plain", Arch::kQwen}, .layers = read_plain,
      .tensors = {.may_have_more = true}},
-    {.is = {"qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text", "qwen", Arch::kQwen,
-     "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", "qwen", Arch::kQwen, "executed class"},
+     .layers = read_qwen, .tensors = {.qkv_bias = "+", .o_bias = ""}},
+    {.is = {"qwen2_5_omni_text", "qwen", Arch::kQwen, "executed class"}, .layers = read_qwen,
+     .tensors = {.qkv_bias = "+", .o_bias = "", .stores_head = true}},
     {.is = {"qwen2_moe", "qwen", Arch::kQwen, "executed class"}, .layers = read_qwen,
      .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .shared_gate = "+"}},
     {.is = {"qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text qwen3_omni_moe_text qwen3_asr_text", "qwen", Arch::kQwen,
@@ -127,13 +123,9 @@ constexpr Family kRows[] = {
      .has_final_norm = false, .shared_gate = "+"}, .extras = write_qwen4_exp},
     {.is = {"qwen4_exp qwen3_8_flash_next_text qwen3_8_flash_next", "qwen4_exp", Arch::kQwen4Exp},
      .layers = read_qwen4_exp},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> qwen_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,35 +1,123 @@
 // RWKV 4 to 7. Source: transformers modeling_rwkv.py; the checkpoints' modeling_rwkv*.py.
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include <cmath>
+
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
-void read_rwkv(Reader& reader) {
+static void read_rwkv(Reader& reader) {
   const Rwkv rwkv = read_rwkv_mixer(reader.text);
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{rwkv}});
 }
 
-void write_first_norm(Inventory& inventory) {
+static void write_first_norm(Inventory& inventory) {
   inventory.out.in_layers({{0, 1, 1}});
   inventory.out.norms("pre_ln", inventory.hidden, 1, true);
 }
 
+constexpr Component kMix = Component::kStateMixer;
+
+// What stands for the MLP.
+static void write_channel_mix(Inventory& inventory, std::uint64_t ffn) {
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  out.plain(kMix, "feed_forward.time", times(2, h));
+  out.linear(Component::kMlp, "feed_forward.key", ffn, h, Split::kRows);
+  out.linear(Component::kMlp, "feed_forward.receptance", h, h);
+  out.linear(Component::kMlp, "feed_forward.value", h, ffn, Split::kColumns);
+}
+
+// max(32, x rounded to a multiple of 32): how RWKV 7 sizes a low-rank projection that the file does not name.
+static std::uint64_t rank_near(double x) {
+  return x < 1e9 ? std::max<std::uint64_t>(32, static_cast<std::uint64_t>(x / 32 + 0.5) * 32) : 32;
+}
+
+// RWKV 7: four square projections and four of low rank; the first layer's values are mixed into the others', so the
+// first has no projection for that.
+static void write_rwkv7(Inventory& inventory) {
+  Builder& out = inventory.out;
+  const Fields& text = inventory.text;
+  const std::uint64_t h = inventory.hidden;
+  const auto width = static_cast<double>(std::max<std::uint64_t>(1, h));
+  const auto low_rank = [&](std::string_view name, std::string_view key, double usual, bool bias) {
+    const std::uint64_t rank = text.count_or(key, rank_near(usual));
+    out.linear(kMix, "attn." + std::string(name) + ".lora.0", rank, h);
+    out.linear(kMix, "attn." + std::string(name) + ".lora.2", h, rank, Split::kRows, 0, bias);
+  };
+  out.plain(kMix, "attn.time", times(9, h));  // six shifts, and k_k, k_a, r_k
+  for (const char* const name : {"attn.r_proj", "attn.k_proj", "attn.v_proj"})
+    out.linear(kMix, name, h, h, Split::kRows);
+  out.linear(kMix, "attn.o_proj", h, h, Split::kColumns);
+  out.norms("attn.g_norm", h, 1, true);
+  low_rank("w_lora", "decay_low_rank_dim", 1.8 * std::sqrt(width), true);
+  low_rank("a_lora", "a_low_rank_dim", 1.8 * std::sqrt(width), true);
+  low_rank("g_lora", "gate_low_rank_dim", 0.6 * std::pow(width, 0.8), false);
+  const std::uint64_t ffn = text.count_or("intermediate_size", times(4, h));
+  out.plain(kMix, "ffn.x_k", h);
+  out.linear(Component::kMlp, "ffn.key", ffn, h, Split::kRows);
+  out.linear(Component::kMlp, "ffn.value", h, ffn, Split::kColumns);
+  const std::uint64_t layers = inventory.reader.model.layers.size();
+  if (layers < 2) return;
+  out.in_layers({{1, layers - 1, 1}});
+  low_rank("v_lora", "v_low_rank_dim", 1.3 * std::sqrt(width), true);
+  out.in_layers({{0, layers, 1}});
+}
+
+// RWKV 5 and 6: a gate beside the four projections, a wider channel mix; 6 makes shifts and decay depend on the input.
+static void write_rwkv5(Inventory& inventory, const Rwkv& rwkv) {
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t a = rwkv.hidden_size > 0 ? rwkv.hidden_size : h;
+  const std::uint64_t ffn = inventory.text.count_or("intermediate_size", times(7, h) / 2 / 32 * 32);
+  const bool sixth = rwkv.version == 6;
+  for (const char* const name : {"key", "value", "receptance", "gate"})
+    out.linear(kMix, std::string("attention.") + name, a, h, Split::kRows);
+  out.linear(kMix, "attention.output", h, a, Split::kColumns);
+  out.plain(kMix, "attention.time", checked_add(times(sixth ? 6 : 4, h), times(2, a), "the time mix"));
+  if (sixth) {
+    const std::uint64_t mix = h >= 4096 ? 64 : 32;
+    const std::uint64_t decay = h >= 4096 ? 128 : 64;
+    out.plain(kMix, "attention.time_maa_w", times(times(2, h), times(5, mix)));
+    out.plain(kMix, "attention.time_decay_w", times(checked_add(h, a, "the decay"), decay));
+  }
+  out.norms("attention.ln_x", a, 1, true);
+  write_channel_mix(inventory, ffn);
+}
+
+static void write_rwkv4(Inventory& inventory, const Rwkv& rwkv) {
+  Builder& out = inventory.out;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t a = rwkv.hidden_size;
+  out.plain(kMix, "attention.time", checked_add(times(2, a), times(3, h), "the time mix"));
+  for (const char* const name : {"attention.key", "attention.value", "attention.receptance"})
+    out.linear(kMix, name, a, h, Split::kRows);
+  out.linear(kMix, "attention.output", h, a, Split::kColumns);
+  write_channel_mix(inventory, inventory.text.count_or("intermediate_size", times(4, h)));
+}
+
+static bool write_rwkv_mixer(Inventory& inventory, const Mixer& mixer) {
+  const auto* rwkv = std::get_if<Rwkv>(&mixer);
+  if (rwkv == nullptr) return false;
+  if (rwkv->version == 7)
+    write_rwkv7(inventory);
+  else if (rwkv->version > 4)
+    write_rwkv5(inventory, *rwkv);
+  else
+    write_rwkv4(inventory, *rwkv);
+  return true;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> rwkv_family() {
+  static constexpr Family kRows[] = {
     {.is = {"rwkv rwkv5 rwkv6 rwkv7", "rwkv", Arch::kRwkv, "executed class"}, .layers = read_rwkv,
-     .tensors = {.norms = 2, .norm_style = NormStyle::kLayerNorm}, .extras = write_first_norm},
+     .tensors = {.norms = 2, .norm_style = NormStyle::kLayerNorm, .has_mlps = false}, .extras = write_first_norm,
+     .mixer = write_rwkv_mixer},
     {.is = {"rwkv6qwen2", "rwkv", Arch::kRwkv}, .layers = read_rwkv, .tensors = {.may_have_more = true}},
     {.is = {"arwkv7", "rwkv"}, .layers = read_rwkv},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> rwkv_family() {
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

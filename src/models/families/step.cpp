@@ -1,13 +1,10 @@
 // StepFun's Step. Source: vLLM models/step3*.py.
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // Step-3.5 and 3.7: one full layer in four; the sliding ones have more query heads over the same KV heads.
-void read_step3p5(Reader& reader) {
+static void read_step3p5(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(reader.text);
   Heads sliding = full;
@@ -24,21 +21,35 @@ void read_step3p5(Reader& reader) {
   }
 }
 
+// Step-3: queries of all heads come from one of share_q_dim, normed; one head of keys and values.
+// Source: vLLM models/step3_text.py.
+static bool write_shared_query(Inventory& inventory, const Mixer& mixer) {
+  const Heads* heads = heads_of(mixer);
+  if (heads == nullptr) return false;
+  Builder& out = inventory.out;
+  const std::uint64_t shared = inventory.text.count_or("share_q_dim", heads->head_dim);
+  const std::uint64_t queries = times(heads->num_heads, heads->head_dim);
+  out.linear(Component::kAttention, "self_attn.q_proj", shared, inventory.hidden);
+  out.linear(Component::kAttention, "self_attn.kv_proj", times(2, times(heads->num_kv_heads, heads->head_dim)),
+             inventory.hidden);
+  out.norms("self_attn.inter_norm", shared);
+  out.linear(Component::kAttention, "self_attn.wq", queries, shared, Split::kRows, heads->num_heads);
+  out.linear(Component::kAttention, "self_attn.o_proj", inventory.hidden, queries, Split::kColumns, heads->num_heads);
+  return true;
+}
+
 // clang-format off
-constexpr Family kRows[] = {
+std::span<const Family> step_family() {
+  static constexpr Family kRows[] = {
     {.is = {"step1", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"step3p5 step3p7", "step3p5", Arch::kStep3p5}, .layers = read_step3p5,
      .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kHead, .dense_first = 3, .has_router_bias = true,
      .moe = "moe"}},
     {.is = {"step3_text", "step3p5", Arch::kOther, "published total"}, .layers = read_step3p5,
-     .tensors = {.qkv_bias = "", .o_bias = "", .dense_first = 1}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Family> step_family() {
+     .tensors = {.qkv_bias = "", .o_bias = "", .dense_first = 1}, .mixer = write_shared_query},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

@@ -1,14 +1,10 @@
 // NXAI's xLSTM. Source: transformers modeling_xlstm.py.
-#include "kvplan/error.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // xLSTM: every layer an mLSTM; query and key are narrower than the value.
-void read_xlstm(Reader& reader) {
+static void read_xlstm(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t blocks = check_layers(text.count_or("num_blocks", 0), "num_blocks");
   const std::uint64_t layers = blocks > 0 ? blocks : reader.num_layers();
@@ -26,16 +22,21 @@ void read_xlstm(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{linear}});
 }
 
+static std::uint64_t xlstm_width(const Inventory& inventory, std::uint64_t) {
+  const double factor = inventory.text.find_real("ffn_proj_factor").value_or(2.667);
+  if (!(factor > 0 && factor < 1000)) fail("\"ffn_proj_factor\" is out of range", "correct the config");
+  return round_to(whole_width(factor * static_cast<double>(inventory.hidden), "ffn_proj_factor"),
+                  inventory.text.count_or("ffn_round_up_to_multiple_of", 64));
+}
+
 // clang-format off
-constexpr Family kRows[] = {
-    {.is = {"xlstm", "xlstm", Arch::kXlstm, "executed class"}, .layers = read_xlstm},
-};
-// clang-format on
-
-}  // namespace
-
 std::span<const Family> xlstm_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"xlstm", "xlstm", Arch::kXlstm, "executed class"}, .layers = read_xlstm,
+     .mlp_width = xlstm_width},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan

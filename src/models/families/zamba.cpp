@@ -1,18 +1,11 @@
 // Zyphra's Zamba: one block of attention that hybrid layers share. Source: transformers modeling_zamba.py,
 // modeling_zamba2.py.
-#include <algorithm>
-
-#include "kvplan/error.h"
-#include "models/blocks/inventory.h"
-#include "models/blocks/layers.h"
-#include "models/family.h"
+#include "models/blocks/blocks.h"
 
 namespace kvplan {
 
-namespace {
-
 // Zamba's shared attention block is 2 * hidden_size wide, so its heads are twice as wide as usual.
-Heads zamba_heads(const Fields& text) {
+static Heads zamba_heads(const Fields& text) {
   Heads heads;
   heads.num_heads = text.count("num_attention_heads");
   heads.num_kv_heads = text.contains("num_key_value_heads") ? text.count("num_key_value_heads") : heads.num_heads;
@@ -24,7 +17,7 @@ Heads zamba_heads(const Fields& text) {
 }
 
 // Mamba in every layer; hybrid layers run the shared attention block besides, with a cache of their own.
-void push_zamba(Reader& reader, const std::vector<Label>& labels, const Ssm& ssm) {
+static void push_zamba(Reader& reader, const std::vector<Label>& labels, const Ssm& ssm) {
   const Heads heads = zamba_heads(reader.text);
   for (const Label label : labels) {
     Layer layer{{ssm}};
@@ -34,7 +27,7 @@ void push_zamba(Reader& reader, const std::vector<Label>& labels, const Ssm& ssm
   }
 }
 
-void read_zamba(Reader& reader) {
+static void read_zamba(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   // Version 1 spells "m" and "g" as mamba and hybrid, from attn_layer_offset on every attn_layer_period-th.
   std::vector<Label> labels;
@@ -52,7 +45,7 @@ void read_zamba(Reader& reader) {
   push_zamba(reader, labels, read_mamba1(reader.text));
 }
 
-void read_zamba2(Reader& reader) {
+static void read_zamba2(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   std::vector<Label> labels;
   if (reader.text.is_list("layers_block_type") || reader.text.is_list("layer_types")) {
@@ -68,7 +61,7 @@ void read_zamba2(Reader& reader) {
 }
 
 // Zamba: one block (or a few) of attention and MLP over the doubled width, run in every hybrid layer.
-void write_shared_blocks(Inventory& inventory, bool second) {
+static void write_shared_blocks(Inventory& inventory, bool second) {
   const Fields& text = inventory.text;
   Builder& out = inventory.out;
   const ModelSpec& model = inventory.reader.model;
@@ -118,27 +111,29 @@ void write_shared_blocks(Inventory& inventory, bool second) {
   out.norms("shared_transformer.pre_ff_layernorm", h);
 }
 
-void write_zamba(Inventory& inventory) {
+static void write_zamba(Inventory& inventory) {
   write_shared_blocks(inventory, false);
 }
 
-void write_zamba2(Inventory& inventory) {
+static void write_zamba2(Inventory& inventory) {
   write_shared_blocks(inventory, true);
 }
 
+// The attention is a block that all hybrid layers share: write_shared_blocks has it.
+static bool skips_shared_block(Inventory&, const Mixer& mixer) {
+  return std::holds_alternative<FullAttention>(mixer);
+}
+
 // clang-format off
-constexpr Family kRows[] = {
-    {.is = {"zamba", "zamba", Arch::kOther, "executed class"}, .layers = read_zamba, .tensors = {.norms = 1,
-     .ties_by_default = true}, .extras = write_zamba},
-    {.is = {"zamba2", "zamba2", Arch::kOther, "executed class"}, .layers = read_zamba2, .tensors = {.norms = 1,
-     .ties_by_default = true}, .extras = write_zamba2},
-};
-// clang-format on
-
-}  // namespace
-
 std::span<const Family> zamba_family() {
+  static constexpr Family kRows[] = {
+    {.is = {"zamba", "zamba", Arch::kOther, "executed class"}, .layers = read_zamba, .tensors = {.norms = 1,
+     .has_mlps = false, .ties_by_default = true}, .extras = write_zamba, .mixer = skips_shared_block},
+    {.is = {"zamba2", "zamba2", Arch::kOther, "executed class"}, .layers = read_zamba2, .tensors = {.norms = 1,
+     .has_mlps = false, .ties_by_default = true}, .extras = write_zamba2, .mixer = skips_shared_block},
+  };
   return kRows;
 }
+// clang-format on
 
 }  // namespace kvplan
