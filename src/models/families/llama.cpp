@@ -112,11 +112,15 @@ static void write_mllama(Inventory& inventory) {
   out.norms("cross_attn.qk_norm", std::get<Cross>(layers[cross.front().first].mixers.front()).heads.head_dim, 2);
 }
 
+// Patches go straight into the decoder; its config may stand within Fuyu's.
 static void write_fuyu(Inventory& inventory) {
-  const std::uint64_t patch = inventory.text.count_or("patch_size", 30);
+  const Fields& root = inventory.reader.root;
+  if (root.find_string("model_type") != "fuyu") return;
+  const Fields& fuyu = inventory.text.path() == root.path() ? inventory.text : root;
+  const std::uint64_t patch = fuyu.count_or("patch_size", 30);
   inventory.out.outside(Place::kFirst);
   inventory.out.linear(Component::kProjector, "vision_embed_tokens", inventory.hidden,
-                       times(inventory.text.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
+                       times(fuyu.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
 }
 
 // A dense MLP as wide as the model beside the experts.
@@ -182,7 +186,7 @@ std::span<const Family> llama_family() {
      .tensors = {.qk_norm = QkNorm::kHead, .has_gated_mlp = false}, .extras = write_apertus},
     {.is = {"persimmon", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
-     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}},
+     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu},
     {.is = {"fuyu", "plain", Arch::kOther, "published total"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
      .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu},

@@ -1,5 +1,6 @@
 // Ai2's OLMo, OLMoE, Molmo, and OLMo-hybrid with gated delta nets. Source: transformers modeling_olmo*.py.
 #include "models/blocks/blocks.h"
+#include "models/towers/tower.h"
 
 namespace kvplan {
 
@@ -25,6 +26,23 @@ static void read_olmo_hybrid(Reader& reader) {
               read_olmo_delta_net(reader.text));
 }
 
+// CLIP without its last block, which the config does not name; two of its layers together are pooled by attention, and
+// projected by a gated MLP as wide as the decoder's.
+static void write_molmo(Inventory& inventory) {
+  const Tower p{inventory, Component::kProjector};
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t inner = inventory.text.count_or("intermediate_size", 0) / 2;
+  inventory.out.outside(Place::kFirst);
+  write_clip_large({inventory, Component::kVision}, 23, false);
+  p.linear("image_pooling_2d.wqkv", 3 * 1024, 2048, true);
+  p.linear("image_pooling_2d.wo", 1024, 1024, true);
+  p.linear("image_projector.w13", times(2, inner), 1024, false);
+  p.linear("image_projector.w2", h, inner, false);
+  p.plain("pad_embed", 2 * 2048);
+  // Rows for the image's own tokens.
+  p.plain("new_embedding", times(inventory.text.count_or("additional_vocab_size", 128), h));
+}
+
 // clang-format off
 std::span<const Family> olmo_family() {
   static constexpr Family kRows[] = {
@@ -34,7 +52,7 @@ std::span<const Family> olmo_family() {
      .tensors = {.qk_norm = QkNorm::kWide}},
     {.is = {"molmo", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .mlp_bias = "include_bias", .fuses_qkv = true,
-     .halves_mlp_width = true}},
+     .halves_mlp_width = true}, .extras = write_molmo},
     {.is = {"molmo2", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"olmo3", "windowed", Arch::kOlmo3, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kWide}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},

@@ -1,5 +1,6 @@
 // Microsoft's Phi. Source: transformers modeling_phi*.py; Phi-4-mini-flash's modeling_phi4flash.py.
 #include "models/blocks/blocks.h"
+#include "models/towers/tower.h"
 
 namespace kvplan {
 
@@ -31,6 +32,44 @@ static void read_phi4flash(Reader& reader) {
   }
 }
 
+// Phi-4-multimodal: two LoRAs over every linear layer of the decoder, which stay apart (one for each sense), and the
+// encoders of image and sound with their projectors as large as the published checkpoint leaves for them.
+static void write_phi4_senses(Inventory& inventory) {
+  if (!inventory.reader.root.child("embd_layer")) return;
+  inventory.out.outside(Place::kFirst);
+  const Tower other{inventory, Component::kOther};
+  const Fields& text = inventory.text;
+  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t layers = inventory.reader.model.layers.size();
+  const std::uint64_t inner = text.count_or("intermediate_size", 8192);
+  const std::uint64_t heads = text.count_or("num_attention_heads", 24);
+  const std::uint64_t d = heads > 0 ? h / heads : 0;
+  const std::uint64_t qkv = times(checked_add(heads, 2 * text.count_or("num_key_value_heads", 8), "the heads"), d);
+  for (const std::string_view key : {"vision_lora", "speech_lora"}) {
+    const auto lora = text.child(key);
+    const std::uint64_t rank = lora ? lora->count_or("r", 0) : 0;
+    if (rank == 0) continue;
+    const auto pair = [&](std::string_view module, std::uint64_t to, std::uint64_t from) {
+      other.plain(std::string(key) + "." + std::string(module), times(rank, checked_add(to, from, "a LoRA")), layers);
+    };
+    pair("qkv_proj", qkv, h);
+    pair("o_proj", h, times(heads, d));
+    pair("gate_up_proj", times(2, inner), h);
+    pair("down_proj", h, inner);
+  }
+  Tower{inventory, Component::kVision}.plain("embed_tokens_extend", 907'966'432);
+}
+
+// CLIP; four of its tokens side by side, and two separators as wide. The config names no tower.
+static void write_phi3_v(Inventory& inventory) {
+  const Tower p{inventory, Component::kProjector};
+  inventory.out.outside(Place::kFirst);
+  write_clip_large({inventory, Component::kVision}, 24, true);
+  p.linear("img_projection.0", inventory.hidden, 4096, true);
+  p.linear("img_projection.2", inventory.hidden, inventory.hidden, true);
+  p.plain("separators", 2 * 4096);
+}
+
 // clang-format off
 std::span<const Family> phi_family() {
   static constexpr Family kRows[] = {
@@ -47,9 +86,10 @@ std::span<const Family> phi_family() {
      .tensors = {.head_bias = "lm_head_bias", .norm_style = NormStyle::kLayerNorm}},
     {.is = {"phi4_multimodal", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}},
-    {.is = {"phi4mm", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed},
+    {.is = {"phi4mm", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
+     .extras = write_phi4_senses},
     {.is = {"phi3_v", "windowed", Arch::kPhi3V, "executed class"}, .layers = read_windowed,
-     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}},
+     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}, .extras = write_phi3_v},
     {.is = {"phi4flash sambay", "phi4flash"}, .layers = read_phi4flash, .tensors = {.may_have_more = true}},
   };
   return kRows;

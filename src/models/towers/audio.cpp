@@ -1,0 +1,78 @@
+// Encoders of sound and their projectors. Source: transformers' modelling code of each.
+#include "models/towers/tower.h"
+
+namespace kvplan {
+
+static void write_convolutions(const Side& s, std::uint64_t h) {
+  s.t.linear("audio_tower.conv1", h, times(3, s.count("num_mel_bins", 128)), true);
+  s.t.linear("audio_tower.conv2", h, times(3, h), true);
+}
+
+// Whisper's encoder, as Qwen2-Audio, Qwen2.5-Omni (whose positions are no tensor) and Voxtral have it.
+static void write_whisper_encoder(const Side& s, bool has_positions = true) {
+  const std::uint64_t h = s.count({"d_model", "hidden_size"}, 1280);
+  write_convolutions(s, h);
+  if (has_positions) s.t.plain("audio_tower.embed_positions", times(s.count("max_source_positions", 1500), h));
+  s.t.blocks("audio_tower.layers.", {.width = h,
+                                     .inner = s.count({"encoder_ffn_dim", "intermediate_size"}, 5120),
+                                     .layers = s.count({"encoder_layers", "num_hidden_layers"}, 32),
+                                     .qkv_bias = 2});
+  s.t.plain("audio_tower.layer_norm", times(2, h));
+}
+
+// Voxtral Realtime: rotary positions, RMS norms, a gated MLP with a bias behind it alone.
+static void write_realtime_encoder(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1280);
+  write_convolutions(s, h);
+  const std::uint64_t inner = s.count("intermediate_size", 5120);
+  const std::uint64_t layers = s.count("num_hidden_layers", 32);
+  const std::uint64_t d = s.count("head_dim", 64);
+  s.t.blocks("audio_tower.layers.", {.width = h,
+                                     .inner = inner,
+                                     .layers = layers,
+                                     .qkv_bias = 2,
+                                     .mlp_bias = false,
+                                     .gated = true,
+                                     .layer_norm = false,
+                                     .extra = h,
+                                     .attention = times(s.count("num_attention_heads", 32), d)});
+  s.t.plain("audio_tower.norm", h);
+}
+
+static std::uint64_t width_of(const Side& s) {
+  return s.count({"d_model", "hidden_size"}, 1280);
+}
+
+void write_qwen2_audio(const Side& s) {
+  write_whisper_encoder(s);
+  s.p.linear("multi_modal_projector.linear", s.out, width_of(s), true);
+}
+
+void write_omni_audio(const Side& s) {
+  const std::uint64_t out = s.count("output_dim", 3584);
+  write_whisper_encoder(s, false);
+  s.t.plain("audio_tower.audio_bos_eos_token", times(2, out));
+  s.p.linear("audio_tower.proj", out, width_of(s), true);
+}
+
+static void write_voxtral_projector(const Side& s, std::uint64_t from) {
+  s.p.linear("multi_modal_projector.linear_1", s.out, from, false);
+  s.p.linear("multi_modal_projector.linear_2", s.out, s.out, false);
+}
+
+void write_voxtral_realtime(const Side& s) {
+  write_realtime_encoder(s);
+  write_voxtral_projector(s, times(width_of(s), s.t.inventory.reader.root.count_or("downsample_factor", 4)));
+}
+
+void write_voxtral(const Side& s) {
+  write_whisper_encoder(s);
+  write_voxtral_projector(s, s.count("intermediate_size", 5120));
+}
+
+// As vision.cpp says of its vision tower.
+void write_gemma3n_audio(const Side& s) {
+  s.t.plain("audio_tower", 684'536'864);
+}
+
+}  // namespace kvplan

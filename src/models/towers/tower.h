@@ -1,0 +1,115 @@
+// A tower beside the decoder: a vision tower or an audio encoder with its projector. towers.cpp has the table of what
+// each is; its tensors are written with these few words.
+#ifndef KVPLAN_MODELS_TOWERS_TOWER_H_
+#define KVPLAN_MODELS_TOWERS_TOWER_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "models/blocks/inventory.h"
+
+namespace kvplan {
+
+// A transformer over patches or frames.
+struct Blocks {
+  std::uint64_t width = 0, inner = 0, layers = 0;
+  std::uint64_t qkv_bias = 3;  // how many of q, k and v have a bias
+  bool out_bias = true, mlp_bias = true, gated = false, layer_norm = true;
+  std::uint64_t norms = 2;
+  std::uint64_t extra = 0;                // further elements of a layer
+  std::uint64_t attention = 0, keys = 0;  // widths of all heads, and of the keys' own; 0: as wide as the tower
+};
+
+struct Tower {
+  Inventory& inventory;
+  Component component;
+  bool cuts = true;  // tensor parallelism shares out its blocks; vLLM loads the others with transformers, whole
+
+  void linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies = 1,
+              Split split = Split::kNone) const;
+  // A pair of layers between the tower and the decoder.
+  void up(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
+    linear(name, rows, columns, true, copies, Split::kRows);
+  }
+  void down(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
+    linear(name, rows, columns, true, copies, Split::kColumns);
+  }
+  void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1) const;
+  void blocks(const std::string& at, const Blocks& b) const;
+};
+
+// What a tower's writer works with.
+struct Side {
+  Tower t, p;                  // the tensors of the tower, and of its projector
+  Fields v, root;              // its config, and the one that it stands in
+  std::uint64_t out;           // the decoder's width
+  std::string root_type, own;  // model_types: of the whole, and the tower's own; "" where it names none
+
+  // The first of the keys that the file has, else the class's.
+  std::uint64_t count(std::initializer_list<std::string_view> keys, std::uint64_t fallback) const;
+  std::uint64_t count(std::string_view key, std::uint64_t fallback) const { return count({key}, fallback); }
+  std::uint64_t merge() const;  // patches that become one token
+  // The embedding of patches; of `frames` at once where a key says how many.
+  void patches(std::string_view name, std::uint64_t width, std::uint64_t usual, bool bias) const;
+  void frames(std::string_view name, std::uint64_t width, bool bias, std::string_view key = "temporal_patch_size",
+              std::uint64_t usual = 2, std::uint64_t channels = 3) const;
+};
+
+inline std::uint64_t square(std::uint64_t value) {
+  return times(value, value);
+}
+
+inline std::uint64_t patches_of(std::uint64_t image, std::uint64_t patch) {
+  return patch == 0 ? 0 : square(image / patch);
+}
+
+// Towers with a shape of their own: vision.cpp.
+void write_dots_vision(const Side& s);
+void write_gemma3n_vision(const Side& s);
+void write_gemma4_vision(const Side& s);
+void write_glm4v(const Side& s);
+void write_glm_ocr_vision(const Side& s);
+void write_internvl(const Side& s);
+void write_llama4_vision(const Side& s);
+void write_minimax_vision(const Side& s);
+void write_mllama_vision(const Side& s);
+void write_moonvit(const Side& s);
+void write_muse_vision(const Side& s);
+void write_pixtral(const Side& s);
+void write_qwen2_5_vision(const Side& s);
+void write_qwen2_vision(const Side& s);
+void write_qwen3_vision(const Side& s);
+
+// SigLIP's, CLIP's and SAM's, and what stands behind them: vits.cpp.
+void write_aria_vision(const Side& s);
+void write_cohere_vision(const Side& s);
+void write_cosmos_vision(const Side& s);
+void write_deepseek_ocr(const Side& s);
+void write_gemma3_vision(const Side& s);
+void write_got_ocr(const Side& s);
+void write_idefics2_vision(const Side& s);
+void write_idefics3_vision(const Side& s);
+void write_lfm2_vision(const Side& s);
+void write_llava_vision(const Side& s);
+void write_minicpmv_vision(const Side& s);
+void write_paddleocr_vision(const Side& s);
+void write_paligemma_vision(const Side& s);
+// CLIP ViT-L/14, at 336 pixels where nothing else is said; `layers` of its 24 are stored.
+void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions = 577);
+void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias);
+
+// Encoders of sound: audio.cpp.
+void write_gemma3n_audio(const Side& s);
+void write_omni_audio(const Side& s);
+void write_qwen2_audio(const Side& s);
+void write_voxtral(const Side& s);
+void write_voxtral_realtime(const Side& s);
+
+// What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
+void guess_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_TOWERS_TOWER_H_

@@ -1,0 +1,276 @@
+// Vision towers, audio encoders and their projectors: what each is, and where a config has them. A tower that no row
+// knows is an estimate with a range, never a silent zero.
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "models/class_defaults.h"
+#include "models/towers/tower.h"
+
+namespace kvplan {
+
+void Tower::linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies,
+                   Split split) const {
+  TensorGroup& group = inventory.out.linear(component, name, rows, columns, cuts ? split : Split::kNone);
+  group.copies = group.used = copies;
+  if (name.find("patch_embed") != std::string_view::npos) group.role = TensorRole::kConv;
+  if (bias) plain(std::string(name) + ".bias", rows, copies);
+}
+
+void Tower::plain(std::string_view name, std::uint64_t elements, std::uint64_t copies) const {
+  if (elements == 0) return;
+  TensorGroup& group = inventory.out.plain(component, name, elements);
+  group.copies = group.used = copies;
+}
+
+void Tower::blocks(const std::string& at, const Blocks& b) const {
+  if (b.layers == 0 || b.width == 0) return;
+  const std::uint64_t queries = b.attention > 0 ? b.attention : b.width;
+  const std::uint64_t keys = b.keys > 0 ? b.keys : queries;
+  const std::uint64_t qkv = checked_add(queries, times(2, keys), "the heads of a tower");
+  linear(at + "qkv", qkv, b.width, false, b.layers, Split::kRows);
+  plain(at + "qkv.bias", b.qkv_bias == 3 ? qkv : times(b.qkv_bias, queries), b.layers);
+  linear(at + "proj", b.width, queries, b.out_bias, b.layers, Split::kColumns);
+  linear(at + "fc1", times(b.gated ? 2 : 1, b.inner), b.width, b.mlp_bias, b.layers, Split::kRows);
+  linear(at + "fc2", b.width, b.inner, b.mlp_bias, b.layers, Split::kColumns);
+  plain(at + "norm", times(b.layer_norm ? 2 : 1, times(b.norms, b.width)), b.layers);
+  plain(at + "extra", b.extra, b.layers);
+}
+
+static std::uint64_t count_of(const Fields& config, std::initializer_list<std::string_view> keys,
+                              std::uint64_t fallback) {
+  for (const std::string_view key : keys)
+    if (config.is_number(key)) return config.count_or(key, fallback);
+  if (!config.class_name().empty())
+    for (const std::string_view key : keys)
+      if (const auto value = config.find_count(key)) return *value;
+  return fallback;
+}
+
+std::uint64_t Side::count(std::initializer_list<std::string_view> keys, std::uint64_t fallback) const {
+  return count_of(v, keys, fallback);
+}
+
+std::uint64_t Side::merge() const {
+  return square(count("spatial_merge_size", 2));
+}
+
+void Side::patches(std::string_view name, std::uint64_t width, std::uint64_t usual, bool bias) const {
+  t.linear(name, width, times(3, square(count("patch_size", usual))), bias);
+}
+
+void Side::frames(std::string_view name, std::uint64_t width, bool bias, std::string_view key, std::uint64_t usual,
+                  std::uint64_t channels) const {
+  const std::uint64_t patch = square(count("patch_size", 14));
+  t.linear(name, width, times(times(channels, count(key, usual)), patch), bias);
+}
+
+// What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
+void guess_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what) {
+  const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"}, 0);
+  const std::uint64_t layers =
+      count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}, 0);
+  const std::uint64_t inner = count_of(side, {"intermediate_size", "encoder_ffn_dim", "mlp_dim"}, times(4, h));
+  UnknownTensors unknown;
+  unknown.component = component;
+  unknown.what = what;
+  if (h > 0 && layers > 0 && layers < 10000) {
+    const std::uint64_t estimate =
+        times(layers, checked_add(times(4, square(h)), times(2, times(h, inner)), "a vision tower")) +
+        times(inventory.hidden, times(4, h));
+    unknown.low = Elements(estimate / 5 * 4);
+    unknown.estimate = Elements(estimate);
+    unknown.high = Elements(estimate) * 2;
+  } else {
+    unknown.low = Elements(50'000'000);
+    unknown.estimate = Elements(500'000'000);
+    unknown.high = Elements(2'000'000'000);
+  }
+  inventory.reader.model.unknown_tensors.push_back(unknown);
+}
+
+namespace {
+
+bool is_clip_or_siglip(std::string_view own) {
+  return own == "clip_vision_model" || (own.starts_with("siglip") && own != "siglip2_vision_model");
+}
+
+bool is_siglip(std::string_view own) {
+  return is_clip_or_siglip(own) && own != "clip_vision_model";
+}
+
+// What each tower is: by the model_type of the whole, or the tower's own. The first row that has either counts, unless
+// the tower's own type does not fit it.
+struct Row {
+  std::string_view names;
+  void (*write)(const Side& s);
+  bool (*fits)(std::string_view own) = nullptr;
+};
+constexpr Row kVision[] = {
+    {"qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
+     "qwen3_vl_vision",
+     write_qwen3_vision},
+    {"qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder", write_qwen2_5_vision},
+    {"qwen2_vl qwen2_vl_vision", write_qwen2_vision},
+    {"gemma4 gemma4_vision", write_gemma4_vision},
+    {"kimi_k25 kimi_vl moonvit kimi_k25_vision", write_moonvit},
+    {"llama4 llama4_vision_model", write_llama4_vision},
+    {"glm4v glm4v_moe glm46v glm4v_vision glm4v_moe_vision", write_glm4v},
+    {"minimax_m3_vl", write_minimax_vision},
+    {"gemma3n", write_gemma3n_vision},
+    {"got_ocr2", write_got_ocr},
+    {"minicpmv minicpmo", write_minicpmv_vision},
+    {"aria", write_aria_vision},
+    {"paddleocr_vl", write_paddleocr_vision},
+    {"glm_ocr", write_glm_ocr_vision},
+    {"cosmos3_edge", write_cosmos_vision},
+    {"muse_glimmer", write_muse_vision},
+    {"dots_ocr", write_dots_vision},
+    {"lfm2_vl lfm2-vl", write_lfm2_vision},
+    {"idefics2", write_idefics2_vision},
+    {"mllama", write_mllama_vision},
+    {"internvl intern_vit_6b interns1 interns1_vision qianfan_ocr qianfan_ocr_vision", write_internvl},
+    {"pixtral", write_pixtral, [](std::string_view own) { return own == "pixtral"; }},
+    {"gemma3 shieldgemma2", write_gemma3_vision},
+    {"paligemma", write_paligemma_vision},
+    {"llava llava_next llava_next_video llava_onevision vipllava video_llava", write_llava_vision, is_clip_or_siglip},
+    {"idefics3 smolvlm idefics3_vision smolvlm_vision", write_idefics3_vision},
+    {"cohere2_vision aya_vision", write_cohere_vision, is_siglip},
+};
+constexpr Row kAudio[] = {
+    {"qwen2_audio", write_qwen2_audio},
+    {"gemma3n", write_gemma3n_audio},
+    {"qwen2_5_omni_audio_encoder", write_omni_audio},
+    {"voxtral_realtime", write_voxtral_realtime},
+    {"voxtral", write_voxtral},
+};
+
+bool write_side(std::span<const Row> rows, const Side& side) {
+  for (const Row& row : rows)
+    if ((has_word(row.names, side.root_type) || has_word(row.names, side.own)) &&
+        (row.fits == nullptr || row.fits(side.own))) {
+      row.write(side);
+      return true;
+    }
+  return false;
+}
+
+bool write_vision(Inventory& inventory, const Fields& root, const Fields& v, const std::string& root_type,
+                  const std::string& own) {
+  const Side side{
+      {inventory, Component::kVision}, {inventory, Component::kProjector}, v, root, inventory.hidden, root_type, own};
+  if (v.is_object("width") && v.child("width")->is_object("sam_vit_b")) return write_deepseek_ocr(side), true;
+  if (write_side(kVision, side)) return true;
+  root.touch("model_type");
+  return false;
+}
+
+bool write_audio(Inventory& inventory, const Fields& root, const Fields& a, const std::string& root_type,
+                 const std::string& own) {
+  const Side side{{inventory, Component::kAudio, false},
+                  {inventory, Component::kProjector},
+                  a,
+                  root,
+                  inventory.hidden,
+                  root_type,
+                  own};
+  side.count({"d_model", "hidden_size"}, 0);  // a fact of the plan, whether a row knows the encoder or not
+  return write_side(kAudio, side);
+}
+
+// A part that no rule read and that has a width of its own is a guess where it counts its layers, and a note elsewhere:
+// nothing is passed over in silence.
+void guess_unread_parts(Inventory& inventory, const Fields& root) {
+  for (const std::string& key : root.unread()) {
+    const bool is_text = inventory.text.path().starts_with(root.path() + key + ".");
+    if (is_text || !key.ends_with("_config") || key.starts_with("quantization") || !root.is_object(key)) continue;
+    const Fields side = root.child(key)->quietly();
+    const auto says = [&](std::initializer_list<std::string_view> keys) {
+      return std::any_of(keys.begin(), keys.end(), [&](std::string_view k) { return side.is_number(k); });
+    };
+    if (!says({"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"})) continue;
+    const bool counts_layers =
+        says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}) ||
+        side.is_list("depths");
+    if (counts_layers)
+      guess_tower(inventory, side, Component::kVision, "what " + one_line(key, 60) + " configures");
+    else
+      inventory.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
+  }
+}
+
+// What stands beside a thinker speaks, and is not loaded where the thinker is served.
+void note_speakers(Inventory& inventory, const Fields& root) {
+  for (const std::string_view key : {"talker_config", "token2wav_config", "code2wav_config"})
+    if (root.is_object(key))
+      inventory.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
+}
+
+// Composites whose class brings a tower where the file names none.
+void note_absent_towers(Inventory& inventory, const Fields& root, const std::string& root_type, bool seen_vision,
+                        bool seen_audio) {
+  constexpr std::string_view kLooking =
+      "gemma3 shieldgemma2 paligemma llava llava_next llava_next_video llava_onevision vipllava video_llava mistral3 "
+      "idefics2 idefics3 aya_vision cohere2_vision";
+  if (inventory.text.path() == root.path() || inventory.reader.model.architecture.ends_with("ForCausalLM")) return;
+  const bool looks =
+      has_word(kLooking, root_type) || has_class(root_type + "_vision") || has_class(root_type + "_vision_model");
+  const auto absent = [&](const char* key, const char* what) {
+    inventory.reader.inform("absent_tower", "the config names no " + std::string(key) + ": no " + what +
+                                                " is counted, though the class of " + one_line(root_type, 60) +
+                                                " has one");
+  };
+  if (looks && !seen_vision) absent("vision_config", "vision tower");
+  if (has_class(root_type + "_encoder") && !seen_audio) absent("audio_config", "audio encoder");
+}
+
+}  // namespace
+
+void write_towers(Inventory& inventory) {
+  Fields root = inventory.reader.root;
+  const std::string root_type = root.find_string("model_type").value_or("");
+  if (const auto thinker = root.child("thinker_config")) {
+    note_speakers(inventory, root);
+    root = *thinker;
+  }
+  inventory.out.outside(Place::kFirst);
+  const auto bare = root.bare();
+  bool seen_vision = false;
+  for (const std::string_view key :
+       {"vision_config", "visual", "vision_tower_config", "vit_config", "vision_encoder", "visual_tokenizer_config"}) {
+    auto side = bare.child(key);
+    if (!side || seen_vision) continue;
+    if (const auto backbone = side->child("backbone_config")) side = backbone;  // Ovis
+    seen_vision = true;
+    root.touch(key);
+    const std::string own = side->find_string("model_type").value_or("");
+    const Fields v = with_class(*side, own.empty() ? root_type + "_vision" : own);
+    if (!write_vision(inventory, bare, v, root_type, own))
+      guess_tower(inventory, *side, Component::kVision, "the vision tower (" + (own.empty() ? root_type : own) + ")");
+  }
+  // The first LLaVAs name their tower by a repository alone.
+  if (!seen_vision && bare.is_string("mm_vision_tower"))
+    guess_tower(inventory, Fields::empty(), Component::kVision, "the vision tower of mm_vision_tower");
+  bool seen_audio = false;
+  for (const std::string_view key : {"audio_config", "audio_encoder_config", "encoder_config"}) {
+    const auto side = bare.child(key);
+    if (!side || (key == "encoder_config" && !root_type.starts_with("granite_speech"))) continue;
+    root.touch(key);
+    seen_audio = true;
+    const std::string own = side->find_string("model_type").value_or("");
+    if (!write_audio(inventory, bare, with_class(*side, own), root_type, own))
+      guess_tower(inventory, *side, Component::kAudio, "the audio encoder (" + (own.empty() ? root_type : own) + ")");
+  }
+  if (const auto encoder = bare.child("encoder"); encoder && bare.child("decoder")) {
+    root.touch("encoder");
+    if (!write_pair_encoder(inventory, *encoder))
+      guess_tower(inventory, *encoder, Component::kEncoder,
+                  "the encoder (" + one_line(encoder->find_string("model_type").value_or("of no name"), 60) + ")");
+  }
+  guess_unread_parts(inventory, bare);
+  note_absent_towers(inventory, bare, root_type, seen_vision, seen_audio);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,281 @@
+// Vision towers with a shape of their own, as far as a config determines them.
+// Source: transformers' modelling code of each, where no other is named.
+#include <algorithm>
+
+#include "kvplan/strings.h"
+#include "models/towers/tower.h"
+
+namespace kvplan {
+
+// Qwen3-VL, Qwen3.5 and their kin: a merger, and one more for each deepstack level.
+void write_qwen3_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  const std::uint64_t patch = s.count("patch_size", 16);
+  const std::uint64_t wide = times(s.merge(), h);
+  const std::uint64_t out = s.count("out_hidden_size", s.out);
+  s.t.linear("visual.patch_embed", h, times(3 * s.count("temporal_patch_size", 2), square(patch)), true);
+  s.t.plain("visual.pos_embed", times(s.count("num_position_embeddings", 2304), h));
+  s.t.blocks("visual.blocks.", {h, s.count("intermediate_size", 4304), s.count({"depth", "num_hidden_layers"}, 27)});
+  // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
+  const std::uint64_t usual = has_word("qwen3_vl_text qwen3_vl_moe_text", s.t.inventory.text.class_name()) ? 3 : 0;
+  const std::uint64_t levels = s.v.list_size("deepstack_visual_indexes").value_or(usual);
+  s.p.plain("visual.merger.norm", times(2, h));
+  s.p.up("visual.merger.linear_fc1", wide, wide, 1 + levels);
+  s.p.down("visual.merger.linear_fc2", out, wide, 1 + levels);
+  if (levels > 0) s.p.plain("visual.deepstack_merger_list.norm", times(2, wide), levels);
+}
+
+void write_qwen2_vision(const Side& s) {
+  const std::uint64_t e = s.count("embed_dim", 1280);
+  const std::uint64_t wide = times(s.merge(), e);
+  s.frames("visual.patch_embed", e, false);
+  s.t.blocks("visual.blocks.", {e, times(s.count("mlp_ratio", 4), e), s.count("depth", 32)});
+  s.p.plain("visual.merger.ln_q", times(2, e));
+  s.p.up("visual.merger.mlp.0", wide, wide);
+  s.p.down("visual.merger.mlp.2", s.count("hidden_size", s.out), wide);
+}
+
+void write_qwen2_5_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1280);
+  const std::uint64_t wide = times(s.merge(), h);
+  s.frames("visual.patch_embed", h, false);
+  Blocks blocks{.width = h,
+                .inner = s.count("intermediate_size", 3420),
+                .layers = s.count("depth", 32),
+                .gated = true,
+                .layer_norm = false};
+  // EXAONE 4.5's towers share keys among heads.
+  if (const std::uint64_t heads = s.count("num_heads", 16), kv = s.v.count_or("num_key_value_heads", heads);
+      heads > 0 && kv < heads)
+    blocks.keys = times(h / heads, kv);
+  s.t.blocks("visual.blocks.", blocks);
+  s.p.plain("visual.merger.ln_q", h);
+  s.p.up("visual.merger.mlp.0", wide, wide);
+  s.p.down("visual.merger.mlp.2", s.count("out_hidden_size", s.out), wide);
+  if (s.root_type == "hyperclovax_vision_v2") s.p.linear("projector", s.out, s.count("out_hidden_size", s.out), true);
+}
+
+void write_gemma4_vision(const Side& cut) {
+  Side s = cut;
+  s.t.cuts = false;  // vLLM loads it with transformers
+  const std::uint64_t h = s.count("hidden_size", 768);
+  const std::uint64_t d = s.count("head_dim", 64);
+  s.patches("vision_tower.patch_embedder.input_proj", h, 16, false);
+  s.t.plain("vision_tower.patch_embedder.position_embedding_table",
+            times(2 * s.count("position_embedding_size", 10240), h));
+  s.t.blocks("vision_tower.layers.", {.width = h,
+                                      .inner = s.count("intermediate_size", 3072),
+                                      .layers = s.count("num_hidden_layers", 16),
+                                      .qkv_bias = 0,
+                                      .out_bias = false,
+                                      .mlp_bias = false,
+                                      .gated = true,
+                                      .layer_norm = false,
+                                      .norms = 4,
+                                      .extra = times(2, d)});
+  s.p.linear("embed_vision.embedding_projection", s.out, h, false);
+}
+
+// MoonViT of Kimi-VL and Kimi-K2.5.
+void write_moonvit(const Side& s) {
+  const std::uint64_t h = s.count({"hidden_size", "vt_hidden_size"}, 1152);
+  s.patches("vision_tower.patch_embed", h, 14, true);
+  const std::uint64_t columns = s.count({"pos_emb_width", "init_pos_emb_width"}, 64);
+  const std::uint64_t rows = s.count({"pos_emb_height", "init_pos_emb_height"}, 64);
+  s.t.plain("vision_tower.pos_emb", times(times(rows, columns), h));
+  s.t.blocks("vision_tower.blocks.", {h, s.count({"intermediate_size", "vt_intermediate_size"}, 4304),
+                                      s.count({"num_hidden_layers", "vt_num_hidden_layers"}, 27)});
+  s.t.plain("vision_tower.final_layernorm", times(2, h));
+  s.p.plain("mm_projector.pre_norm", times(2, h));
+  s.p.linear("mm_projector.linear_1", times(4, h), times(4, h), true);
+  s.p.linear("mm_projector.linear_2", s.out, times(4, h), true);
+}
+
+void write_llama4_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1408);
+  const std::uint64_t inner = s.count("intermediate_size", 5632);
+  const std::uint64_t patch = s.count("patch_size", 14);
+  const std::uint64_t wide = s.count("projector_input_dim", 4096);
+  const std::uint64_t out = s.count("projector_output_dim", 4096);
+  s.t.linear("vision_model.patch_embedding", h, times(3, square(patch)), false);
+  s.t.plain("vision_model.class_embedding", h);
+  s.t.plain("vision_model.positional_embedding", times(patches_of(s.count("image_size", 336), patch) + 1, h));
+  s.t.blocks("vision_model.layers.", {h, inner, s.count("num_hidden_layers", 34)});
+  s.t.plain("vision_model.layernorm", times(4, h));
+  s.t.linear("vision_model.vision_adapter.fc1", wide, inner, false);
+  s.t.linear("vision_model.vision_adapter.fc2", out, wide, false);
+  s.p.linear("multi_modal_projector.linear_1", s.out, s.count("vision_output_dim", out), false);
+}
+
+// GLM's merger: patches side by side, a projection, and a gated MLP.
+static void write_glm_merger(const Tower& p, std::uint64_t wide, std::uint64_t out, std::uint64_t context) {
+  p.linear("visual.downsample", out, wide, true);
+  p.linear("visual.merger.proj", out, out, false);
+  p.plain("visual.merger.norm", times(2, out));
+  p.linear("visual.merger.gate_up_proj", times(2, context), out, false);
+  p.linear("visual.merger.down_proj", out, context, false);
+}
+
+void write_glm4v(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1536);
+  const std::uint64_t out = s.count("out_hidden_size", s.out);
+  const std::uint64_t patch = s.count("patch_size", 14);
+  const std::uint64_t wide = times(s.merge(), h);
+  const std::uint64_t context = s.count("intermediate_size", 13696);
+  s.t.linear("visual.patch_embed", h, times(3 * s.count("temporal_patch_size", 2), square(patch)), true);
+  s.t.plain("visual.embeddings", times(patches_of(s.count("image_size", 336), patch), h));
+  s.t.plain("visual.layernorms", times(2, h));
+  const std::uint64_t layers = s.count("depth", 24);
+  const bool bias = s.v.flag("attention_bias", false);
+  s.t.blocks("visual.blocks.", {.width = h,
+                                .inner = out,
+                                .layers = layers,
+                                .qkv_bias = bias ? 3U : 0U,
+                                .out_bias = bias,
+                                .mlp_bias = false,
+                                .gated = true,
+                                .layer_norm = false});
+  write_glm_merger(s.p, wide, out, context);
+}
+
+void write_minimax_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1280);
+  s.frames("vision_tower.patch_embed", h, false);
+  s.t.plain("vision_tower.pre_layernorm", times(2, h));
+  s.t.blocks("vision_tower.blocks.", {h, s.count("intermediate_size", 5120), s.count("num_hidden_layers", 32)});
+  s.p.linear("multi_modal_projector.linear_1", s.out, h, true);
+  s.p.linear("multi_modal_projector.linear_2", s.out, s.out, true);
+  s.p.linear("patch_merge.linear_1", s.out, times(s.merge(), s.out), true);
+  s.p.linear("patch_merge.linear_2", s.out, s.out, true);
+}
+
+void write_mllama_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1280);
+  const std::uint64_t inner = s.count("intermediate_size", 5120);
+  const std::uint64_t patch = s.count("patch_size", 14);
+  const std::uint64_t tiles = s.count("max_num_tiles", 4);
+  const auto ratios = s.v.list_size("supported_aspect_ratios").value_or(8);
+  const std::uint64_t positions = patches_of(s.count("image_size", 448), patch) + 1;
+  s.t.linear("vision_model.patch_embedding", h, times(3, square(patch)), false);
+  s.t.plain("vision_model.class_embedding", h);
+  s.t.plain("vision_model.gated_positional_embedding", times(positions, h) + 1);
+  s.t.plain("vision_model.tile_embedding", times(times(ratios + 1, tiles), times(positions, h)));
+  s.t.plain("vision_model.tile_positional_embedding", times(times(ratios + 1, tiles), h) + 1, 2);
+  s.t.plain("vision_model.layernorms", times(4, h));
+  Blocks blocks{h, inner, s.count("num_hidden_layers", 32)};
+  blocks.qkv_bias = 0;
+  blocks.out_bias = false;
+  s.t.blocks("vision_model.transformer.", blocks);
+  blocks.layers = s.count("num_global_layers", 8);
+  blocks.extra = 2;
+  s.t.blocks("vision_model.global_transformer.", blocks);
+  s.p.linear("multi_modal_projector", s.out, s.count("vision_output_dim", 7680), true);
+}
+
+void write_pixtral(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1024);
+  s.patches("vision_tower.patch_conv", h, 16, false);
+  s.t.plain("vision_tower.ln_pre", h);
+  s.t.blocks("vision_tower.layers.", {.width = h,
+                                      .inner = s.count("intermediate_size", 4096),
+                                      .layers = s.count("num_hidden_layers", 24),
+                                      .qkv_bias = 0,
+                                      .out_bias = false,
+                                      .mlp_bias = false,
+                                      .gated = true,
+                                      .layer_norm = false});
+  // Without its file's key, Pixtral's own projector has biases and Mistral 3's, behind a merger, has none.
+  const bool merges = has_word("mistral3 mistral_large4 lighton_ocr", s.root_type);
+  const std::uint64_t from = s.count("hidden_size", 1152);
+  if (merges) {
+    s.p.plain("multi_modal_projector.norm", from);
+    s.p.linear("multi_modal_projector.patch_merger", from,
+               times(square(s.root.count_or("spatial_merge_size", 2)), from), false);
+  }
+  write_two_linears(s.p, from, s.out, s.root.flag("multimodal_projector_bias", !merges));
+}
+
+void write_internvl(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1024);
+  const auto sizes = s.v.counts("image_size");
+  const auto patches = s.v.counts("patch_size");
+  const std::uint64_t image = sizes && !sizes->empty() ? sizes->front() : s.count("image_size", 448);
+  const std::uint64_t patch = patches && !patches->empty() ? patches->front() : s.count("patch_size", 14);
+  s.t.linear("vision_tower.patch_embeddings", h, times(3, square(patch)), true);
+  s.t.plain("vision_tower.cls_token", h);
+  s.t.plain("vision_tower.position_embeddings", times(patches_of(image, patch) + 1, h));
+  Blocks blocks{h, s.count("intermediate_size", 4096), s.count("num_hidden_layers", 24)};
+  blocks.qkv_bias = s.v.flag("attention_bias", s.v.flag("qkv_bias", false)) ? 3 : 0;
+  blocks.layer_norm = s.v.find_string("norm_type").value_or("layer_norm") == "layer_norm";
+  blocks.extra = times(2 + (s.v.flag("use_qk_norm", s.v.flag("qk_normalization", false)) ? 2 : 0), h);  // layer scales
+  s.t.blocks("vision_tower.layers.", blocks);
+  const double ratio = s.root.find_real("downsample_ratio").value_or(0.5);
+  const std::uint64_t merged =
+      ratio > 0 && ratio <= 1 ? times(h, static_cast<std::uint64_t>(1 / (ratio * ratio) + 0.5)) : times(4, h);
+  s.p.plain("multi_modal_projector.layer_norm", times(2, merged));
+  s.p.linear("multi_modal_projector.linear_1", s.out, merged, true);
+  s.p.linear("multi_modal_projector.linear_2", s.out, s.out, true);
+}
+
+// dots.ocr: RMS norms, a gated MLP, no biases in the blocks; four tokens merge into one.
+void write_dots_vision(const Side& s) {
+  const std::uint64_t h = s.count("embed_dim", 1536);
+  const std::uint64_t wide = times(s.merge(), h);
+  const bool bias = s.v.flag("use_bias", false);
+  s.frames("vision_tower.patch_embed", h, true, "temporal_patch_size", 1);
+  s.t.plain("vision_tower.norms", times(s.v.flag("post_norm", true) ? 2 : 1, h));
+  s.t.blocks("vision_tower.blocks.", {.width = h,
+                                      .inner = s.count("intermediate_size", 4224),
+                                      .layers = s.count("num_hidden_layers", 42),
+                                      .qkv_bias = bias ? 3U : 0U,
+                                      .out_bias = bias,
+                                      .mlp_bias = bias,
+                                      .gated = true,
+                                      .layer_norm = false});
+  s.p.plain("vision_tower.merger.ln_q", times(2, h));
+  s.p.linear("vision_tower.merger.mlp.0", wide, wide, true);
+  s.p.linear("vision_tower.merger.mlp.2", s.out, wide, true);
+}
+
+// GLM-OCR: GLM-4V's merger behind blocks with biases, norms of queries and keys, and no table of positions.
+void write_glm_ocr_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1024);
+  const std::uint64_t heads = std::max<std::uint64_t>(1, s.count("num_heads", 16));
+  const std::uint64_t out = s.count("out_hidden_size", s.out);
+  const std::uint64_t channels = s.count("in_channels", 3);
+  const bool bias = s.v.flag("attention_bias", true);
+  s.frames("visual.patch_embed", h, true, "temporal_patch_size", 2, channels);
+  s.t.blocks("visual.blocks.", {.width = h,
+                                .inner = s.count("intermediate_size", 4096),
+                                .layers = s.count("depth", 24),
+                                .qkv_bias = bias ? 3U : 0U,
+                                .out_bias = bias,
+                                .mlp_bias = bias,
+                                .gated = true,
+                                .layer_norm = false,
+                                .extra = times(2, h / heads)});
+  s.t.plain("visual.post_layernorm", h);
+  write_glm_merger(s.p, times(s.merge(), h), out, times(out, channels));
+}
+
+void write_muse_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1536);
+  const std::uint64_t inner = s.root.count_or("projector_hidden_size", 4096);
+  s.frames("vision_tower.patch_embed", h, false, "patch_temporal");
+  const std::uint64_t columns = s.count("pos_emb_width", 32);
+  const std::uint64_t rows = s.count("pos_emb_height", 32);
+  s.t.plain("vision_tower.position_embedding", times(times(rows, columns), h));
+  s.t.plain("vision_tower.layernorms", times(4, h));
+  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 8960), s.count("num_hidden_layers", 50)});
+  s.p.linear("vision_adapter.fc1", inner, times(square(s.count("merge_size", 2)), h), false);
+  s.p.linear("vision_adapter.fc2", inner, inner, false);
+  s.p.linear("vision_projection", s.out, inner, false);
+}
+
+// Gemma 3n's towers come in one size (MobileNet-V5 of 300 million, and a conformer of twelve blocks): what both
+// published checkpoints hold beside their decoder.
+void write_gemma3n_vision(const Side& s) {
+  s.t.plain("vision_tower", 298'744'640);
+}
+
+}  // namespace kvplan

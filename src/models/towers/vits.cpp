@@ -1,0 +1,240 @@
+// Towers made of SigLIP's and CLIP's plain ViT, or of SAM's, with what stands behind each.
+// Source: transformers' modelling code of each, where no other is named.
+#include <algorithm>
+#include <vector>
+
+#include "models/class_defaults.h"
+#include "models/towers/tower.h"
+
+namespace kvplan {
+
+void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias) {
+  p.linear("multi_modal_projector.linear_1", to, from, bias, 1, Split::kRows);
+  p.linear("multi_modal_projector.linear_2", to, to, bias, 1, Split::kColumns);
+}
+
+// What pools SigLIP's patches into one vector.
+static void write_siglip_head(const Tower& t, std::uint64_t h, std::uint64_t inner) {
+  t.plain("vision_tower.head.probe", h);
+  t.linear("vision_tower.head.attention", times(4, h), h, true);
+  t.plain("vision_tower.head.layernorm", times(2, h));
+  t.linear("vision_tower.head.fc1", inner, h, true);
+  t.linear("vision_tower.head.fc2", h, inner, true);
+}
+
+// SigLIP, and CLIP with its class token: a plain ViT.
+static void write_vit(const Side& s, bool is_clip = false, bool has_head = false) {
+  const std::uint64_t h = s.count("hidden_size", is_clip ? 1024 : 1152);
+  const std::uint64_t patch = s.count("patch_size", 14);
+  const std::uint64_t inner = s.count("intermediate_size", is_clip ? 4096 : 4304);
+  s.t.linear("vision_tower.patch_embedding", h, times(3, square(patch)), !is_clip);
+  s.t.plain("vision_tower.position_embedding",
+            times(patches_of(s.count("image_size", is_clip ? 336 : 224), patch) + (is_clip ? 1 : 0), h));
+  if (is_clip) s.t.plain("vision_tower.class_embedding", h);
+  s.t.blocks("vision_tower.layers.", {h, inner, s.count("num_hidden_layers", is_clip ? 24 : 27)});
+  s.t.plain("vision_tower.post_layernorm", times(is_clip ? 4 : 2, h));
+  if (has_head) write_siglip_head(s.t, h, inner);
+}
+
+// Idefics2: 64 latents look at the image's tokens in three layers, between two widths of the text's own.
+static void write_perceiver(const Side& s, std::uint64_t from) {
+  const std::uint64_t h = s.out;
+  const Fields own = s.root.child("perceiver_config").value_or(Fields::empty());
+  const std::uint64_t d = own.count_or("resampler_head_dim", 96);
+  const std::uint64_t queries = times(own.count_or("resampler_n_heads", 16), d);
+  const std::uint64_t keys = times(own.count_or("num_key_value_heads", 4), d);
+  const std::uint64_t depth = own.count_or("resampler_depth", 3);
+  const std::uint64_t inner = s.t.inventory.text.count_or("intermediate_size", 14336);
+  s.p.linear("connector.modality_projection.gate_up_proj", times(2, inner), from, false);
+  s.p.linear("connector.modality_projection.down_proj", h, inner, false);
+  s.p.plain("connector.perceiver_resampler.latents", times(own.count_or("resampler_n_latents", 64), h));
+  s.p.plain("connector.perceiver_resampler.norms", times(checked_add(times(3, depth), 1, "the norms"), h));
+  s.p.linear("connector.perceiver_resampler.q_proj", queries, h, false, depth);
+  s.p.linear("connector.perceiver_resampler.kv_proj", times(2, keys), h, false, depth);
+  s.p.linear("connector.perceiver_resampler.o_proj", h, queries, false, depth);
+  s.p.linear("connector.perceiver_resampler.mlp", times(12, h), h, false, depth);
+}
+
+void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions) {
+  const std::uint64_t h = 1024;
+  t.linear("vision_tower.patch_embedding", h, 588, false);
+  t.plain("vision_tower.class_embedding", h);
+  t.plain("vision_tower.position_embedding", positions * h);
+  t.plain("vision_tower.layernorms", (has_post_norm ? 4 : 2) * h);
+  t.blocks("vision_tower.layers.", {h, 4 * h, layers});
+}
+
+// LFM2-VL: SigLIP2 with as many positions as it was trained with, and a projector over merged patches.
+void write_lfm2_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 768);
+  const std::uint64_t wide = times(square(s.root.count_or("downsample_factor", 2)), h);
+  const std::uint64_t inner = s.root.count_or("projector_hidden_size", 2560);
+  const bool bias = s.root.flag("projector_bias", true);
+  s.patches("vision_tower.patch_embedding", h, 16, true);
+  s.t.plain("vision_tower.position_embedding", times(s.count("num_patches", 256), h));
+  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
+  s.t.plain("vision_tower.post_layernorm", times(2, h));
+  // The released checkpoints switch off the head that the class has.
+  if (s.v.bare().flag("vision_use_head", false)) write_siglip_head(s.t, h, s.count("intermediate_size", 3072));
+  if (s.root.flag("projector_use_layernorm", true)) s.p.plain("multi_modal_projector.layer_norm", times(2, wide));
+  s.p.linear("multi_modal_projector.linear_1", inner, wide, bias);
+  s.p.linear("multi_modal_projector.linear_2", s.out, inner, bias);
+}
+
+// Cosmos 3 Edge: SigLIP2 with as many positions as it was trained with, and a merger of its own width.
+void write_cosmos_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  const std::uint64_t inner = s.root.count_or("projector_hidden_size", 11520);
+  s.patches("visual.patch_embedding", h, 16, true);
+  s.t.plain("visual.position_embedding", times(s.count("num_patches", 256), h));
+  s.t.blocks("visual.layers.", {h, s.count("intermediate_size", 4304), s.count("num_hidden_layers", 27)});
+  s.t.plain("visual.post_layernorm", times(2, h));
+  s.p.plain("projector.norm", times(2, h));
+  s.p.linear("projector.linear_fc1", inner, times(s.merge(), h), true);
+  s.p.linear("projector.linear_fc2", s.out, inner, true);
+}
+
+// SAM's ViT, of size B where the config says nothing: windows with tables of relative positions for rows and columns,
+// and as long ones in the global layers.
+static void write_sam(const Side& s) {
+  const std::uint64_t h = s.count({"hidden_size", "width"}, 768);
+  const std::uint64_t layers = s.count({"num_hidden_layers", "layers"}, 12);
+  const std::uint64_t heads = std::max<std::uint64_t>(1, s.count({"num_attention_heads", "heads"}, 12));
+  const std::uint64_t patch = s.count("patch_size", 16);
+  const std::uint64_t side = patch > 0 ? s.count("image_size", 1024) / patch : 0;
+  const std::uint64_t window = s.count("window_size", 14);
+  const std::uint64_t global = std::min<std::uint64_t>(layers, s.v.list_size("global_attn_indexes").value_or(4));
+  const std::uint64_t out = s.count("output_channels", 256);
+  s.t.linear("vision_tower.patch_embed", h, times(3, square(patch)), true);
+  s.t.plain("vision_tower.pos_embed", times(square(side), h));
+  s.t.blocks("vision_tower.layers.", {h, s.count("mlp_dim", times(4, h)), layers});
+  const auto relative = [&](std::uint64_t size) { return times(times(4, size) - (size > 0 ? 2 : 0), h / heads); };
+  s.t.plain("vision_tower.layers.rel_pos", relative(window), layers - global);
+  s.t.plain("vision_tower.layers.rel_pos_global", relative(side), global);
+  s.t.linear("vision_tower.neck.conv1", out, h, false);
+  s.t.linear("vision_tower.neck.conv2", out, times(9, out), false);
+  s.t.plain("vision_tower.neck.norms", times(4, out));
+}
+
+// What GOT-OCR and DeepSeek-OCR make of SAM's map: two convolutions that halve each side, up to 1024 channels.
+static void write_sam_nets(const Tower& p) {
+  p.linear("vision_tower.net_2", 512, 9 * 256ULL, false);
+  p.linear("vision_tower.net_3", 1024, 9 * 512ULL, false);
+}
+
+// DeepSeek-OCR: SAM's map runs on through CLIP-L, and both side by side are projected.
+// Source: vLLM models/deepseek_ocr.py and deepencoder.py.
+void write_deepseek_ocr(const Side& s) {
+  Side sam = s;
+  sam.v = *s.v.child("width")->child("sam_vit_b");
+  write_sam(sam);
+  write_sam_nets(s.t);
+  write_clip_large(s.t, 24, false, 257);
+  s.p.linear("projector", s.out, 2048, true);
+  s.p.plain("image_newline, view_seperator", times(2, s.out));
+}
+
+void write_got_ocr(const Side& s) {
+  write_sam(s);
+  write_sam_nets(s.p);
+  s.p.linear("multi_modal_projector", s.out, 1024, true);
+}
+
+// MiniCPM-V: SigLIP at 980 pixels, and queries that look at its patches once. Source: vLLM models/minicpmv.py.
+void write_minicpmv_vision(const Side& s) {
+  const std::uint64_t from = s.count("hidden_size", 1152);
+  write_vit(s);
+  s.p.plain("resampler.query", times(s.root.count_or("query_num", 64), s.out));
+  if (from != s.out) s.p.linear("resampler.kv_proj", s.out, from, false);
+  s.p.linear("resampler.attn.in_proj", times(3, s.out), s.out, true);
+  s.p.linear("resampler.attn.out_proj", s.out, s.out, true);
+  s.p.plain("resampler.norms", times(6, s.out));
+  s.p.linear("resampler.proj", s.out, s.out, false);
+}
+
+// Aria: as many queries as the largest picture needs; projections before those of the attention itself.
+void write_aria_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  write_vit(s);
+  std::uint64_t queries = 0;
+  const auto counts = s.root.child("projector_patch_to_query_dict");
+  for (const std::string& patches : counts ? counts->keys() : std::vector<std::string>{})
+    queries = std::max(queries, counts->count_or(patches, 0));
+  s.p.plain("multi_modal_projector.query", times(queries > 0 ? queries : 256, h));
+  s.p.linear("multi_modal_projector.cross_attn.qkv_proj", times(3, h), h, false);
+  s.p.linear("multi_modal_projector.cross_attn.in_proj", times(3, h), h, true);
+  s.p.linear("multi_modal_projector.cross_attn.out_proj", h, h, true, 2);
+  s.p.plain("multi_modal_projector.norms", times(6, h));
+  s.p.linear("multi_modal_projector.feed_forward.linear_in", s.out, h, false);
+  s.p.linear("multi_modal_projector.feed_forward.linear_out", s.out, s.out, false);
+}
+
+// PaddleOCR-VL: SigLIP and a merger of four patches.
+void write_paddleocr_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  const std::uint64_t wide = times(s.merge(), h);
+  write_vit(s);
+  s.p.plain("projector.pre_norm", times(2, h));
+  s.p.linear("projector.linear_1", wide, wide, true);
+  s.p.linear("projector.linear_2", s.out, wide, true);
+}
+
+// Gemma 3 and those with a head by the class's own switch.
+static bool has_siglip_head(const Side& s, bool usual = false) {
+  return s.v.flag("vision_use_head", usual);
+}
+
+void write_gemma3_vision(const Side& s) {
+  write_vit(s, false, has_siglip_head(s));
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  s.p.plain("multi_modal_projector.mm_input_projection_weight", times(h, s.out));
+  s.p.plain("multi_modal_projector.mm_soft_emb_norm", h);
+}
+
+void write_paligemma_vision(const Side& s) {
+  write_vit(s, false, has_siglip_head(s));
+  s.p.linear("multi_modal_projector.linear", s.out, s.count("hidden_size", 1152), true);
+}
+
+void write_llava_vision(const Side& s) {
+  const bool is_clip = s.own == "clip_vision_model";
+  write_vit(s, is_clip, !is_clip && has_siglip_head(s, s.root_type != "llava_onevision"));
+  if (s.root_type == "video_llava") {
+    guess_tower(s.t.inventory, s.v.bare(), Component::kVision, "the vision tower (" + s.own + ")");
+    return;
+  }
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  if (s.root_type == "vipllava") {
+    s.p.plain("multi_modal_projector.norm", times(2, times(5, h)));
+    s.p.linear("multi_modal_projector.linear_1", s.out, times(5, h), true);
+    s.p.linear("multi_modal_projector.linear_2", s.out, s.out, true);
+    return;
+  }
+  write_two_linears(s.p, h, s.out, s.root.flag("multimodal_projector_bias", true));
+  if (s.root_type != "llava") s.p.plain("image_newline", s.out);
+}
+
+void write_idefics2_vision(const Side& s) {
+  Side named = s;
+  named.v = with_class(s.v, "idefics2_vision");
+  write_vit(named);
+  write_perceiver(s, named.count("hidden_size", 768));
+}
+
+void write_idefics3_vision(const Side& s) {
+  write_vit(s);
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  s.p.linear("connector.modality_projection", s.out, times(square(s.root.count_or("scale_factor", 2)), h), false);
+}
+
+void write_cohere_vision(const Side& s) {
+  write_vit(s, false, has_siglip_head(s));
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  const std::uint64_t wide = times(square(s.root.count_or("downsample_factor", 2)), h);
+  const std::uint64_t inner = s.root.count_or("alignment_intermediate_size", 36864);
+  if (s.root_type == "aya_vision") s.p.plain("multi_modal_projector.layernorm", times(2, wide));
+  s.p.linear("multi_modal_projector.linear_1", inner, wide, true);
+  s.p.linear("multi_modal_projector.linear_2", s.out, inner / 2, true);
+}
+
+}  // namespace kvplan
