@@ -110,6 +110,10 @@ struct Family {
   void (*mlps)(const Inventory& inventory, MlpPlan& plan) = nullptr;
   std::uint64_t (*norms)(const Inventory& inventory, std::uint64_t usual) = nullptr;
   std::uint64_t (*stored_layers)(const Inventory& inventory) = nullptr;  // looped models run them several times
+  // What its files and its class call the modules, where that is not as Llama's: lists of modules in a quantization
+  // config name the one or the other. Each entry is one way to call all of them, in words "ours=theirs", each on what
+  // those before it left; one that changes no word of a module stands for our own name.
+  std::span<const std::string_view> modules{};
 };
 
 }  // namespace kvplan

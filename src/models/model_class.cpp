@@ -1,7 +1,8 @@
 #include "models/model_class.h"
 
-#include <array>
+#include <span>
 
+#include "kvplan/strings.h"
 #include "models/class_defaults.h"
 #include "models/registry.h"
 
@@ -9,98 +10,73 @@ namespace kvplan {
 
 namespace {
 
-// The class of the decoder in composites whose nested config does not name it.
-struct TextClass {
-  std::string_view root, text;
+// A class, and the model_types that stand for it.
+struct ClassRow {
+  std::string_view name, types;
 };
-constexpr TextClass kTextClasses[] = {
-    TextClass{"llava", "llama"},
-    TextClass{"llava_next", "llama"},
-    TextClass{"llava_onevision", "qwen2"},
-    TextClass{"vipllava", "llama"},
-    TextClass{"video_llava", "llama"},
-    TextClass{"paligemma", "gemma"},
-    TextClass{"mistral3", "mistral"},
-    TextClass{"idefics2", "mistral"},
-    TextClass{"idefics3", "llama"},
-    TextClass{"llava_next_video", "llama"},
-    TextClass{"pixtral", "mistral"},
-    TextClass{"voxtral_realtime", "voxtral_realtime_text"},
-    TextClass{"t5gemma", "t5_gemma_module"},
-    TextClass{"t5gemma2", "t5gemma2_decoder"},
-    TextClass{"musicgen", "musicgen_decoder"},
-    TextClass{"musicgen_melody", "musicgen_melody_decoder"},
-    TextClass{"dia", "dia_decoder"},
-    TextClass{"inkling_mm_model", "inkling_text"},
-    TextClass{"colpali", "gemma"},
-    TextClass{"shieldgemma2", "gemma3_text"},
-    TextClass{"cohere_compass", "cohere_compass_text"},
-    TextClass{"perception_lm", "llama"},
-    TextClass{"glmasr", "llama"},
-    TextClass{"granite_speech_plus", "granite"},
-    TextClass{"audioflamingo3", "qwen2"},
-    TextClass{"musicflamingo", "qwen2"},
-    TextClass{"fast_vlm", "qwen2"},
-    TextClass{"florence2", "bart"},
-    TextClass{"blip-2", "opt"},
-    TextClass{"instructblip", "opt"},
-    TextClass{"instructblipvideo", "opt"},
-    TextClass{"kosmos-2", "kosmos_2_text_model"},
-    TextClass{"kosmos-2.5", "kosmos_2_5_text_model"},
-    TextClass{"pix2struct", "pix2struct_text_model"},
-    TextClass{"lighton_ocr", "qwen3"},
-    TextClass{"glm46v", "glm4v_text"},
-    TextClass{"exaone4_5", "exaone4"},
-    TextClass{"janus", "llama"},
-    TextClass{"deepseek_vl", "llama"},
-    TextClass{"deepseek_vl_hybrid", "llama"},
-    TextClass{"video_llama_3", "qwen2"},
-    TextClass{"ovis2_5", "qwen3"},
-    TextClass{"smolvlm", "llama"},
-    TextClass{"aria", "aria_text"},
-    TextClass{"qwen2_audio", "qwen2"},
-    TextClass{"mllama", "mllama_text_model"},
-    TextClass{"internvl", "qwen2"},
-    TextClass{"ovis2", "qwen2"},
-    TextClass{"granite_speech", "granite"},
-    TextClass{"voxtral", "llama"},
-    TextClass{"lfm2_vl", "lfm2"},
-    TextClass{"kimi_k25", "deepseek_v3"},
-    TextClass{"kimi_vl", "deepseek_v3"},
-    TextClass{"aya_vision", "cohere2"},
-    TextClass{"cohere2_vision", "cohere2"},
-    TextClass{"got_ocr2", "qwen2"},
-    TextClass{"emu3", "emu3_text_model"},
-    TextClass{"qwen2_5_omni", "qwen2_5_omni_text"},
-    TextClass{"qwen3_omni_moe", "qwen3_omni_moe_text"},
-    TextClass{"minimax_m3_vl", "minimax_m3_vl_text"},
-    TextClass{"deepseek_vl_v2", "deepseek_v2"},
-    TextClass{"step3_vl", "step3_text"},
-    TextClass{"step3p7", "step3p5"},
+
+// The class of the decoder in composites whose nested config does not name it.
+constexpr ClassRow kTextClasses[] = {
+    {"llama",
+     "llava llava_next vipllava video_llava idefics3 llava_next_video perception_lm glmasr janus deepseek_vl "
+     "deepseek_vl_hybrid smolvlm voxtral"},
+    {"qwen2",
+     "llava_onevision audioflamingo3 musicflamingo fast_vlm video_llama_3 qwen2_audio internvl ovis2 got_ocr2"},
+    {"gemma", "paligemma colpali"},
+    {"mistral", "mistral3 idefics2 pixtral"},
+    {"voxtral_realtime_text", "voxtral_realtime"},
+    {"t5_gemma_module", "t5gemma"},
+    {"t5gemma2_decoder", "t5gemma2"},
+    {"musicgen_decoder", "musicgen"},
+    {"musicgen_melody_decoder", "musicgen_melody"},
+    {"dia_decoder", "dia"},
+    {"inkling_text", "inkling_mm_model"},
+    {"gemma3_text", "shieldgemma2"},
+    {"cohere_compass_text", "cohere_compass"},
+    {"granite", "granite_speech_plus granite_speech"},
+    {"bart", "florence2"},
+    {"opt", "blip-2 instructblip instructblipvideo"},
+    {"kosmos_2_text_model", "kosmos-2"},
+    {"kosmos_2_5_text_model", "kosmos-2.5"},
+    {"pix2struct_text_model", "pix2struct"},
+    {"qwen3", "lighton_ocr ovis2_5"},
+    {"glm4v_text", "glm46v"},
+    {"exaone4", "exaone4_5"},
+    {"aria_text", "aria"},
+    {"mllama_text_model", "mllama"},
+    {"lfm2", "lfm2_vl"},
+    {"deepseek_v3", "kimi_k25 kimi_vl"},
+    {"cohere2", "aya_vision cohere2_vision"},
+    {"emu3_text_model", "emu3"},
+    {"qwen2_5_omni_text", "qwen2_5_omni"},
+    {"qwen3_omni_moe_text", "qwen3_omni_moe"},
+    {"minimax_m3_vl_text", "minimax_m3_vl"},
+    {"deepseek_v2", "deepseek_vl_v2"},
+    {"step3_text", "step3_vl"},
+    {"step3p5", "step3p7"},
 };
 
 // Kinds whose class has another name, for the defaults of their fields.
-struct ClassOf {
-  std::string_view model_type, same_as;
+constexpr ClassRow kClasses[] = {
+    {"step3p5", "step3p7"},
+    {"deepseek_v3", "kimi_k2 kimi_k25"},
+    {"deepseek_v2", "deepseek_vl_v2"},
+    {"llama", "code_llama"},
+    {"falcon", "refinedweb refinedwebmodel"},
+    {"longcat_flash", "longcat_flash_ngram"},
+    {"mimo_v2_flash", "mimo_v2"},
+    {"deepseek_v4", "deepseek_ref"},
+    {"t5gemma2_decoder", "t5gemma2_module"},
+    {"ernie4_5_vl_moe_text", "ernie4_5_moe_vl"},
+    {"qwen4_exp_text", "qwen4_exp qwen3_8_flash_next qwen3_8_flash_next_text"},
+    {"minimax_m3_vl_text", "minimax_m3"},
 };
-constexpr std::array kClassOf{
-    ClassOf{"step3p7", "step3p5"},
-    ClassOf{"kimi_k2", "deepseek_v3"},
-    ClassOf{"kimi_k25", "deepseek_v3"},
-    ClassOf{"deepseek_vl_v2", "deepseek_v2"},
-    ClassOf{"code_llama", "llama"},
-    ClassOf{"refinedweb", "falcon"},
-    ClassOf{"refinedwebmodel", "falcon"},
-    ClassOf{"longcat_flash_ngram", "longcat_flash"},
-    ClassOf{"mimo_v2", "mimo_v2_flash"},
-    ClassOf{"deepseek_ref", "deepseek_v4"},
-    ClassOf{"t5gemma2_module", "t5gemma2_decoder"},
-    ClassOf{"ernie4_5_moe_vl", "ernie4_5_vl_moe_text"},
-    ClassOf{"qwen4_exp", "qwen4_exp_text"},
-    ClassOf{"qwen3_8_flash_next", "qwen4_exp_text"},
-    ClassOf{"qwen3_8_flash_next_text", "qwen4_exp_text"},
-    ClassOf{"minimax_m3", "minimax_m3_vl_text"},
-};
+
+std::string_view find_class(std::span<const ClassRow> rows, std::string_view type) {
+  for (const ClassRow& row : rows)
+    if (has_word(row.types, type)) return row.name;
+  return {};
+}
 
 }  // namespace
 
@@ -113,8 +89,7 @@ std::string text_class(const Fields& text, const std::string& root_type) {
   const auto architectures = text.strings("architectures");
   if (architectures && !architectures->empty())
     if (const auto type = model_type_of(architectures->front()); !type.empty()) return std::string(type);
-  for (const TextClass& row : kTextClasses)
-    if (row.root == root_type) return std::string(row.text);
+  if (const auto text_type = find_class(kTextClasses, root_type); !text_type.empty()) return std::string(text_type);
   for (const std::string& candidate : {root_type + "_text", root_type + "_text_model"})
     if (has_class(candidate) || find_family(candidate) != nullptr) return candidate;
   return root_type;
@@ -131,9 +106,8 @@ std::string class_word(std::string_view name) {
 }
 
 std::string class_of(std::string type) {
-  for (const ClassOf& row : kClassOf)
-    if (row.model_type == type) return std::string(row.same_as);
-  return type;
+  const std::string_view known = find_class(kClasses, type);
+  return known.empty() ? type : std::string(known);
 }
 
 // MiniCPM-V and -o go by a version: which decoder they have. Source: vLLM models/minicpmv.py and minicpmo.py, and the

@@ -1,11 +1,11 @@
 #include "models/pattern.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -13,69 +13,31 @@ namespace {
 
 using Labels = std::vector<Label>;
 
-struct Word {
-  std::string_view word;
+struct Row {
+  std::string_view words;
   Label label;
 };
-
-constexpr std::array kWords{
-    Word{"full_attention", Label::kFull},
-    Word{"attention", Label::kFull},
-    Word{"attn", Label::kFull},
-    Word{"qwen_sparse_attention", Label::kFull},
-    Word{"full", Label::kFull},
-    Word{"reference_sliding_attention", Label::kFull},
-    Word{"global", Label::kFull},
-    Word{"global_attention", Label::kFull},
-    Word{"sliding_attention", Label::kSliding},
-    Word{"sliding_window", Label::kSliding},
-    Word{"sliding_window_attention", Label::kSliding},
-    Word{"local", Label::kSliding},
-    Word{"local_attention", Label::kSliding},
-    Word{"swa", Label::kSliding},
-    Word{"window", Label::kSliding},
-    Word{"window_attention", Label::kSliding},
-    Word{"chunked_attention", Label::kChunked},
-    Word{"chunked", Label::kChunked},
-    Word{"chunked_local_attention", Label::kChunked},
-    Word{"attention_sink", Label::kSink},
-    Word{"linear_attention", Label::kRecurrent},
-    Word{"linear", Label::kRecurrent},
-    Word{"mamba", Label::kRecurrent},
-    Word{"mamba1", Label::kRecurrent},
-    Word{"mamba2", Label::kRecurrent},
-    Word{"ssm", Label::kRecurrent},
-    Word{"recurrent", Label::kRecurrent},
-    Word{"conv", Label::kRecurrent},
-    Word{"short_conv", Label::kRecurrent},
-    Word{"kda", Label::kRecurrent},
-    Word{"jet", Label::kRecurrent},
-    Word{"gated_deltanet", Label::kRecurrent},
-    Word{"gated_delta_net", Label::kRecurrent},
-    Word{"lightning", Label::kRecurrent},
-    Word{"lightning_attention", Label::kRecurrent},
-    Word{"rwkv", Label::kRecurrent},
-    Word{"rg_lru", Label::kRecurrent},
-    Word{"hybrid", Label::kHybrid},
-    Word{"hybrid_sliding", Label::kHybridSliding},
-    Word{"cross", Label::kCross},
-    Word{"cross_attention", Label::kCross},
-    Word{"moe", Label::kNone},
-    Word{"mlp", Label::kNone},
-    Word{"none", Label::kNone},
-    Word{"no_op", Label::kNone},
-    Word{"deepseek_sparse_attention", Label::kSparse},
-    Word{"sparse_mla", Label::kSparse},
-    Word{"minimax_m3_sparse", Label::kSparse},
-    Word{"sparse_attention", Label::kSparse},
-    Word{"indexed_attention", Label::kSparse},
-    Word{"shared", Label::kShared},
-    Word{"shared_attention", Label::kShared},
-    Word{"sparse_gqa", Label::kSparseGqa},
-    Word{"mha", Label::kMha},
-    Word{"gqa", Label::kGqa},
-    Word{"mqa", Label::kMqa},
-    Word{"mla", Label::kMla},
+constexpr Row kRows[] = {
+    {"full_attention attention attn qwen_sparse_attention full reference_sliding_attention global global_attention",
+     Label::kFull},
+    {"sliding_attention sliding_window sliding_window_attention local local_attention swa window window_attention",
+     Label::kSliding},
+    {"chunked_attention chunked chunked_local_attention", Label::kChunked},
+    {"attention_sink", Label::kSink},
+    {"linear_attention linear mamba mamba1 mamba2 ssm recurrent conv short_conv kda jet gated_deltanet gated_delta_net "
+     "lightning lightning_attention rwkv rg_lru",
+     Label::kRecurrent},
+    {"hybrid", Label::kHybrid},
+    {"hybrid_sliding", Label::kHybridSliding},
+    {"cross cross_attention", Label::kCross},
+    {"moe mlp none no_op", Label::kNone},
+    {"deepseek_sparse_attention sparse_mla minimax_m3_sparse sparse_attention indexed_attention", Label::kSparse},
+    {"shared shared_attention", Label::kShared},
+    {"sparse_gqa", Label::kSparseGqa},
+    {"mha", Label::kMha},
+    {"gqa", Label::kGqa},
+    {"mqa", Label::kMqa},
+    {"mla", Label::kMla},
 };
 
 // A list that is longer is cut (Step-3.5 lists 48 types for 45 layers, the rest are MTP); a shorter one is wrong.
@@ -241,8 +203,8 @@ Labels from_rule(const Fields& config, std::uint64_t num_layers, const PatternRu
 }  // namespace
 
 Label parse_label(std::string_view word, std::string_view key) {
-  for (const Word& row : kWords)
-    if (row.word == word) return row.label;
+  for (const Row& row : kRows)
+    if (has_word(row.words, word)) return row.label;
   fail(Exit::kUnknownArchitecture,
        "\"" + std::string(key) + "\" names a kind of layer that kvplan does not know: \"" + one_line(word, 60) + "\"",
        "see kvplan formulas for the known kinds");

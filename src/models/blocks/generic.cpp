@@ -1,9 +1,9 @@
 // The fallback: a config whose class nobody knows, or that names its kind outright in attention_type. Each layer's
 // kind comes from its word in layer_types, else from attention_type, else from the fields that are there.
 #include <algorithm>
-#include <array>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "models/blocks/layers.h"
 
 namespace kvplan {
@@ -12,53 +12,38 @@ namespace {
 
 // What attention_type may say, and the field without which it says nothing.
 struct KindRow {
-  std::string_view word, kind, needs;
+  std::string_view words, kind, needs;
 };
-constexpr std::array kKinds{
-    KindRow{"mha", "mha", ""},
-    KindRow{"multi_head", "mha", ""},
-    KindRow{"multi_head_attention", "mha", ""},
-    KindRow{"gqa", "gqa", ""},
-    KindRow{"grouped_query", "gqa", ""},
-    KindRow{"grouped_query_attention", "gqa", ""},
-    KindRow{"mqa", "mqa", ""},
-    KindRow{"multi_query", "mqa", ""},
-    KindRow{"multi_query_attention", "mqa", ""},
-    KindRow{"mla", "mla", "kv_lora_rank"},
-    KindRow{"multi_head_latent_attention", "mla", "kv_lora_rank"},
-    KindRow{"sparse_mla", "sparse_mla", "kv_lora_rank"},
-    KindRow{"sliding_window", "sliding_window", "sliding_window"},
-    KindRow{"sliding_window_attention", "sliding_window", "sliding_window"},
-    KindRow{"sliding_attention", "sliding_window", "sliding_window"},
-    KindRow{"swa", "sliding_window", "sliding_window"},
-    KindRow{"attention_sink", "attention_sink", "attention_sink_size"},
-    KindRow{"streaming_llm", "attention_sink", "attention_sink_size"},
-    KindRow{"chunked", "chunked", "attention_chunk_size"},
-    KindRow{"chunked_attention", "chunked", "attention_chunk_size"},
-    KindRow{"ssm", "ssm", "state_size"},
-    KindRow{"mamba", "mamba", "state_size"},
-    KindRow{"mamba1", "mamba1", "state_size"},
-    KindRow{"mamba2", "mamba2", "state_size"},
-    KindRow{"linear", "linear", ""},
-    KindRow{"linear_attention", "linear", ""},
-    KindRow{"gated_delta_net", "gated_delta_net", "linear_num_value_heads"},
-    KindRow{"gated_deltanet", "gated_delta_net", "linear_num_value_heads"},
-    KindRow{"kda", "kda", "linear_attn_config"},
-    KindRow{"lightning", "lightning", ""},
-    KindRow{"lightning_attention", "lightning", ""},
-    KindRow{"short_conv", "short_conv", "conv_L_cache"},
-    KindRow{"rwkv", "rwkv", ""},
-    KindRow{"rg_lru", "rg_lru", ""},
-    KindRow{"sparse_gqa", "sparse_gqa", "index_head_dim"},
-    KindRow{"cross", "cross", ""},
-    KindRow{"cross_attention", "cross", ""},
-    KindRow{"none", "none", ""},
-    KindRow{"hybrid", "hybrid", ""},
+constexpr KindRow kKinds[] = {
+    {"mha multi_head multi_head_attention", "mha", ""},
+    {"gqa grouped_query grouped_query_attention", "gqa", ""},
+    {"mqa multi_query multi_query_attention", "mqa", ""},
+    {"mla multi_head_latent_attention", "mla", "kv_lora_rank"},
+    {"sparse_mla", "sparse_mla", "kv_lora_rank"},
+    {"sliding_window sliding_window_attention sliding_attention swa", "sliding_window", "sliding_window"},
+    {"attention_sink streaming_llm", "attention_sink", "attention_sink_size"},
+    {"chunked chunked_attention", "chunked", "attention_chunk_size"},
+    {"ssm", "ssm", "state_size"},
+    {"mamba", "mamba", "state_size"},
+    {"mamba1", "mamba1", "state_size"},
+    {"mamba2", "mamba2", "state_size"},
+    {"linear linear_attention", "linear", ""},
+    {"gated_delta_net gated_deltanet", "gated_delta_net", "linear_num_value_heads"},
+    {"kda", "kda", "linear_attn_config"},
+    {"lightning lightning_attention", "lightning", ""},
+    {"short_conv", "short_conv", "conv_L_cache"},
+    {"rwkv", "rwkv", ""},
+    {"rg_lru", "rg_lru", ""},
+    {"sparse_gqa", "sparse_gqa", "index_head_dim"},
+    {"cross cross_attention", "cross", ""},
+    {"none", "none", ""},
+    {"hybrid", "hybrid", ""},
 };
 
 const KindRow* find_kind(std::string_view word) {
-  const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& r) { return r.word == word; });
-  return row == kKinds.end() ? nullptr : &*row;
+  for (const KindRow& row : kKinds)
+    if (has_word(row.words, word)) return &row;
+  return nullptr;
 }
 
 bool has_state_size(const Fields& config) {
@@ -67,17 +52,13 @@ bool has_state_size(const Fields& config) {
   return false;
 }
 
-bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // The recurrence that a word means, or, where the word leaves it open, the one whose fields are there.
 Mixer recurrent_mixer(const Reader& reader, std::string_view word) {
   const Fields& text = reader.text;
   if (word == "mamba2" && !text.has("num_heads")) return read_mamba2(text);
   if (word == "mamba1") return read_mamba1(text);
-  if (one_of(word, {"ssm", "mamba", "mamba2"})) return read_ssm(text);
-  if (one_of(word, {"conv", "short_conv"})) return read_short_conv(text);
+  if (has_word("ssm mamba mamba2", word)) return read_ssm(text);
+  if (has_word("conv short_conv", word)) return read_short_conv(text);
   if (word == "rwkv") return read_rwkv_mixer(text);
   if (word == "rg_lru") return read_rg_lru(text);
   if (const auto settings = text.child("linear_attn_config")) {
@@ -85,11 +66,11 @@ Mixer recurrent_mixer(const Reader& reader, std::string_view word) {
     return read_kda(*settings);
   }
   if (text.has("linear_num_value_heads")) return read_delta_net(text);
-  if (one_of(word, {"lightning", "lightning_attention"})) return read_matrix_state(read_heads(text));
+  if (has_word("lightning lightning_attention", word)) return read_matrix_state(read_heads(text));
   if (text.has("lru_width")) return read_rg_lru(text);
   if (has_state_size(text)) return read_ssm(text);
   if (text.has("conv_L_cache")) return read_short_conv(text);
-  if (one_of(word, {"linear", "linear_attention"})) return read_matrix_state(read_heads(text));
+  if (has_word("linear linear_attention", word)) return read_matrix_state(read_heads(text));
   fail(Exit::kUnknownArchitecture,
        "\"" + reader.model.model_type + "\" has recurrent layers whose state no known key describes",
        "open an issue with the config");

@@ -110,6 +110,17 @@ void make_encoder(std::span<TensorGroup> groups);
 void write_towers(Inventory& inventory);
 void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns);
 
+// Modules of several families. Experts: Mixtral's w1, w3, w2 are gate, up and down. Indexers: lists that are written
+// without every ".weight" say "indexers_proj".
+inline constexpr std::string_view kIndexerModules[] = {"self_attn.indexer.weights_proj=self_attn.indexers_proj", ""};
+inline constexpr std::string_view kMixtralModules[] = {
+    "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2",
+    "block_sparse_moe=mlp"};
+inline constexpr std::string_view kBloomModules[] = {
+    "layers.*=h.* self_attn.qkv_proj=self_attention.query_key_value self_attn.o_proj=self_attention.dense "
+    "mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h embed_tokens=word_embeddings"};
+inline constexpr std::string_view kFeedForwardModules[] = {"mlp=feed_forward"};
+
 // Gives the tensors the names that the family's files and class have for them.
 void name_modules(ModelSpec& model, std::string_view class_name);
 

@@ -35,10 +35,14 @@ static bool write_baichuan_m1(Inventory& inventory, const Mixer& mixer) {
   return std::holds_alternative<ShortConv>(mixer);
 }
 
+// What files and class call the modules.
+constexpr std::string_view kBaichuanModules[] = {"self_attn.qkv_proj=self_attn.W_pack"};
+
 // clang-format off
 std::span<const Family> baichuan_family() {
   static constexpr Family kRows[] = {
-    {.is = {"baichuan", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}},
+    {.is = {"baichuan", "plain"}, .layers = read_plain, .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true},
+     .modules = kBaichuanModules},
     {.is = {"baichuan_m1", "conv_attention", Arch::kOther, "published total"}, .layers = read_baichuan_m1,
      .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true}, .mixer = write_baichuan_m1},
   };

@@ -26,19 +26,24 @@ static bool write_bailing_hybrid(Inventory& inventory, const Mixer& mixer) {
   return false;
 }
 
+// What files and class call the modules.
+constexpr std::string_view kBailingMoeModules[] = {
+    "self_attn.qkv_proj=attention.query_key_value self_attn.o_proj=attention.dense self_attn=attention "
+    "embed_tokens=word_embeddings"};
+
 // clang-format off
 std::span<const Family> bailing_family() {
   static constexpr Family kRows[] = {
     {.is = {"bailing_moe bailing_moe_v2 llada2_moe", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = kBailing},
+     .tensors = kBailing, .modules = kBailingMoeModules},
     {.is = {"llada", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = {.qkv_bias = "include_qkv_bias", .o_bias = "include_bias", .mlp_bias = "include_bias", .mlp_ratio = 4}},
     {.is = {"bailing_moe_linear", "lightning", Arch::kBailingLinear, "executed class"}, .layers = read_lightning,
-     .tensors = kBailing},
+     .tensors = kBailing, .modules = kBailingMoeModules},
     {.is = {"bailing_moe_v2_linear", "lightning", Arch::kOther, "executed class"}, .layers = read_lightning,
-     .tensors = kBailing},
+     .tensors = kBailing, .modules = kBailingMoeModules},
     {.is = {"bailing_hybrid", "lightning", Arch::kBailingHybrid, "executed class"}, .layers = read_lightning,
-     .tensors = kBailingHybrid, .mixer = write_bailing_hybrid},
+     .tensors = kBailingHybrid, .mixer = write_bailing_hybrid, .modules = kBailingMoeModules},
   };
   return kRows;
 }

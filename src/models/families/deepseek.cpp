@@ -60,6 +60,20 @@ static void plan_deepseek_v4(const Inventory& inventory, MlpPlan& plan) {
   plan.hashed = inventory.text.count_or("num_hash_layers", 3);
 }
 
+// What files and class call the modules.
+constexpr std::string_view kDeepseekV4Modules[] = {
+    "lm_head=head model.embed_tokens=embed experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
+    "experts.*.down_proj=experts.*.w2 shared_experts.gate_proj=shared_experts.w1 "
+    "shared_experts.up_proj=shared_experts.w3 shared_experts.down_proj=shared_experts.w2",
+    "attn.wq_a=self_attn.q_a_proj attn.wq_b=self_attn.q_b_proj attn.wkv=self_attn.kv_proj "
+    "attn.wo_a=self_attn.o_a_proj attn.wo_b=self_attn.o_b_proj "
+    "attn.indexer.wq_b=self_attn.compressor.indexer.q_b_proj "
+    "attn.indexer.weights_proj=self_attn.compressor.indexer.scorer.weights_proj "
+    "attn.indexer.compressor.wkv=self_attn.compressor.indexer.kv_proj "
+    "attn.indexer.compressor.wgate=self_attn.compressor.indexer.gate_proj "
+    "attn.compressor.wkv=self_attn.compressor.kv_proj attn.compressor.wgate=self_attn.compressor.gate_proj "
+    "ffn=mlp"};
+
 // clang-format off
 std::span<const Family> deepseek_family() {
   static constexpr Family kRows[] = {
@@ -72,10 +86,10 @@ std::span<const Family> deepseek_family() {
     {.is = {"dots_vlm", "mla", Arch::kOther, "executed class"}, .layers = read_mla},
     {.is = {"deepseek_ocr2_text", "mla", Arch::kDeepseekOcr, "executed class"}, .layers = read_mla},
     {.is = {"deepseek_v32", "sparse_mla", Arch::kDeepseekV32, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}},
-    {.is = {"deepseek_v4 deepseek_ref", "deepseek_v4", Arch::kDeepseekV4, "executed class"},
-     .layers = read_deepseek_v4, .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4,
-     .mlps = plan_deepseek_v4},
+     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}, .modules = kIndexerModules},
+    {.is = {"deepseek_v4 deepseek_ref", "deepseek_v4", Arch::kDeepseekV4, "executed class"}, .layers = read_deepseek_v4,
+     .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4, .mlps = plan_deepseek_v4,
+     .modules = kDeepseekV4Modules},
   };
   return kRows;
 }

@@ -29,8 +29,8 @@ static void write_dots3_note(Inventory& inventory) {
 // clang-format off
 std::span<const Family> dots_family() {
   static constexpr Family kRows[] = {
-    {.is = {"dots1", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen,
-     .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true}},
+    {.is = {"dots1", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qk_norm = QkNorm::kHead,
+     .has_router_bias = true}},
     {.is = {"dots_ocr", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
      .o_bias = ""}},
     {.is = {"dots3_note_text", "dots3_note", Arch::kDots3Note, "executed class"}, .layers = read_dots3_note,

@@ -56,12 +56,12 @@ constexpr Traits kFalcon{.qkv_bias = "bias",
 // clang-format off
 std::span<const Family> falcon_family() {
   static constexpr Family kRows[] = {
-    {.is = {"falcon", "falcon", Arch::kFalcon, "executed class"}, .layers = read_falcon,
-     .tensors = kFalcon, .norms = falcon_norms},
+    {.is = {"falcon", "falcon", Arch::kFalcon, "executed class"}, .layers = read_falcon, .tensors = kFalcon,
+     .norms = falcon_norms, .modules = kBloomModules},
     {.is = {"refinedweb refinedwebmodel", "falcon", Arch::kOther, "executed class"}, .layers = read_falcon,
-     .tensors = kFalcon, .norms = falcon_norms},
+     .tensors = kFalcon, .norms = falcon_norms, .modules = kBloomModules},
     {.is = {"falcon_h1", "falcon_h1", Arch::kFalconH1, "executed class"}, .layers = read_falcon_h1,
-     .tensors = {.ssm_norm = "mamba_rms_norm", .ssm_out_bias = "projectors_bias"}},
+     .tensors = {.ssm_norm = "mamba_rms_norm", .ssm_out_bias = "projectors_bias"}, .modules = kFeedForwardModules},
   };
   return kRows;
 }

@@ -162,6 +162,11 @@ constexpr Traits kGemma4{.qk_norm = QkNorm::kHead,
                          .ties_by_default = true,
                          .has_experts = "enable_moe_block"};
 
+// What files and class call the modules.
+constexpr std::string_view kDiffusionGemmaTextModules[] = {"mlp.gate=router.proj mlp.experts=experts",
+                                                           "mlp.gate=router.proj mlp.experts=moe.experts"};
+constexpr std::string_view kRecurrentGemmaModules[] = {"self_attn=temporal_block mlp=mlp_block"};
+
 // clang-format off
 std::span<const Family> gemma_family() {
   static constexpr Family kRows[] = {
@@ -180,17 +185,17 @@ std::span<const Family> gemma_family() {
     {.is = {"diffusion_gemma_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .shares_values = "+", .norms = 4, .ties_by_default = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}, .extras = write_diffusion_gemma,
-     .mlps = plan_diffusion_gemma},
+     .mlps = plan_diffusion_gemma, .modules = kDiffusionGemmaTextModules},
     {.is = {"gemma3n_text", "gemma3n", Arch::kGemma3n, "executed class"}, .layers = read_gemma3n,
      .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true}, .extras = write_gemma3n,
      .mlp_width = gemma3n_width},
-    {.is = {"gemma4_text", "gemma4", Arch::kGemma4, "executed class"}, .layers = read_gemma4,
-     .tensors = kGemma4, .extras = write_gemma4, .mlps = plan_gemma4},
+    {.is = {"gemma4_text", "gemma4", Arch::kGemma4, "executed class"}, .layers = read_gemma4, .tensors = kGemma4,
+     .extras = write_gemma4, .mlps = plan_gemma4, .modules = kDiffusionGemmaTextModules},
     {.is = {"gemma4_unified_text", "gemma4", Arch::kGemma4Unified, "executed class"}, .layers = read_gemma4,
-     .tensors = kGemma4, .extras = write_gemma4, .mlps = plan_gemma4},
+     .tensors = kGemma4, .extras = write_gemma4, .mlps = plan_gemma4, .modules = kDiffusionGemmaTextModules},
     {.is = {"recurrent_gemma", "recurrent_gemma", Arch::kRecurrentGemma, "executed class"},
      .layers = read_recurrent_gemma, .tensors = {.o_bias = "+", .mlp_bias = "+", .halves_mlp_width = true,
-     .ties_by_default = true}},
+     .ties_by_default = true}, .modules = kRecurrentGemmaModules},
     {.is = {"t5gemma", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
      .tensors = {.has_final_norm = false}, .all = write_unknown_stacks},
     {.is = {"t5_gemma_module", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,

@@ -50,27 +50,34 @@ static void write_glm5_next(Inventory& inventory) {
   write_pooled_indexer(inventory);
 }
 
+// What files and class call the modules.
+constexpr std::string_view kChatglmModules[] = {
+    "layers.*=encoder.layers.* self_attn.qkv_proj=self_attention.query_key_value "
+    "self_attn.o_proj=self_attention.dense mlp.gate_up_proj=mlp.dense_h_to_4h "
+    "mlp.down_proj=mlp.dense_4h_to_h lm_head=output_layer embed_tokens=embedding.word_embeddings"};
+
 // clang-format off
 std::span<const Family> glm_family() {
   static constexpr Family kRows[] = {
     {.is = {"glm", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .fuses_gate_up = true}},
-    {.is = {"glm4", "plain", Arch::kGlm4, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
-     .norms = 4, .fuses_gate_up = true}},
+    {.is = {"glm4", "plain", Arch::kGlm4, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "", .norms = 4,
+     .fuses_gate_up = true}},
     {.is = {"glm4_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .mtp_repeats_ends = true, .has_router_bias = true}},
     {.is = {"glm4v_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "", .norms = 4, .fuses_gate_up = true}},
-    {.is = {"glm4v_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.o_bias = "", .has_router_bias = true}},
+    {.is = {"glm4v_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
+     .has_router_bias = true}},
     {.is = {"glm_ocr_text glm_image_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.o_bias = "", .norms = 4, .fuses_gate_up = true}},
     {.is = {"chatglm", "chatglm"}, .layers = read_chatglm, .tensors = {.qkv_bias = "add_qkv_bias",
-     .o_bias = "add_bias_linear", .mlp_bias = "add_bias_linear", .fuses_qkv = true, .fuses_gate_up = true}},
+     .o_bias = "add_bias_linear", .mlp_bias = "add_bias_linear", .fuses_qkv = true, .fuses_gate_up = true},
+     .modules = kChatglmModules},
     {.is = {"glm4_moe_lite", "mla", Arch::kGlm4MoeLite, "executed class"}, .layers = read_mla,
      .tensors = {.mtp_repeats_ends = true, .dense_first = 1, .has_router_bias = true}},
     {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.has_router_bias = true}},
+     .tensors = {.has_router_bias = true}, .modules = kIndexerModules},
     {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next"}, .layers = read_glm5_next,
      .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
   };

@@ -10,6 +10,13 @@ static void write_hy_v4(Inventory& inventory) {
   inventory.out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads);
 }
 
+// What files and class call the modules.
+constexpr std::string_view kHunyuanModules[] = {"mlp.gate=mlp.gate.wg mlp.shared_experts=mlp.shared_mlp"};
+constexpr std::string_view kHyV4Modules[] = {
+    "mlp.gate_proj=mlp.linear_gate shared_experts.gate_proj=shared_experts.linear_gate "
+    "self_attn.gate_proj=self_attn.linear_gate",
+    ""};
+
 // clang-format off
 std::span<const Family> hunyuan_family() {
   static constexpr Family kRows[] = {
@@ -18,13 +25,16 @@ std::span<const Family> hunyuan_family() {
     {.is = {"hy_v3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1, .has_router_bias = true}},
     {.is = {"hunyuan hunyuan_large hunyuan_moe", "cross_layer", Arch::kOther, "executed class"},
-     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"}},
+     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"},
+     .modules = kHunyuanModules},
     // The library's class always has the norms; the files of its remote code say so.
     {.is = {"hunyuan_v1_dense hunyuan_v1_moe", "cross_layer", Arch::kOther, "executed class"},
-     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"}},
+     .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"},
+     .modules = kHunyuanModules},
     {.is = {"youtu", "mla", Arch::kOther, "executed class"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
     {.is = {"hy_v4", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.gate = Gate::kWide, .dense_first = 1, .has_router_bias = true}, .extras = write_hy_v4},
+     .tensors = {.gate = Gate::kWide, .dense_first = 1, .has_router_bias = true}, .extras = write_hy_v4,
+     .modules = kHyV4Modules},
   };
   return kRows;
 }

@@ -102,12 +102,19 @@ static bool write_inkling_mixer(Inventory& inventory, const Mixer& mixer) {
   return conv != nullptr;
 }
 
+// What files and class call the modules.
+constexpr std::string_view kInklingTextModules[] = {
+    "self_attn.q_proj=attn.wq_du self_attn.k_proj=attn.wk_dv self_attn.v_proj=attn.wv_dv "
+    "self_attn.o_proj=attn.wo_ud self_attn.r_proj=attn.wr_du mlp.gate_proj=mlp.w13_dn mlp.up_proj=mlp.w13_dn "
+    "mlp.down_proj=mlp.w2_md",
+    ""};
+
 // clang-format off
 std::span<const Family> inkling_family() {
   static constexpr Family kRows[] = {
     {.is = {"inkling_text", "conv_attention", Arch::kInkling, "executed class"}, .layers = read_inkling,
      .tensors = {.qk_norm = QkNorm::kHead, .routes_shared = "shared_expert_sink", .has_router_bias = true},
-     .extras = write_inkling, .mixer = write_inkling_mixer},
+     .extras = write_inkling, .mixer = write_inkling_mixer, .modules = kInklingTextModules},
     {.is = {"inkling2_text", "conv_attention", Arch::kOther, "executed class"}, .layers = read_inkling,
      .tensors = {.gate = Gate::kWide, .has_router_bias = true}, .extras = write_inkling2, .mixer = write_inkling_mixer},
   };

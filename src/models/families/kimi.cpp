@@ -11,9 +11,9 @@ std::span<const Family> kimi_family() {
     {.is = {"kimi_k2 kimi_k25", "mla", Arch::kKimiK2, "executed class"}, .layers = read_mla,
      .tensors = {.has_router_bias = true}},
     {.is = {"kimi_linear", "kimi_linear", Arch::kKimiLinear, "executed class"}, .layers = read_kimi_linear,
-     .tensors = {.has_router_bias = true, .moe = "block_sparse_moe"}},
+     .tensors = {.has_router_bias = true, .moe = "block_sparse_moe"}, .modules = kMixtralModules},
     {.is = {"kimi_k3", "kimi_linear", Arch::kKimiK3}, .layers = read_kimi_linear, .tensors = {.may_have_more = true,
-     .has_router_bias = true, .moe = "block_sparse_moe"}},
+     .has_router_bias = true, .moe = "block_sparse_moe"}, .modules = kMixtralModules},
   };
   return kRows;
 }

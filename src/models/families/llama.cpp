@@ -156,12 +156,32 @@ static bool write_mllama_mixer(Inventory& inventory, const Mixer& mixer) {
   return cross != nullptr;
 }
 
+// What files and class call the modules.
+constexpr std::string_view kAriaTextModules[] = {
+    "mlp.gate=mlp.router experts.*.gate_proj=experts.fc1 experts.*.up_proj=experts.fc1 "
+    "experts.*.down_proj=experts.fc2"};
+constexpr std::string_view kArcticModules[] = {
+    "mlp.gate_proj=residual_mlp.w1 mlp.up_proj=residual_mlp.w3 mlp.down_proj=residual_mlp.w2 "
+    "mlp=block_sparse_moe experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
+    "experts.*.down_proj=experts.*.w2"};
+constexpr std::string_view kInternlm2Modules[] = {
+    "self_attn.q_proj=attention.wqkv self_attn.k_proj=attention.wqkv self_attn.v_proj=attention.wqkv "
+    "self_attn.o_proj=attention.wo mlp=feed_forward gate_proj=w1 up_proj=w3 down_proj=w2 lm_head=output "
+    "embed_tokens=tok_embeddings"};
+constexpr std::string_view kPersimmonModules[] = {
+    "self_attn.qkv_proj=self_attn.query_key_value self_attn.o_proj=self_attn.dense "
+    "mlp.up_proj=mlp.dense_h_to_4h mlp.down_proj=mlp.dense_4h_to_h"};
+constexpr std::string_view kAfmoeModules[] = {"mlp.gate=mlp.router.gate"};
+constexpr std::string_view kLlama4TextModules[] = {
+    "mlp.gate=feed_forward.router mlp.shared_experts=feed_forward.shared_expert mlp=feed_forward"};
+
 // clang-format off
 std::span<const Family> llama_family() {
   static constexpr Family kRows[] = {
     {.is = {"llama", "plain", Arch::kLlama, "executed class"}, .layers = read_plain},
-    {.is = {"code_llama yi aria_text decilm smollm evolla csm_depth_decoder_model blt_global_transformer",
-     "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"code_llama yi decilm smollm evolla csm_depth_decoder_model blt_global_transformer", "plain", Arch::kOther,
+     "executed class"}, .layers = read_plain},
+    {.is = {"aria_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .modules = kAriaTextModules},
     {.is = {"hyperclovax", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.sandwich_norms = "use_post_norm"}},
     {.is = {"emu3_text_model chameleon csm", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
@@ -170,11 +190,14 @@ std::span<const Family> llama_family() {
     {.is = {"moshi", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.halves_mlp_width = true}, .extras = write_moshi},
     {.is = {"arctic", "plain", Arch::kOther, "published total"}, .layers = read_plain, .extras = write_arctic,
-     .mlps = plan_arctic},
+     .mlps = plan_arctic, .modules = kArcticModules},
+    // Its head speaks.
     {.is = {"higgs_audio_v2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.has_lm_head = false}, .extras = write_higgs_audio},  // its head speaks
-    {.is = {"internlm internlm2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
+     .tensors = {.has_lm_head = false}, .extras = write_higgs_audio},
+    {.is = {"internlm", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
+    {.is = {"internlm2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
+     .tensors = {.qkv_bias = "bias", .o_bias = "bias"}, .modules = kInternlm2Modules},
     {.is = {"internlm3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qkv_bias = "qkv_bias", .o_bias = "bias", .mlp_bias = "bias"}},
     {.is = {"arcee", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
@@ -186,10 +209,12 @@ std::span<const Family> llama_family() {
      .tensors = {.qk_norm = QkNorm::kHead, .has_gated_mlp = false}, .extras = write_apertus},
     {.is = {"persimmon", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
-     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu},
+     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu,
+     .modules = kPersimmonModules},
     {.is = {"fuyu", "plain", Arch::kOther, "published total"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
-     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu},
+     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .fuses_qkv = true}, .extras = write_fuyu,
+     .modules = kPersimmonModules},
     {.is = {"solar", "plain", Arch::kSolar, "executed class"}, .layers = read_plain},
     {.is = {"solar_open", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .has_router_bias = true}},
@@ -206,12 +231,12 @@ std::span<const Family> llama_family() {
     {.is = {"kyutai_speech_to_text moshi_depth", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed},
     {.is = {"afmoe", "windowed", Arch::kAfmoe, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kWide, .norms = 4, .has_router_bias = true},
-     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4, false, Label::kSliding,
-     "global_attn_every_n_layers"}},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 4, false, Label::kSliding, "global_attn_every_n_layers"},
+     .modules = kAfmoeModules},
     {.is = {"smollm3", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
     {.is = {"llama4_text llama4", "llama4", Arch::kLlama4, "executed class"}, .layers = read_llama4,
-     .tensors = {.mlp_width = "intermediate_size_mlp", .shared_experts = 1}},
+     .tensors = {.mlp_width = "intermediate_size_mlp", .shared_experts = 1}, .modules = kLlama4TextModules},
     {.is = {"afm7 afm", "cross_layer"}, .layers = read_cross_layer, .tensors = {.may_have_more = true}},
     {.is = {"mllama_text_model", "mllama", Arch::kMllama, "executed class"}, .layers = read_mllama,
      .extras = write_mllama, .mixer = write_mllama_mixer},

@@ -22,15 +22,18 @@ static void plan_longcat(const Inventory&, MlpPlan& plan) {
   plan.in_pairs = true;
 }
 
+// What files and class call the modules.
+constexpr std::string_view kLongcatFlashModules[] = {"mlp.gate=mlp.router.classifier"};
+
 // clang-format off
 std::span<const Family> longcat_family() {
   static constexpr Family kRows[] = {
-    {.is = {"longcat_flash longcat_flash_ngram", "longcat", Arch::kLongcat, "published total"},
-     .layers = read_longcat, .tensors = {.mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size",
-     .has_router_bias = true}, .extras = write_ngrams, .mlps = plan_longcat},
+    {.is = {"longcat_flash longcat_flash_ngram", "longcat", Arch::kLongcat, "published total"}, .layers = read_longcat,
+     .tensors = {.mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size", .has_router_bias = true},
+     .extras = write_ngrams, .mlps = plan_longcat, .modules = kLongcatFlashModules},
     {.is = {"longcat_next", "longcat", Arch::kLongcat}, .layers = read_longcat, .tensors = {.may_have_more = true,
      .mlp_width = "ffn_hidden_size", .expert_width = "expert_ffn_hidden_size", .has_router_bias = true},
-     .extras = write_ngrams, .mlps = plan_longcat},
+     .extras = write_ngrams, .mlps = plan_longcat, .modules = kLongcatFlashModules},
   };
   return kRows;
 }

@@ -82,12 +82,11 @@ static std::uint64_t stored_layers_of_hrm(const Inventory& inventory) {
 // clang-format off
 std::span<const Family> looped_family() {
   static constexpr Family kRows[] = {
-    {.is = {"hrm_text", "looped", Arch::kOther, "executed class"}, .layers = read_hrm,
-     .tensors = {.gate = Gate::kWide, .norms = 0}, .stored_layers = stored_layers_of_hrm},
+    {.is = {"hrm_text", "looped", Arch::kOther, "executed class"}, .layers = read_hrm, .tensors = {.gate = Gate::kWide,
+     .norms = 0}, .stored_layers = stored_layers_of_hrm},
     {.is = {"iquestloopcoder", "looped"}, .layers = read_iquest, .extras = write_iquest,
      .stored_layers = stored_layers},
-    {.is = {"nanbeige", "looped"}, .layers = read_nanbeige, .extras = write_ngrams,
-     .stored_layers = stored_layers},
+    {.is = {"nanbeige", "looped"}, .layers = read_nanbeige, .extras = write_ngrams, .stored_layers = stored_layers},
     {.is = {"ouro", "looped", Arch::kOther, "published total"}, .layers = read_ouro, .tensors = {.norms = 4},
      .extras = write_ouro, .stored_layers = stored_layers},
   };

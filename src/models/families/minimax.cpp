@@ -27,20 +27,29 @@ static void read_minimax_m3(Reader& reader) {
     reader.model.layers.push_back({{sparsely ? Mixer(sparse) : Mixer(FullAttention{heads})}});
 }
 
+// What files and class call the modules.
+constexpr std::string_view kMinimaxM3VlTextModules[] = {
+    "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2",
+    "block_sparse_moe=mlp",
+    "block_sparse_moe=mlp shared_experts.gate_proj=shared_experts.gate_up_proj "
+    "shared_experts.up_proj=shared_experts.gate_up_proj"};
+
 // clang-format off
 std::span<const Family> minimax_family() {
   static constexpr Family kRows[] = {
     {.is = {"minimax_m2", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true, .moe = "block_sparse_moe"}},
+     .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true, .moe = "block_sparse_moe"},
+     .modules = kMixtralModules},
     {.is = {"minimax_m3_vl_text minimax_m3", "minimax_m3", Arch::kMinimaxM3, "executed class"},
      .layers = read_minimax_m3, .tensors = {.qk_norm = QkNorm::kHead, .mlp_width = "dense_intermediate_size",
-     .shared_width = "shared_intermediate_size", .has_router_bias = true, .moe = "block_sparse_moe"}},
+     .shared_width = "shared_intermediate_size", .has_router_bias = true, .moe = "block_sparse_moe"},
+     .modules = kMinimaxM3VlTextModules},
     {.is = {"minimax", "lightning", Arch::kMinimax, "executed class"}, .layers = read_lightning,
      .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 2, false,
-     Label::kRecurrent}},
+     Label::kRecurrent}, .modules = kMixtralModules},
     {.is = {"minimax_text_01 minimax_m1", "lightning", Arch::kMinimax, "executed class"}, .layers = read_lightning,
      .tensors = {.moe = "block_sparse_moe"}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 8, false,
-     Label::kRecurrent}},
+     Label::kRecurrent}, .modules = kMixtralModules},
   };
   return kRows;
 }

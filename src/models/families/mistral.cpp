@@ -52,7 +52,7 @@ std::span<const Family> mistral_family() {
     {.is = {"mistral3_text", "windowed", Arch::kMistral3, "executed class"}, .layers = read_windowed},
     {.is = {"ministral", "windowed", Arch::kMinistral, "executed class"}, .layers = read_windowed},
     {.is = {"mixtral", "windowed", Arch::kMixtral, "executed class"}, .layers = read_windowed,
-     .tensors = {.moe = "block_sparse_moe"}},
+     .tensors = {.moe = "block_sparse_moe"}, .modules = kMixtralModules},
     {.is = {"voxtral_realtime_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .extras = write_voxtral_realtime},
     {.is = {"mistral4", "mla", Arch::kMistral4, "executed class"}, .layers = read_mla},

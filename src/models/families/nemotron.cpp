@@ -112,6 +112,9 @@ constexpr Traits kNemotronH{.norms = 2,
                             .mlp = "mixer",
                             .moe = "mixer"};
 
+// What files and class call the modules.
+constexpr std::string_view kNemotronHModules[] = {"self_attn=mixer"};
+
 // clang-format off
 std::span<const Family> nemotron_family() {
   static constexpr Family kRows[] = {
@@ -124,9 +127,9 @@ std::span<const Family> nemotron_family() {
     {.is = {"jet_nemotron", "jet_nemotron", Arch::kOther, "published total"}, .layers = read_jet_nemotron,
      .tensors = {.qkv_bias = "+", .o_bias = ""}, .mixer = write_jet_nemotron},
     {.is = {"nemotron_h", "mamba2_hybrid", Arch::kNemotronH, "executed class"}, .layers = read_mamba2_hybrid,
-     .tensors = kNemotronH},
+     .tensors = kNemotronH, .modules = kNemotronHModules},
     {.is = {"nemotron_h_puzzle", "mamba2_hybrid", Arch::kOther, "executed class"}, .layers = read_mamba2_hybrid,
-     .tensors = kNemotronH},
+     .tensors = kNemotronH, .modules = kNemotronHModules},
   };
   return kRows;
 }

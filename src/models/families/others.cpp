@@ -54,6 +54,12 @@ static std::uint64_t stablelm_norms(const Inventory& inventory, std::uint64_t us
   return inventory.text.flag("use_parallel_residual", false) ? 1 : usual;
 }
 
+// What files and class call the modules.
+constexpr std::string_view kJetmoeModules[] = {
+    "mlp.gate=mlp.router.layer experts.*.gate_proj=input_linear experts.*.up_proj=input_linear "
+    "experts.*.down_proj=output_linear self_attention.experts.router=self_attention.experts.router.layer "
+    "self_attention.experts.output=self_attention.experts.output_linear"};
+
 // clang-format off
 std::span<const Family> others_family() {
   static constexpr Family kRows[] = {
@@ -62,7 +68,8 @@ std::span<const Family> others_family() {
     {.is = {"klear", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true},
      .experts = write_klear},
     {.is = {"jetmoe", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.ties_by_default = true}, .extras = write_jetmoe, .mixer = write_mixture_of_attention},
+     .tensors = {.ties_by_default = true}, .extras = write_jetmoe, .mixer = write_mixture_of_attention,
+     .modules = kJetmoeModules},
     {.is = {"mellum", "windowed", Arch::kMellum, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
     {.is = {"modernbert-decoder", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
@@ -74,9 +81,8 @@ std::span<const Family> others_family() {
     {.is = {"spark2_5", "windowed", Arch::kSpark2p5}, .layers = read_windowed, .tensors = {.gate = Gate::kHead,
      .gate_key = "headwise_attn_output_gate"}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
     {.is = {"beam", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
-     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kWide, .norms = 4, .dense_first = 3,
-     .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kFullEveryAndLast, 6},
-     .extras = write_beam},
+     .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kWide, .norms = 4, .dense_first = 3, .has_router_bias = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEveryAndLast, 6}, .extras = write_beam},
     {.is = {"flint", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .has_sinks = true, .dense_first = 2},
      .pattern = PatternRule{PatternRule::Default::kFullSecondOf, 4}},
@@ -100,8 +106,8 @@ std::span<const Family> others_family() {
      .has_router_bias = true}},
     // Stability's StableLM. Source: transformers modeling_stablelm.py.
     {.is = {"stablelm stablelm_epoch", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "use_qkv_bias", .o_bias = "", .qk_norm = QkNorm::kEveryHead,
-     .qk_norm_key = "qk_layernorm", .norm_style = NormStyle::kLayerNorm}, .norms = stablelm_norms},
+     .tensors = {.qkv_bias = "use_qkv_bias", .o_bias = "", .qk_norm = QkNorm::kEveryHead, .qk_norm_key = "qk_layernorm",
+     .norm_style = NormStyle::kLayerNorm}, .norms = stablelm_norms},
     // China Telecom's TeleChat. Source: the checkpoints' modeling_telechat*.py.
     {.is = {"telechat telechat2", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"telechat3", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},

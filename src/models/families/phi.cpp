@@ -70,12 +70,20 @@ static void write_phi3_v(Inventory& inventory) {
   p.plain("separators", 2 * 4096);
 }
 
+// What files and class call the modules.
+constexpr std::string_view kPhiModules[] = {
+    "self_attn.o_proj=self_attn.dense mlp.up_proj=mlp.fc1 mlp.down_proj=mlp.fc2"};
+constexpr std::string_view kPhimoeModules[] = {
+    "mlp=block_sparse_moe experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 "
+    "experts.*.down_proj=experts.*.w2",
+    "mlp.gate=mlp.router"};
+
 // clang-format off
 std::span<const Family> phi_family() {
   static constexpr Family kRows[] = {
     {.is = {"phi", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .qk_norm = QkNorm::kHeadBias, .qk_norm_key = "qk_layernorm",
-     .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}},
+     .norms = 1, .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false}, .modules = kPhiModules},
     {.is = {"phi3small", "plain", Arch::kOther, "published total"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .fuses_qkv = true, .fuses_gate_up = true,
      .ties_by_default = true}},
@@ -83,13 +91,13 @@ std::span<const Family> phi_family() {
     {.is = {"phi3", "windowed", Arch::kPhi3, "executed class"}, .layers = read_windowed, .tensors = {.qkv_bias = "",
      .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}},
     {.is = {"phimoe", "windowed", Arch::kPhi3, "executed class"}, .layers = read_windowed,
-     .tensors = {.head_bias = "lm_head_bias", .norm_style = NormStyle::kLayerNorm}},
+     .tensors = {.head_bias = "lm_head_bias", .norm_style = NormStyle::kLayerNorm}, .modules = kPhimoeModules},
     {.is = {"phi4_multimodal", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}},
     {.is = {"phi4mm", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .extras = write_phi4_senses},
-    {.is = {"phi3_v", "windowed", Arch::kPhi3V, "executed class"}, .layers = read_windowed,
-     .tensors = {.qkv_bias = "", .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}, .extras = write_phi3_v},
+    {.is = {"phi3_v", "windowed", Arch::kPhi3V, "executed class"}, .layers = read_windowed, .tensors = {.qkv_bias = "",
+     .o_bias = "", .fuses_qkv = true, .fuses_gate_up = true}, .extras = write_phi3_v},
     {.is = {"phi4flash sambay", "phi4flash"}, .layers = read_phi4flash, .tensors = {.may_have_more = true}},
   };
   return kRows;

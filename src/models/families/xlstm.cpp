@@ -32,8 +32,7 @@ static std::uint64_t xlstm_width(const Inventory& inventory, std::uint64_t) {
 // clang-format off
 std::span<const Family> xlstm_family() {
   static constexpr Family kRows[] = {
-    {.is = {"xlstm", "xlstm", Arch::kXlstm, "executed class"}, .layers = read_xlstm,
-     .mlp_width = xlstm_width},
+    {.is = {"xlstm", "xlstm", Arch::kXlstm, "executed class"}, .layers = read_xlstm, .mlp_width = xlstm_width},
   };
   return kRows;
 }
