@@ -56,6 +56,17 @@ class Error : public std::runtime_error {
 // For a search: goes on where the error says that a request cannot be, and throws it again where it is a fault.
 void take_as_misfit(const Error& error);
 
+// What `work` returns. An error that it throws is about `source`, unless an inner frame named another.
+template <class Work>
+auto with_source(std::string_view source, const Work& work) {
+  try {
+    return work();
+  } catch (Error& error) {
+    error.set_source(source);
+    throw;
+  }
+}
+
 // Text from outside made fit for one terminal line: control bytes become '?', long text is cut.
 std::string one_line(std::string_view text, std::size_t max_length = 400);
 

@@ -16,6 +16,9 @@ std::vector<std::string_view> split(std::string_view text, char separator = ' ')
 // Whether `word` is one of a list of words with spaces between them.
 bool has_word(std::string_view words, std::string_view word);
 
+// Without white space at both ends. Points into `text`.
+std::string_view trimmed(std::string_view text);
+
 // ASCII letters in lower case; other bytes stay as they are.
 std::string lower(std::string_view text);
 // Letters and digits alone, in lower case: "NVIDIA H100 80GB" -> "nvidiah10080gb".

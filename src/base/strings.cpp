@@ -27,6 +27,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return out;
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n\v\f";
+  const auto first = text.find_first_not_of(kSpace);
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
 bool has_word(std::string_view words, std::string_view word) {
   const std::vector<std::string_view> list = split(words);
   return std::find(list.begin(), list.end(), word) != list.end();

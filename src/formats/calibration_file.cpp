@@ -112,14 +112,7 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
 }  // namespace
 
 Calibration parse_calibration(std::string_view text_of_file) {
-  refuse_nul(text_of_file);
-  if (nests_deeper(text_of_file, 8)) refuse("it nests too deeply");
-  Json json;
-  try {
-    json = Json::parse(text_of_file.begin(), text_of_file.end());
-  } catch (const Json::exception&) {
-    refuse("it is not valid JSON");
-  }
+  const Json json = parse_own_json<Json>(text_of_file, 8, refuse);
   if (!json.is_object()) refuse("it is no object");
   const Json* version = member(json, "schema_version");
   if (version == nullptr || !version->is_number_unsigned()) refuse("it has no schema_version");
@@ -133,14 +126,11 @@ Calibration parse_calibration(std::string_view text_of_file) {
 }
 
 Calibration load_calibration(const std::string& path) {
-  try {
+  return with_source(path, [&] {
     Calibration out = parse_calibration(read_file(path, kMaxFileBytes));
     out.path = path;
     return out;
-  } catch (Error& error) {
-    error.set_source(path);
-    throw;
-  }
+  });
 }
 
 std::string default_calibration_path() {

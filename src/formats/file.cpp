@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -15,20 +17,6 @@
 namespace kvplan {
 
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ > 2) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // `out`: what was read already; `hint`: the size of all, where it is known.
 std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) {
@@ -65,9 +53,19 @@ std::string first_of_pipe(int fd) {
 
 }  // namespace
 
+Descriptor::Descriptor(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+
+Descriptor::~Descriptor() {
+  if (fd_ > 2) close(fd_);
+}
+
+void fail_to_open() {
+  fail(std::string("cannot be opened (") + std::strerror(errno) + ")", "check the path");
+}
+
 std::string read_file(const std::string& path, std::size_t limit) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail(std::string("cannot be opened (") + std::strerror(errno) + ")", "check the path");
+  const Descriptor file(path);
+  if (!file.is_open()) fail_to_open();
   struct stat status {};
   const bool known = fstat(file.get(), &status) == 0;
   std::string head = known && S_ISFIFO(status.st_mode) ? first_of_pipe(file.get()) : "";
@@ -82,6 +80,34 @@ std::string read_file(const std::string& path, std::size_t limit) {
 
 std::string read_stdin(std::size_t limit) {
   return drain(STDIN_FILENO, "", 0, limit);
+}
+
+Mapping::Mapping(const std::string& path) {
+  const Descriptor file(path);
+  if (!file.is_open()) fail_to_open();
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    fail("is not a regular file", "give the path of a *.gguf file");
+  size_ = static_cast<std::size_t>(status.st_size);
+  void* address = size_ == 0 ? nullptr : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (address == MAP_FAILED) {
+    size_ = 0;
+    fail(std::string("cannot be mapped (") + std::strerror(errno) + ")", "check the file");
+  }
+  begin_ = static_cast<std::byte*>(address);
+}
+
+Mapping::~Mapping() {
+  if (begin_ != nullptr) munmap(begin_, size_);
+}
+
+void Mapping::release(const std::byte* begin, const std::byte* end) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  // Alignment is a matter of the address, which only this cast gives.
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
+  const auto last = reinterpret_cast<std::uintptr_t>(end) / page * page;
+  // The pages are clean copies of the file: dropped, they are read again when somebody looks.
+  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 bool is_directory(const std::string& path) {

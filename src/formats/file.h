@@ -1,9 +1,11 @@
-// Bounded reading of files and standard input.
+// Files: read whole within a bound, or mapped; and standard input.
 #ifndef KVPLAN_FORMATS_FILE_H_
 #define KVPLAN_FORMATS_FILE_H_
 
 #include <cstddef>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "kvplan/quantity.h"
 
@@ -19,6 +21,47 @@ bool is_directory(const std::string& path);
 // A regular file, or a link to one: in a cache nothing else is read, since a pipe would never end.
 bool is_file(const std::string& path);
 bool exists(const std::string& path);
+
+// An open file; closed when this goes, unless it is a standard stream.
+class Descriptor {
+ public:
+  // Without a wait for a named pipe's writer. -1 where it cannot be opened.
+  explicit Descriptor(const std::string& path);
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+[[noreturn]] void fail_to_open();  // in the system's words
+
+// A file mapped for reading.
+class Mapping {
+ public:
+  // Throws Error(kBadInput) where the path is no regular file that can be read. An empty file maps to nothing.
+  explicit Mapping(const std::string& path);
+  ~Mapping();
+  Mapping(Mapping&& other) noexcept
+      : begin_(std::exchange(other.begin_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(begin_, other.begin_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  std::span<const std::byte> bytes() const { return {begin_, size_}; }
+  // The whole pages between these will not be needed soon. They stay readable.
+  static void release(const std::byte* begin, const std::byte* end);
+
+ private:
+  std::byte* begin_ = nullptr;
+  std::size_t size_ = 0;
+};
 
 }  // namespace kvplan
 

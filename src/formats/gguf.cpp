@@ -305,16 +305,13 @@ Gguf Gguf::open(const std::string& path) {
   for (std::uint64_t i = 1; i < shards; ++i) {
     const std::string name = prefix + shard_suffix(i + 1, shards);
     if (!exists(name)) fail("the file " + name + " of the split set is missing", "download it as well");
-    try {
+    with_source(name, [&] {
       Mapping part(name);
       Gguf shard = parse_mapped(part);
       shard.check_part(i, shards);
       shard.mappings_.push_back(std::move(part));
       first.add_shard(std::move(shard), i);
-    } catch (Error& error) {
-      error.set_source(name);
-      throw;
-    }
+    });
   }
   first.check_set();
   return first;

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/mapping.h"
+#include "formats/file.h"
 
 namespace kvplan {
 

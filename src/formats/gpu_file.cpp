@@ -122,14 +122,7 @@ GpuRecord record(const Json& card, std::size_t index) {
 }  // namespace
 
 std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
-  refuse_nul(text);
-  if (nests_deeper(text, 8)) refuse("it nests too deeply");
-  Json json;
-  try {
-    json = Json::parse(text.begin(), text.end());
-  } catch (const Json::exception&) {
-    refuse("it is not valid JSON");
-  }
+  const Json json = parse_own_json<Json>(text, 8, refuse);
   const Json* list = &json;
   if (json.is_object()) {
     list = either(json, "gpus", "gpus");
@@ -143,12 +136,7 @@ std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
 }
 
 std::vector<GpuRecord> read_gpu_file(const std::string& path) {
-  try {
-    return parse_gpu_file(read_file(path, kMaxFileBytes));
-  } catch (Error& error) {
-    error.set_source(path);
-    throw;
-  }
+  return with_source(path, [&] { return parse_gpu_file(read_file(path, kMaxFileBytes)); });
 }
 
 }  // namespace kvplan

@@ -13,6 +13,16 @@ bool nests_deeper(std::string_view json, std::size_t most);
 // Error(kBadInput) for a NUL byte: the parser would take it for the end, whatever follows.
 void refuse_nul(std::string_view json);
 
+// The JSON of a file of kvplan's own; `refuse` throws, and is told why.
+template <class Json, class Refuse>
+Json parse_own_json(std::string_view text, std::size_t most, const Refuse& refuse) {
+  refuse_nul(text);
+  if (nests_deeper(text, most)) refuse("it nests too deeply");
+  Json out = Json::parse(text.begin(), text.end(), nullptr, false);
+  if (out.is_discarded()) refuse("it is not valid JSON");
+  return out;
+}
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_FORMATS_JSON_DEPTH_H_

@@ -36,14 +36,7 @@ std::string value_text(const Json& value) {
 }  // namespace
 
 PlanDigest parse_plan(std::string_view text, std::string_view source) {
-  refuse_nul(text);
-  if (nests_deeper(text, 32)) no_plan("it nests too deeply");
-  Json json;
-  try {
-    json = Json::parse(text.begin(), text.end());
-  } catch (const Json::exception&) {
-    no_plan("it is not valid JSON");
-  }
+  const Json json = parse_own_json<Json>(text, 32, no_plan);
   if (!json.is_object() || !json.contains("schema_version")) no_plan("it has no schema_version");
   if (const std::uint64_t version = number(json, "schema_version"); version != kSchemaVersion)
     fail("schema_version " + std::to_string(version) + ", and this kvplan knows " + std::to_string(kSchemaVersion),
@@ -85,17 +78,14 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
 }
 
 PlanDigest load_plan(const std::string& path) {
-  try {
+  return with_source(path, [&] {
     PlanDigest out = parse_plan(read_file(path, kMaxPlanBytes), path);
     // A directory stands for the config in it; a Hub id is no file.
     std::error_code ignored;
     if (std::filesystem::is_directory(out.model_file, ignored)) out.model_file += "/config.json";
     if (!std::filesystem::is_regular_file(out.model_file, ignored)) out.model_file.clear();
     return out;
-  } catch (Error& error) {
-    error.set_source(path);
-    throw;
-  }
+  });
 }
 
 }  // namespace kvplan

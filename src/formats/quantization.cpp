@@ -449,7 +449,7 @@ QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::
     }
   }
   if (!hf_quant_config.empty() && (!is_declared(out) || out.dialect == "modelopt")) {
-    try {
+    with_source("hf_quant_config.json", [&] {
       const Fields beside = Fields::parse(hf_quant_config);
       if (const auto config = beside.child("quantization"); config && !config->keys().empty()) {
         QuantDeclaration own;
@@ -462,10 +462,7 @@ QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::
         const bool says_more = out.rules.size() <= own.rules.size() && !out.expert_scheme;
         if (own.is_known ? !is_declared(out) || says_more : !is_declared(out) && names_one) out = own;
       }
-    } catch (Error& error) {
-      error.set_source("hf_quant_config.json");
-      throw;
-    }
+    });
   }
   if (is_declared(out))
     root.derived("weights", out.scheme ? out.scheme->type : out.expert_scheme ? out.expert_scheme->type : out.dialect);

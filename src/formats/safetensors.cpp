@@ -175,20 +175,6 @@ std::uint64_t header_bytes(std::span<const std::byte> first_eight, std::uint64_t
   return length;
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 void read_at(int fd, char* to, std::size_t size, std::uint64_t at) {
   while (size > 0) {
     const ssize_t got = pread(fd, to, size, static_cast<off_t>(at));
@@ -228,11 +214,10 @@ void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_
 }
 
 void read_safetensors(const std::string& path, const TensorVisitor& visit) {
-  try {
+  with_source(path, [&] {
     const Descriptor file(path);
     struct stat status {};
-    if (file.get() < 0 || fstat(file.get(), &status) != 0)
-      fail(std::string("cannot be opened (") + std::strerror(errno) + ")", "check the path");
+    if (!file.is_open() || fstat(file.get(), &status) != 0) fail_to_open();
     if (!S_ISREG(status.st_mode)) fail("is no regular file", "give a checkpoint's directory");
     const auto size = static_cast<std::uint64_t>(status.st_size);
     std::array<char, 8> first{};
@@ -242,10 +227,7 @@ void read_safetensors(const std::string& path, const TensorVisitor& visit) {
     std::string text(static_cast<std::size_t>(length), '\0');
     read_at(file.get(), text.data(), text.size(), 8);
     parse_safetensors_header(text, size - 8 - length, visit);
-  } catch (Error& error) {
-    error.set_source(path);
-    throw;
-  }
+  });
 }
 
 std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes) {
@@ -263,13 +245,9 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
   std::vector<std::string> out;
   const auto has = [&](const std::string& name) { return std::binary_search(found.begin(), found.end(), name); };
   if (!index.empty()) {
-    SafetensorsIndex parsed;
-    try {
-      parsed = parse_safetensors_index(read_file(directory + "/" + index, 64 * kMiB));
-    } catch (Error& problem) {
-      problem.set_source(directory + "/" + index);
-      throw;
-    }
+    const std::string path = directory + "/" + index;
+    const SafetensorsIndex parsed =
+        with_source(path, [&] { return parse_safetensors_index(read_file(path, 64 * kMiB)); });
     const bool none = std::none_of(parsed.files.begin(), parsed.files.end(), has);
     // A folder of configs and an index: the index's sum is all there is.
     if (none && found.empty() && parsed.total_size > 0) {

@@ -139,17 +139,14 @@ void read_cache_types(const Fields& root, const Fields& text, std::string_view h
     if (const auto quantization = place.child("quantization_config"); quantization && !model.declared_kv_dtype)
       model.declared_kv_dtype = declared_kv(*quantization);
   if (!model.declared_kv_dtype && !hf_quant_config.empty()) {
-    try {
+    with_source("hf_quant_config.json", [&] {
       const Fields beside = Fields::parse(hf_quant_config);
       if (const auto quantization = beside.child("quantization")) {
         model.declared_kv_dtype = declared_kv(*quantization);
         if (model.declared_kv_dtype)
           text.derived("hf_quant_config.json: kv_cache_quant_algo", name(*model.declared_kv_dtype));
       }
-    } catch (Error& error) {
-      error.set_source("hf_quant_config.json");
-      throw;
-    }
+    });
   }
   if (text.has("mamba_ssm_dtype") && !text.is_string("mamba_ssm_dtype"))
     fail("\"mamba_ssm_dtype\" is no word", "use a type such as \"float32\"");

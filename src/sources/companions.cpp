@@ -10,6 +10,7 @@
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
+#include "kvplan/strings.h"
 #include "sources/hub_companion.h"
 
 namespace kvplan {
@@ -22,27 +23,12 @@ constexpr std::uint64_t kMostGuesses = 1 << 20;
 constexpr std::string_view kSpeculativeExample =
     "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}";
 // Keys of vLLM's config/speculative.py that move no memory on the GPU, or whose share is small.
-constexpr std::string_view kSpeculativeIdle[] = {"enforce_eager",
-                                                 "moe_backend",
-                                                 "attention_backend",
-                                                 "revision",
-                                                 "code_revision",
-                                                 "index_share_for_mtp_iteration",
-                                                 "disable_padded_drafter_batch",
-                                                 "disable_eagle_block_drop",
-                                                 "disable_by_batch_size",
-                                                 "disable_log_stats",
-                                                 "disable_mqa_scorer",
-                                                 "disable_logprobs",
-                                                 "use_local_argmax_reduction",
-                                                 "use_heterogeneous_vocab",
-                                                 "prompt_lookup_max",
-                                                 "prompt_lookup_min",
-                                                 "rejection_sample_method",
-                                                 "posterior_threshold",
-                                                 "posterior_alpha",
-                                                 "synthetic_acceptance_rates",
-                                                 "synthetic_acceptance_length"};
+constexpr std::string_view kSpeculativeIdle =
+    "enforce_eager moe_backend attention_backend revision code_revision index_share_for_mtp_iteration "
+    "disable_padded_drafter_batch disable_eagle_block_drop disable_by_batch_size disable_log_stats "
+    "disable_mqa_scorer disable_logprobs use_local_argmax_reduction use_heterogeneous_vocab prompt_lookup_max "
+    "prompt_lookup_min rejection_sample_method posterior_threshold posterior_alpha synthetic_acceptance_rates "
+    "synthetic_acceptance_length";
 
 // "q_proj" of "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"; "" where the name is of no such pair.
 std::string module_of(std::string_view tensor) {
@@ -154,24 +140,13 @@ AdapterFile read_safetensors_adapter(const std::string& path) {
   return out;
 }
 
-template <class Load>
-auto with_source(const std::string& source, const Load& load) {
-  try {
-    return load();
-  } catch (Error& error) {
-    error.set_source(source.empty() ? "command line" : source);
-    throw;
-  }
-}
-
 }  // namespace
 
 ModelSpec load_draft(const std::string& argument, const SourceOptions& options, std::optional<DraftMethod> method,
                      const ModelSpec& target) {
   if (argument == "-") {
-    Error error(Exit::kBadInput, "--draft: standard input is for the model itself", "name the draft's config.json");
-    error.set_source("command line");
-    throw error;
+    with_source("command line",
+                [] { fail("--draft: standard input is for the model itself", "name the draft's config.json"); });
   }
   SourceOptions role = options;
   role.hub.revision.clear();  // the model's own
@@ -188,7 +163,7 @@ ModelSpec load_draft(const std::string& argument, const SourceOptions& options, 
 
 AdapterFile load_adapter(const std::string& argument, const SourceOptions& options) {
   const std::string path = local_companion(argument, Companion::kAdapter, options);
-  AdapterFile out = with_source(argument, [&] {
+  AdapterFile out = with_source(argument.empty() ? "command line" : argument, [&] {
     if (is_directory(path)) return read_adapter_directory(path);
     if (!exists(path))
       fail("--lora: there is no such file or directory", "download the adapter and name its directory");
@@ -203,7 +178,8 @@ AdapterFile load_adapter(const std::string& argument, const SourceOptions& optio
 
 ProjectorFile load_projector(const std::string& argument, const SourceOptions& options) {
   const std::string path = local_companion(argument, Companion::kProjector, options);
-  ProjectorFile out = with_source(argument, [&] { return read_gguf_projector(Gguf::open(path)); });
+  ProjectorFile out =
+      with_source(argument.empty() ? "command line" : argument, [&] { return read_gguf_projector(Gguf::open(path)); });
   out.source = argument;
   return out;
 }
@@ -266,7 +242,7 @@ SpeculativeConfig parse_speculative_config(std::string_view text) {
     out.method = find_draft_method(word);
     if (!out.method) fail("\"method\" is \"" + one_line(word, 40) + "\"", "use one of " + known_draft_methods());
   }
-  for (const std::string_view key : kSpeculativeIdle) config.touch(key);
+  for (const std::string_view key : split(kSpeculativeIdle)) config.touch(key);
   out.unread = config.unread();
   // vLLM takes "ngram" and "mtp" for a model's name, too.
   if (!out.method && (out.model == "ngram" || out.model == "[ngram]")) out.method = DraftMethod::kNgram;

@@ -5,6 +5,7 @@
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "sources/hub_cache.h"
 #include "sources/hub_id.h"
 
@@ -42,12 +43,10 @@ std::string snapshot_in_hf_cache(const std::string& cache, const std::string& re
     const std::string ref = folder + "/refs/" + revision;
     if (!is_file(ref)) return "";
     try {
-      commit = read_file(ref, kMaxRef);
+      commit = trimmed(read_file(ref, kMaxRef));
     } catch (const Error&) {
       return "";
     }
-    while (!commit.empty() && (commit.back() == '\n' || commit.back() == '\r' || commit.back() == ' '))
-      commit.pop_back();
     if (!is_commit(commit)) return "";
   }
   std::string snapshot = folder + "/snapshots/" + commit;

@@ -17,6 +17,7 @@
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "sources/hub_id.h"
 
 namespace kvplan {
@@ -164,9 +165,8 @@ std::string HubCache::commit_of(const std::string& revision) const {
   const std::string path = folder_ + "/refs/" + percent_encoded(revision);
   if (!is_file(path)) return "";
   try {
-    std::string text = read_file(path, kMaxRef);
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return is_commit(text) ? text : "";
+    const std::string text = read_file(path, kMaxRef);
+    return std::string(is_commit(trimmed(text)) ? trimmed(text) : "");
   } catch (const Error&) {
     return "";
   }

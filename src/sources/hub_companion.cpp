@@ -160,12 +160,7 @@ class Source {
 
 std::string local_companion(const std::string& argument, Companion what, const SourceOptions& options) {
   if (!is_hub_url(argument) && is_path(argument)) return argument;
-  try {
-    return Source(argument, what, options).path();
-  } catch (Error& error) {
-    error.set_source(argument);
-    throw;
-  }
+  return with_source(argument, [&] { return Source(argument, what, options).path(); });
 }
 
 }  // namespace kvplan

@@ -112,12 +112,6 @@ struct Transfer {
   bool header_too_long = false;
 };
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const auto first = text.find_first_not_of(kSpace);
-  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 std::size_t take_header(char* data, std::size_t size, std::size_t count, void* user) {
   Transfer& transfer = *static_cast<Transfer*>(user);
   const std::string_view line(data, size * count);

@@ -16,22 +16,13 @@ namespace {
 
 constexpr std::size_t kMaxToken = 2048;
 
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  const auto first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(kSpace) - first + 1));
-}
-
-bool is_true(std::string value) {
-  for (char& c : value)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return value == "1" || value == "ON" || value == "YES" || value == "TRUE";
+bool is_true(std::string_view value) {
+  return has_word("1 on yes true", lower(value));
 }
 
 // A token with a line break in it would write headers of its own.
 std::string checked_token(std::string_view text, std::string_view from) {
-  std::string token = trimmed(text);
+  std::string token(trimmed(text));
   const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
   if (!plain || token.size() > kMaxToken)
     fail("the token of " + std::string(from) +
@@ -73,7 +64,8 @@ std::string find_token(const HubOptions& options) {
 }
 
 std::string find_endpoint() {
-  std::string endpoint = trimmed(environment("HF_ENDPOINT"));
+  const std::string given = environment("HF_ENDPOINT");
+  std::string endpoint(trimmed(given));
   while (endpoint.ends_with('/')) endpoint.pop_back();
   if (endpoint.empty()) return "https://huggingface.co";
   const std::string origin = origin_of(endpoint);

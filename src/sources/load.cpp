@@ -31,10 +31,8 @@ void refuse_token(std::string_view argument) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
       });
   if (!is_token || exists(std::string(argument))) return;
-  Error error(Exit::kBadInput, "this is no model but a token of the Hub",
-              "give it as HF_TOKEN or --token, and a MODEL");
-  error.set_source("MODEL");
-  throw error;
+  with_source("MODEL",
+              [] { fail("this is no model but a token of the Hub", "give it as HF_TOKEN or --token, and a MODEL"); });
 }
 
 // Names of the directory's entries that end in `suffix`, sorted.
@@ -115,19 +113,19 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
 
 ModelSpec load_model(const std::string& argument, const SourceOptions& options) {
   refuse_token(argument);
-  try {
-    if (argument == "-") return read_config(read_stdin(), "", "-", options.read);
-    if (is_in_store(argument) && !exists(argument)) return load_stored(argument, options);
-    if (is_hub_url(argument) || !looks_local(argument)) return load_from_hub(argument, options);
-    if (is_directory(argument)) return load_directory(argument, options);
-    if (argument.ends_with(".gguf")) return load_gguf(argument, options.read);
-    if (argument.ends_with(".safetensors"))
-      fail("tensors alone name no architecture", "give their directory, with the config.json in it");
-    return read_config(read_file(argument), "", argument, options.read);
-  } catch (Error& error) {
-    error.set_source(argument.empty() ? "MODEL" : argument == "-" ? "standard input" : argument);
-    throw;
-  }
+  return with_source(argument.empty()  ? "MODEL"
+                     : argument == "-" ? "standard input"
+                                       : argument,
+                     [&] {
+                       if (argument == "-") return read_config(read_stdin(), "", "-", options.read);
+                       if (is_in_store(argument) && !exists(argument)) return load_stored(argument, options);
+                       if (is_hub_url(argument) || !looks_local(argument)) return load_from_hub(argument, options);
+                       if (is_directory(argument)) return load_directory(argument, options);
+                       if (argument.ends_with(".gguf")) return load_gguf(argument, options.read);
+                       if (argument.ends_with(".safetensors"))
+                         fail("tensors alone name no architecture", "give their directory, with the config.json in it");
+                       return read_config(read_file(argument), "", argument, options.read);
+                     });
 }
 
 std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet) {
@@ -153,10 +151,9 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
       if (is_directory(entry) && !config_in(entry).empty()) found.push_back(entry);
     std::sort(found.begin(), found.end());
     if (found.empty()) {
-      Error error(Exit::kBadInput, "the directory holds no config.json, no *.gguf and no *.json",
-                  "give a model's directory");
-      error.set_source(argument);
-      throw error;
+      with_source(argument, [] {
+        fail("the directory holds no config.json, no *.gguf and no *.json", "give a model's directory");
+      });
     }
     is_fleet = true;
     out.insert(out.end(), found.begin(), found.end());

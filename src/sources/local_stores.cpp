@@ -9,6 +9,7 @@
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 #include "sources/gguf_choice.h"
 #include "sources/hf_cache.h"
 #include "sources/hub_id.h"
@@ -35,7 +36,7 @@ void check_part(std::string_view part, std::string_view whole) {
     fail("\"" + one_line(whole, 80) + "\" is no model's name", "name it as its tool lists it");
 }
 
-std::vector<std::string_view> split(std::string_view text, char mark) {
+std::vector<std::string_view> parts_of(std::string_view text, char mark) {
   std::vector<std::string_view> out;
   for (;;) {
     const auto at = text.find(mark);
@@ -54,7 +55,7 @@ std::string ollama_manifest(std::string_view name) {
     tag = name.substr(colon + 1);
     path = name.substr(0, colon);
   }
-  std::vector<std::string_view> parts = split(path, '/');
+  std::vector<std::string_view> parts = parts_of(path, '/');
   if (parts.size() == 1) parts.insert(parts.begin(), "library");
   if (parts.size() == 2) parts.insert(parts.begin(), "registry.ollama.ai");
   if (parts.size() != 3)
@@ -100,8 +101,7 @@ std::string lmstudio_models() {
   // The application writes down where its home is when it was moved.
   std::string home = home_folder(".lmstudio");
   if (const std::string pointer = home_folder(".lmstudio-home-pointer"); !pointer.empty() && exists(pointer)) {
-    home = read_file(pointer, 4096);
-    while (!home.empty() && (home.back() == '\n' || home.back() == '\r')) home.pop_back();
+    home = trimmed(read_file(pointer, 4096));
   }
   if (!home.empty() && is_directory(home + "/models")) return home + "/models";
   return home_folder(".cache/lm-studio/models");
@@ -109,7 +109,7 @@ std::string lmstudio_models() {
 
 std::string find_in_lmstudio(std::string_view name) {
   const auto at = name.find('@');
-  const std::vector<std::string_view> parts = split(name.substr(0, at), '/');
+  const std::vector<std::string_view> parts = parts_of(name.substr(0, at), '/');
   if (parts.size() != 2) fail("\"" + one_line(name, 80) + "\" is no model of LM Studio's", "name it publisher/model");
   for (const std::string_view part : parts) check_part(part, name);
   const std::string folder = lmstudio_models() + "/" + std::string(parts[0]) + "/" + std::string(parts[1]);

@@ -5,19 +5,13 @@
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
 namespace {
 
 constexpr std::size_t kMaxListBytes = kMiB;
-
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const auto first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
-}
 
 std::string folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -32,13 +26,13 @@ bool is_model_list(const std::string& argument) {
 
 std::vector<std::string> read_model_list(const std::string& argument) {
   const std::string path = argument.front() == '@' ? argument.substr(1) : argument;
-  std::vector<std::string> out;
-  try {
+  return with_source(path, [&] {
+    std::vector<std::string> out;
     const std::string text = read_file(path, kMaxListBytes);
     const bool is_text = std::none_of(text.begin(), text.end(), [](char c) {
       return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
     });
-    if (!is_text || trimmed(text.substr(0, text.find('\n'))).starts_with('{'))
+    if (!is_text || trimmed(std::string_view(text).substr(0, text.find('\n'))).starts_with('{'))
       fail("this is no list of models", "write a MODEL on each line, or name a config *.json");
     // Editors of some systems begin a text with a byte order mark.
     const std::string_view lines = text;
@@ -46,7 +40,7 @@ std::vector<std::string> read_model_list(const std::string& argument) {
       const auto end = rest.find('\n');
       const std::string_view line = rest.substr(0, end);
       rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-      std::string name = trimmed(line.substr(0, line.find('#')));
+      std::string name(trimmed(line.substr(0, line.find('#'))));
       if (name.empty()) continue;
       if (is_model_list(name)) fail("the list names a further list, " + one_line(name, 60), "name its models here");
       if (std::string beside = folder_of(path) + name; name.front() != '/' && !exists(name) && exists(beside))
@@ -54,11 +48,8 @@ std::vector<std::string> read_model_list(const std::string& argument) {
       out.push_back(std::move(name));
     }
     if (out.empty()) fail("the list names no model", "write a MODEL on each line");
-  } catch (Error& error) {
-    error.set_source(path);
-    throw;
-  }
-  return out;
+    return out;
+  });
 }
 
 }  // namespace kvplan
