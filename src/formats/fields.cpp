@@ -315,20 +315,42 @@ void Fields::wrong(std::string_view key, std::string_view got, std::string_view 
   fail("\"" + shown(key) + "\" is " + one_line(got, 60) + ", not " + std::string(wanted), "correct the config");
 }
 
-std::optional<std::uint64_t> Fields::find_count(std::string_view key) const {
+template <class T, class Read>
+std::optional<T> Fields::read_value(std::string_view key, const Read& read) const {
   const auto hit = look_up(key);
   if (!hit) return std::nullopt;
   const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
   const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
   record(hit->key, text_of(value), hit->origin);
   if (value.is_null()) return std::nullopt;
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() < kMaxCount) return value.get<std::uint64_t>();
-  // Some tools write 4096.0; that is a whole number all the same.
-  if (value.is_number_float()) {
-    const double real = value.get<double>();
-    if (real >= 0 && real < 9.0e15 && real == std::floor(real)) return static_cast<std::uint64_t>(real);
+  return read(*hit, value);
+}
+
+template <class T, class Read>
+std::optional<std::vector<T>> Fields::read_list(std::string_view key, const Read& read) const {
+  const auto hit = look_up(key);
+  if (!hit || hit->node == nullptr) return std::nullopt;
+  if (!as_json(hit->node).is_array()) {
+    misfit(hit->key);
+    return std::nullopt;
   }
-  wrong(hit->key, text_of(value), "a whole number below 2^62");
+  const Json& list = as_json(hit->node);
+  record(hit->key, text_of(list), hit->origin);
+  std::vector<T> out;
+  for (const Json& item : list) out.push_back(read(*hit, item));
+  return out;
+}
+
+std::optional<std::uint64_t> Fields::find_count(std::string_view key) const {
+  return read_value<std::uint64_t>(key, [&](const Hit& hit, const Json& value) -> std::uint64_t {
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() < kMaxCount) return value.get<std::uint64_t>();
+    // Some tools write 4096.0; that is a whole number all the same.
+    if (value.is_number_float()) {
+      const double real = value.get<double>();
+      if (real >= 0 && real < 9.0e15 && real == std::floor(real)) return static_cast<std::uint64_t>(real);
+    }
+    wrong(hit.key, text_of(value), "a whole number below 2^62");
+  });
 }
 
 std::uint64_t Fields::count(std::string_view key) const {
@@ -343,26 +365,18 @@ std::uint64_t Fields::count_or(std::string_view key, std::uint64_t fallback) con
 }
 
 std::optional<bool> Fields::find_bool(std::string_view key) const {
-  const auto hit = look_up(key);
-  if (!hit) return std::nullopt;
-  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
-  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
-  record(hit->key, text_of(value), hit->origin);
-  if (value.is_null()) return std::nullopt;
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= 1) return value.get<std::uint64_t>() == 1;
-  wrong(hit->key, text_of(value), "true or false");
+  return read_value<bool>(key, [&](const Hit& hit, const Json& value) -> bool {
+    if (value.is_boolean()) return value.get<bool>();
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() <= 1) return value.get<std::uint64_t>() == 1;
+    wrong(hit.key, text_of(value), "true or false");
+  });
 }
 
 std::optional<double> Fields::find_real(std::string_view key) const {
-  const auto hit = look_up(key);
-  if (!hit) return std::nullopt;
-  const Json parsed = hit->node == nullptr ? Json::parse(hit->text) : Json();
-  const Json& value = hit->node == nullptr ? parsed : as_json(hit->node);
-  record(hit->key, text_of(value), hit->origin);
-  if (value.is_null()) return std::nullopt;
-  if (value.is_number()) return value.get<double>();
-  wrong(hit->key, text_of(value), "a number");
+  return read_value<double>(key, [&](const Hit& hit, const Json& value) -> double {
+    if (value.is_number()) return value.get<double>();
+    wrong(hit.key, text_of(value), "a number");
+  });
 }
 
 std::optional<std::string> Fields::find_string(std::string_view key) const {
@@ -380,61 +394,31 @@ std::optional<std::string> Fields::find_string(std::string_view key) const {
 }
 
 std::optional<std::vector<std::string>> Fields::strings(std::string_view key) const {
-  const auto hit = look_up(key);
-  if (!hit || hit->node == nullptr) return std::nullopt;
-  if (!as_json(hit->node).is_array()) {
-    misfit(hit->key);
-    return std::nullopt;
-  }
-  const Json& list = as_json(hit->node);
-  record(hit->key, text_of(list), hit->origin);
-  std::vector<std::string> out;
-  for (const Json& item : list) {
-    if (!item.is_string()) wrong(hit->key, "a list that holds " + text_of(item), "a list of words");
-    out.push_back(item.get<std::string>());
-  }
-  return out;
+  return read_list<std::string>(key, [&](const Hit& hit, const Json& item) -> std::string {
+    if (!item.is_string()) wrong(hit.key, "a list that holds " + text_of(item), "a list of words");
+    return item.get<std::string>();
+  });
 }
 
 std::optional<std::vector<std::uint64_t>> Fields::counts(std::string_view key) const {
-  const auto hit = look_up(key);
-  if (!hit || hit->node == nullptr) return std::nullopt;
-  if (!as_json(hit->node).is_array()) {
-    misfit(hit->key);
-    return std::nullopt;
-  }
-  const Json& list = as_json(hit->node);
-  record(hit->key, text_of(list), hit->origin);
-  std::vector<std::uint64_t> out;
-  for (const Json& item : list) {
+  return read_list<std::uint64_t>(key, [&](const Hit& hit, const Json& item) -> std::uint64_t {
     if (item.is_boolean()) {
-      out.push_back(item.get<bool>() ? 1 : 0);
+      return item.get<bool>() ? 1 : 0;
     } else if (item.is_number_unsigned() && item.get<std::uint64_t>() < kMaxCount) {
-      out.push_back(item.get<std::uint64_t>());
+      return item.get<std::uint64_t>();
     } else if (item.is_null()) {
-      out.push_back(0);
+      return 0;
     } else {
-      wrong(hit->key, "a list that holds " + text_of(item), "a list of whole numbers");
+      wrong(hit.key, "a list that holds " + text_of(item), "a list of whole numbers");
     }
-  }
-  return out;
+  });
 }
 
 std::optional<std::vector<double>> Fields::reals(std::string_view key) const {
-  const auto hit = look_up(key);
-  if (!hit || hit->node == nullptr) return std::nullopt;
-  if (!as_json(hit->node).is_array()) {
-    misfit(hit->key);
-    return std::nullopt;
-  }
-  const Json& list = as_json(hit->node);
-  record(hit->key, text_of(list), hit->origin);
-  std::vector<double> out;
-  for (const Json& item : list) {
-    if (!item.is_number()) wrong(hit->key, "a list that holds " + text_of(item), "a list of numbers");
-    out.push_back(item.get<double>());
-  }
-  return out;
+  return read_list<double>(key, [&](const Hit& hit, const Json& item) -> double {
+    if (!item.is_number()) wrong(hit.key, "a list that holds " + text_of(item), "a list of numbers");
+    return item.get<double>();
+  });
 }
 
 std::optional<std::vector<Fields>> Fields::objects(std::string_view key) const {

@@ -112,6 +112,11 @@ class Fields {
     Origin origin = Origin::kFile;
   };
   std::optional<Hit> look_up(std::string_view key) const;
+  // What `read` makes of the value, or of each entry of the list; nothing where there is none, or null.
+  template <class T, class Read>
+  std::optional<T> read_value(std::string_view key, const Read& read) const;
+  template <class T, class Read>
+  std::optional<std::vector<T>> read_list(std::string_view key, const Read& read) const;
   const OwnKey* own_key(std::string_view key) const;
   void record(std::string_view key, std::string_view text, Origin origin) const;
   void misfit(std::string_view key) const;

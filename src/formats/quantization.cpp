@@ -36,9 +36,10 @@ std::uint64_t millibits(const Fields& config, std::initializer_list<std::string_
   return fallback * 1000;
 }
 
-void add_rules(QuantDeclaration& out, const Fields& config, std::initializer_list<std::string_view> keys,
-               const std::optional<WeightScheme>& scheme) {
-  for (const std::string_view key : keys) {
+// The modules that lists of these names (words) leave as they are.
+void add_rules(QuantDeclaration& out, const Fields& config, std::string_view keys) {
+  const std::optional<WeightScheme> scheme;
+  for (const std::string_view key : split(keys)) {
     if (config.is_string(key))
       out.rules.push_back({*config.find_string(key), scheme, key});  // one name for a list of it
     if (config.is_string(key) || !config.has(key)) continue;
@@ -97,28 +98,22 @@ std::optional<WeightScheme> scheme_of_group(const Fields& group) {
   return scheme;
 }
 
+// What the name of an algorithm has in it, the first that does.
+struct AlgorithmRow {
+  std::string_view parts, type;
+};
+constexpr AlgorithmRow kAlgorithms[] = {
+    {"nvfp4", "nvfp4"},      {"mxfp4", "mxfp4"},        {"mxfp8", "mxfp8"}, {"w4a8 w4a16 int4", "int4"},
+    {"fp8_pb", "fp8-block"}, {"fp8_pc", "fp8-channel"}, {"fp8", "fp8"},     {"int8 w8a8_sq w8a16", "int8"},
+};
+
 std::optional<WeightScheme> scheme_of_algorithm(const std::string& algorithm, std::uint64_t group_size) {
   WeightScheme scheme;
-  if (algorithm.find("nvfp4") != std::string::npos)
-    scheme.type = "nvfp4";
-  else if (algorithm.find("mxfp4") != std::string::npos)
-    scheme.type = "mxfp4";
-  else if (algorithm.find("mxfp8") != std::string::npos)
-    scheme.type = "mxfp8";
-  else if (algorithm.find("w4a8") != std::string::npos || algorithm.find("w4a16") != std::string::npos ||
-           algorithm.find("int4") != std::string::npos)
-    scheme.type = "int4";
-  else if (algorithm.find("fp8_pb") != std::string::npos)
-    scheme.type = "fp8-block";
-  else if (algorithm.find("fp8_pc") != std::string::npos)
-    scheme.type = "fp8-channel";
-  else if (algorithm.find("fp8") != std::string::npos)
-    scheme.type = "fp8";
-  else if (algorithm.find("int8") != std::string::npos || algorithm.find("w8a8_sq") != std::string::npos ||
-           algorithm.find("w8a16") != std::string::npos)
-    scheme.type = "int8";
-  else
-    return std::nullopt;
+  scheme.type = "";
+  for (const AlgorithmRow& row : kAlgorithms)
+    for (const std::string_view part : split(row.parts))
+      if (scheme.type.empty() && algorithm.find(part) != std::string::npos) scheme.type = row.type;
+  if (scheme.type.empty()) return std::nullopt;
   if (scheme.type == "int4" || scheme.type == "nvfp4") scheme.group_size = group_size;
   return scheme;
 }
@@ -164,7 +159,7 @@ void read_sparsity(QuantDeclaration& out, const Fields& config) {
 void read_modelopt(QuantDeclaration& out, const Fields& config) {
   const std::string algorithm = word(config, "quant_algo");
   const std::uint64_t size = first_count(config, {"group_size"}, 0);
-  add_rules(out, config, {"exclude_modules", "ignore", "modules_to_not_convert"}, std::nullopt);
+  add_rules(out, config, "exclude_modules ignore modules_to_not_convert");
   if (const auto layers = config.child("quantized_layers")) {
     config.touch("quantized_layers");
     for (const std::string& key : layers->keys())
@@ -193,7 +188,7 @@ void read_fp8(QuantDeclaration& out, const Fields& root, const Fields& config) {
     out.expert_scheme = scheme_of_algorithm(algorithm, first_count(config, {"group_size"}, 16));
     return;  // its "ignore" list says what is not of that algorithm
   }
-  add_rules(out, config, {"modules_to_not_convert", "ignored_layers", "ignore"}, std::nullopt);
+  add_rules(out, config, "modules_to_not_convert ignored_layers ignore");
 }
 
 void read_mlx(QuantDeclaration& out, const Fields& config) {
@@ -228,7 +223,7 @@ void read_bitsandbytes(QuantDeclaration& out, const Fields& config) {
     out.scheme = named("bnb-nf4");
     out.scheme->double_quantized = config.flag("bnb_4bit_use_double_quant", false);
   }
-  add_rules(out, config, {"llm_int8_skip_modules"}, std::nullopt);
+  add_rules(out, config, "llm_int8_skip_modules");
 }
 
 // Quark's: the type of the weights and how far a scale reaches.
@@ -280,6 +275,20 @@ std::optional<WeightScheme> scheme_of_torchao(const Fields& config) {
   return std::nullopt;
 }
 
+// Methods of one type for all weights, and the lists of what they spare.
+struct MethodRow {
+  std::string_view methods, type, spared;
+};
+constexpr MethodRow kMethods[] = {
+    {"mxfp8", "mxfp8", "modules_to_not_convert ignore"},
+    {"nvfp4", "nvfp4", "modules_to_not_convert ignore"},
+    {"fbgemm_fp8", "fp8-channel", "modules_to_not_convert"},
+    {"eetq", "int8", "modules_to_not_convert"},
+    {"bitnet", "bitnet-2bit", "modules_to_not_convert"},
+    {"w8a8_int8", "int8", "modules_to_not_convert ignore ignored_layers"},
+    {"w8a8_fp8 ptpc_fp8", "fp8-channel", "modules_to_not_convert ignore ignored_layers"},
+};
+
 void read_declared(QuantDeclaration& out, const Fields& root, const Fields& config) {
   const std::string method = word(config, "quant_method");
   const std::string producer = [&] {
@@ -297,7 +306,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
   }
   if (method == "fp8") return read_fp8(out, root, config);
   if (method == "compressed-tensors") {
-    add_rules(out, config, {"ignore"}, std::nullopt);
+    add_rules(out, config, "ignore");
     read_groups(out, config);
     read_sparsity(out, config);
     if (!out.scheme && out.rules.empty()) out.is_known = false;
@@ -314,7 +323,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
     };
     const std::uint64_t bits = millibits(config, {"bits"}, 4);
     out.scheme = scheme_of(bits, group(128));
-    add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+    add_rules(out, config, "modules_to_not_convert");
     // Maps from expressions to other bits: GPTQModel's, where "-:" names what stays, and AutoRound's.
     for (const std::string_view map : {"dynamic", "extra_config"})
       if (const auto dynamic = config.child(map))
@@ -337,7 +346,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
     out.scheme->millibits = millibits(config, {"bits", "w_bit"}, 4);
     out.scheme->group_size = group(128) == 0 ? 1U << 30 : group(128);
     out.scheme->has_zero_points = config.flag("zero_point", true);
-    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+    return add_rules(out, config, "modules_to_not_convert");
   }
   if (method == "bitsandbytes" || config.flag("load_in_4bit", false) || config.flag("load_in_8bit", false)) {
     out.dialect = "bitsandbytes";
@@ -346,15 +355,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
   if (method == "mxfp4") {
     out.scheme = named("mxfp4");
     out.experts_only = true;
-    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
-  }
-  if (method == "mxfp8" || method == "nvfp4") {
-    out.scheme = named(method);
-    return add_rules(out, config, {"modules_to_not_convert", "ignore"}, std::nullopt);
-  }
-  if (method == "fbgemm_fp8") {
-    out.scheme = named("fp8-channel");
-    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+    return add_rules(out, config, "modules_to_not_convert");
   }
   if (method == "hqq") {
     out.scheme = named("hqq-int4");
@@ -363,7 +364,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
     const Fields& place = params ? *params : config;
     out.scheme->millibits = millibits(place, {"nbits", "bits"}, 4);
     out.scheme->group_size = first_count(place, {"group_size"}, 64);
-    return add_rules(out, config, {"skip_modules"}, std::nullopt);
+    return add_rules(out, config, "skip_modules");
   }
   if (method == "exl2" || method == "exl3") {
     out.scheme = named(method);
@@ -376,16 +377,13 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
     const std::string weights = word(config, "weights");
     out.scheme = named(weights == "int4" ? "quanto-int4" : weights == "float8" ? "fp8" : "quanto-int8");
     if (weights == "int2") out.scheme->millibits = 2000;
-    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+    return add_rules(out, config, "modules_to_not_convert");
   }
-  if (method == "eetq") {
-    out.scheme = named("int8");
-    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
-  }
-  if (method == "bitnet") {
-    out.scheme = named("bitnet-2bit");
-    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
-  }
+  for (const MethodRow& row : kMethods)
+    if (has_word(row.methods, method)) {
+      out.scheme = named(row.type);
+      return add_rules(out, config, row.spared);
+    }
   if (method == "aqlm") {
     out.scheme = named("aqlm-2bit");
     const std::uint64_t in_group = std::max<std::uint64_t>(1, first_count(config, {"in_group_size"}, 8));
@@ -396,11 +394,11 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
       out.scheme->millibits = std::max<std::uint64_t>(1, 1000 * books * bits / in_group / out_group);
       out.scheme->tensor_bits = books * (std::uint64_t{1} << bits) * in_group * out_group * 16;
     }
-    return add_rules(out, config, {"linear_weights_not_to_quantize"}, std::nullopt);
+    return add_rules(out, config, "linear_weights_not_to_quantize");
   }
   if (method == "quark") {
     if (const auto global = config.child("global_quant_config")) out.scheme = scheme_of_quark(*global);
-    add_rules(out, config, {"exclude"}, std::nullopt);
+    add_rules(out, config, "exclude");
     if (const auto layers = config.child("layer_quant_config"))
       for (const std::string& key : layers->keys())
         if (const auto layer = layers->child(key))
@@ -409,16 +407,12 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
   }
   if (method == "torchao") {
     out.scheme = scheme_of_torchao(config);
-    add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
+    add_rules(out, config, "modules_to_not_convert");
     if (out.scheme) return;
   }
   if (method == "fp_quant") {
     out.scheme = named(word(config, "forward_dtype") == "nvfp4" ? "nvfp4" : "mxfp4");
-    return add_rules(out, config, {"modules_to_not_convert"}, std::nullopt);
-  }
-  if (method == "w8a8_int8" || method == "w8a8_fp8" || method == "ptpc_fp8") {
-    out.scheme = named(method == "w8a8_int8" ? "int8" : "fp8-channel");
-    return add_rules(out, config, {"modules_to_not_convert", "ignore", "ignored_layers"}, std::nullopt);
+    return add_rules(out, config, "modules_to_not_convert");
   }
   if (method.empty() && config.is_number("bits") && config.is_number("group_size")) {
     out.dialect = "mlx";

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "kvplan/ggml_types.h"
+#include "models/blocks/inventory.h"
 
 namespace kvplan {
 
@@ -78,35 +79,10 @@ constexpr std::array kFileTypes{
     FileType{38, "mxfp4_moe"},
 };
 
-// Layers in order as runs of a constant step.
-std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& layers) {
-  std::vector<LayerRun> out;
-  for (const std::uint64_t layer : layers) {
-    if (!out.empty()) {
-      LayerRun& last = out.back();
-      if (last.count == 1 && layer > last.first) {
-        last.step = layer - last.first;
-        last.count = 2;
-        continue;
-      }
-      if (layer == last.first + last.step * last.count) {
-        ++last.count;
-        continue;
-      }
-    }
-    out.push_back({layer, 1, 1});
-  }
-  return out;
-}
-
 // The heads of a layer that projects keys of its own.
 const Heads* key_heads(const Layer& layer) {
-  for (const Mixer& mixer : layer.mixers) {
-    if (const auto* full = std::get_if<FullAttention>(&mixer)) return &full->heads;
-    if (const auto* window = std::get_if<SlidingWindow>(&mixer)) return &window->heads;
-    if (const auto* chunked = std::get_if<Chunked>(&mixer)) return &chunked->heads;
-    if (const auto* sparse = std::get_if<SparseGqa>(&mixer)) return &sparse->heads;
-  }
+  for (const Mixer& mixer : layer.mixers)
+    if (const Heads* heads = heads_of(mixer)) return heads;
   return nullptr;
 }
 

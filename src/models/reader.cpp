@@ -117,6 +117,14 @@ Tokens read_window(const Fields& config) {
   return Tokens(config.count_or("sliding_window", 0));
 }
 
+std::vector<bool> listed_layers(const Fields& config, std::string_view key, std::uint64_t layers) {
+  std::vector<bool> out(layers, false);
+  if (const auto list = config.counts(key))
+    for (const std::uint64_t i : *list)
+      if (i < layers) out[i] = true;
+  return out;
+}
+
 std::optional<Fields> layer_config(const Fields& config, std::uint64_t layer) {
   const auto all = config.child("per_layer_config");
   if (!all) return std::nullopt;

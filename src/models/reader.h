@@ -51,6 +51,9 @@ void check_heads(const Heads& heads, bool whole_groups = true);
 // The window: sliding_window and its aliases. 0 where it is absent, null or zero.
 Tokens read_window(const Fields& config);
 
+// For each layer, whether the list of that name has its number; none where there is no list.
+std::vector<bool> listed_layers(const Fields& config, std::string_view key, std::uint64_t layers);
+
 // What per_layer_config says of one layer, under the layer's number.
 std::optional<Fields> layer_config(const Fields& config, std::uint64_t layer);
 

@@ -11,11 +11,10 @@
 #include "sources/gguf_choice.h"
 #include "sources/hf_cache.h"
 #include "sources/hub_cache.h"
-#include "sources/hub_gguf.h"
 #include "sources/hub_http.h"
 #include "sources/hub_id.h"
-#include "sources/hub_safetensors.h"
 #include "sources/hub_settings.h"
+#include "sources/hub_weights.h"
 
 namespace kvplan {
 
@@ -91,8 +90,7 @@ class Fetch {
     try {
       parsed = parse_safetensors_index(file->body);
     } catch (const Error& error) {
-      throw HubUnreachable(std::string("the server's ") + kIndex + " is broken (" + one_line(error.what(), 160) + ")",
-                           "try again, or check HF_ENDPOINT");
+      broken_file(kIndex, error.what());
     }
     scaled_ = names_scales(file->body);
     snapshot.weight_bytes = parsed.total_size;

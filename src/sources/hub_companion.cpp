@@ -9,11 +9,10 @@
 #include "sources/gguf_choice.h"
 #include "sources/hf_cache.h"
 #include "sources/hub_cache.h"
-#include "sources/hub_gguf.h"
 #include "sources/hub_http.h"
 #include "sources/hub_id.h"
-#include "sources/hub_safetensors.h"
 #include "sources/hub_settings.h"
+#include "sources/hub_weights.h"
 
 namespace kvplan {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 #include "sources/hub_id.h"
 
 namespace kvplan {
@@ -34,6 +35,14 @@ constexpr milliseconds kBetweenProgress{100};
 std::string header(const HttpResponse& response, const char* name) {
   const auto found = response.headers.find(name);
   return found == response.headers.end() ? "" : found->second;
+}
+
+// Who asks without a token is told 401 of a model that is not there.
+bool is_missing(const HttpResponse& response, HubMissing& missing) {
+  const std::string code = header(response, "x-error-code");
+  if (response.status != 404 && !has_word("RepoNotFound RevisionNotFound EntryNotFound", code)) return false;
+  missing.code = code;
+  return true;
 }
 
 bool is_worth_another_try(const HttpResponse& response) {
@@ -92,6 +101,10 @@ std::string next_query(std::string_view link) {
 }
 
 }  // namespace
+
+void broken_file(std::string_view name, std::string_view why, std::string_view remedy) {
+  throw HubUnreachable("the server's " + one_line(name, 80) + " is broken (" + one_line(why, 160) + ")", remedy);
+}
 
 HubClient::HubClient(const HubSettings& settings, std::string repo)
     : settings_(settings), repo_(std::move(repo)), origin_(origin_of(settings.endpoint)), start_(steady_clock::now()) {}
@@ -283,12 +296,7 @@ std::optional<HubFile> HubClient::whole(const std::string& url, const std::strin
                                         HubMissing& missing) {
   HubFile out;
   HttpResponse response = get(url, "", limit, out.commit);
-  const std::string code = header(response, "x-error-code");
-  // Who asks without a token is told 401 of a model that is not there.
-  if (response.status == 404 || code == "RepoNotFound" || code == "RevisionNotFound" || code == "EntryNotFound") {
-    missing.code = code;
-    return std::nullopt;
-  }
+  if (is_missing(response, missing)) return std::nullopt;
   if (response.status != 200) refuse(response);
   if (response.is_cut)
     throw HubUnreachable(name + " is larger than " + std::to_string(limit >> 20) + " MiB",
@@ -305,11 +313,7 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
   const std::string range = std::to_string(begin) + "-" + std::to_string(begin + count - 1);
   // A server that knows no ranges sends the file from its start, which serves for a beginning.
   HttpResponse response = get(url_of(revision, name), range, count, out.commit);
-  const std::string code = header(response, "x-error-code");
-  if (response.status == 404 || code == "RepoNotFound" || code == "RevisionNotFound" || code == "EntryNotFound") {
-    missing.code = code;
-    return std::nullopt;
-  }
+  if (is_missing(response, missing)) return std::nullopt;
   const auto lie = [&] {
     throw HubUnreachable("the server's answer to a range request for " + name + " does not hold together",
                          "check HF_ENDPOINT, or download the model");

@@ -21,6 +21,10 @@ class HubUnreachable : public Error {
   HubUnreachable(std::string_view what, std::string_view remedy) : Error(Exit::kHub, what, remedy) {}
 };
 
+// Throws HubUnreachable: what the server sent as `name` is not sound.
+[[noreturn]] void broken_file(std::string_view name, std::string_view why,
+                              std::string_view remedy = "try again, or check HF_ENDPOINT");
+
 struct HubFile {
   std::string body;
   std::string commit;             // X-Repo-Commit; "" where the server names none

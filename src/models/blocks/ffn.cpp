@@ -116,13 +116,7 @@ std::vector<bool> expert_layers(const Inventory& inventory, std::uint64_t layers
   if (const auto types = text.strings("mlp_layer_types"); types && !types->empty())
     return only([&](std::uint64_t i) { return i < types->size() && (*types)[i] != "dense"; });
   if (text.is_string("moe_layers_enum")) return named_layers(*text.find_string("moe_layers_enum"), layers);
-  if (text.is_list("moe_layers")) {
-    const auto list = text.counts("moe_layers");
-    out.assign(layers, false);
-    for (const std::uint64_t i : *list)
-      if (i < layers) out[i] = true;
-    return out;
-  }
+  if (text.is_list("moe_layers")) return listed_layers(text, "moe_layers", layers);
   if (const auto step = text.find_count("interleave_moe_layer_step"); step && *step > 0)
     return only([&](std::uint64_t i) { return (i + 1) % *step == 0; });
   if (const auto period = text.find_count("expert_layer_period"); period && *period > 0) {

@@ -15,9 +15,7 @@ static void read_baichuan_m1(Reader& reader) {
   const std::uint64_t kernel = text.count_or("conv_window", 2);
   if (kernel == 0) fail("\"conv_window\" is 0", "correct the config");
   const Tokens window = read_window(text);
-  std::vector<bool> slides(layers, false);
-  for (const std::uint64_t i : text.counts("sliding_window_layers").value_or(std::vector<std::uint64_t>{}))
-    if (i < layers) slides[i] = true;
+  const std::vector<bool> slides = listed_layers(text, "sliding_window_layers", layers);
   for (std::uint64_t i = 0; i < layers; ++i) {
     const Heads& heads = slides[i] ? sliding : full;
     const ShortConv conv{

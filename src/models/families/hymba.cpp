@@ -15,9 +15,8 @@ static void read_hymba(Reader& reader) {
   heads.meta_tokens = text.count_or("num_memory_tokens", 0);
   const Tokens window = read_window(text);
   for (const std::string_view key : {"kv_reuse_every_i_layer", "kv_weight_reuse"}) text.touch(key);
-  std::vector<bool> global(layers, window == Tokens(0));
-  for (const std::uint64_t i : text.counts("global_attn_idx").value_or(std::vector<std::uint64_t>{}))
-    if (i < layers) global[i] = true;
+  const std::vector<bool> listed = listed_layers(text, "global_attn_idx", layers);
+  const auto is_global = [&](std::uint64_t i) { return window == Tokens(0) || listed[i]; };
   // kv_reuse_group lists groups of layers; the first of each holds the cache.
   std::vector<std::uint64_t> source(layers);
   for (std::uint64_t i = 0; i < layers; ++i) source[i] = i;
@@ -30,9 +29,9 @@ static void read_hymba(Reader& reader) {
   for (std::uint64_t i = 0; i < layers; ++i) {
     Layer layer;
     if (source[i] != i)
-      layer.mixers.push_back(Shared{source[i], heads, global[i] ? Tokens(0) : window});
+      layer.mixers.push_back(Shared{source[i], heads, is_global(i) ? Tokens(0) : window});
     else
-      layer.mixers.push_back(attention_mixer(reader, global[i] ? Label::kFull : Label::kSliding, heads, window));
+      layer.mixers.push_back(attention_mixer(reader, is_global(i) ? Label::kFull : Label::kSliding, heads, window));
     layer.mixers.push_back(ssm);
     reader.model.layers.push_back(std::move(layer));
   }

@@ -23,12 +23,9 @@ static void read_llama4(Reader& reader) {
 static void read_mllama(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads heads = read_heads(reader.text);
-  std::vector<bool> cross(layers, false);
-  const auto indices = reader.text.counts("cross_attention_layers");
-  for (std::uint64_t i = 0; i < layers; ++i) cross[i] = !indices && i % 5 == 3;
-  if (indices)
-    for (const std::uint64_t i : *indices)
-      if (i < layers) cross[i] = true;
+  std::vector<bool> cross = listed_layers(reader.text, "cross_attention_layers", layers);
+  if (!reader.text.is_list("cross_attention_layers"))
+    for (std::uint64_t i = 3; i < layers; i += 5) cross[i] = true;
   // One image at its largest: tiles of (image / patch)^2 patches and a class token, 4 * 1601 in the released models.
   std::uint64_t tiles = 4;
   std::uint64_t patches = 1601;

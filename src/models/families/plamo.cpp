@@ -33,9 +33,7 @@ static void read_plamo2(Reader& reader) {
   const Tokens window =
       text.contains("attention_window_size") || text.contains("sliding_window") ? read_window(text) : Tokens(2048);
   const bool mamba = text.flag("mamba_enabled", true);
-  std::vector<bool> full(layers, false);
-  for (const std::uint64_t i : text.counts("full_attention_idx").value_or(std::vector<std::uint64_t>{}))
-    if (i < layers) full[i] = true;
+  const std::vector<bool> full = listed_layers(text, "full_attention_idx", layers);
   for (std::uint64_t i = 0; i < layers; ++i) {
     // As its code has it: short models attend in the last layer only.
     const bool attends = !mamba || step == 0 || (layers <= step / 2 ? i == layers - 1 : i % step == step / 2);

@@ -1,11 +1,13 @@
-#include "sources/hub_gguf.h"
+#include "sources/hub_weights.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "formats/fields.h"
 #include "formats/gguf.h"
 #include "formats/json_depth.h"
+#include "formats/safetensors.h"
 #include "kvplan/quantity.h"
 #include "sources/gguf_choice.h"
 
@@ -13,13 +15,15 @@ namespace kvplan {
 
 namespace {
 
+// Longer than the headers of most models of one file, so that one request is enough.
+constexpr std::size_t kFirstPart = 128 * kKiB;
+
 // Most headers with their vocabulary are shorter; those of a set's further parts have none.
 constexpr std::size_t kFirstBytes = 8 * kMiB;
 constexpr std::size_t kFurtherBytes = kMiB;
 
 [[noreturn]] void broken(const std::string& path, std::string_view why) {
-  throw HubUnreachable("the server's " + one_line(path, 80) + " is broken (" + one_line(why, 160) + ")",
-                       "try again, or download the file");
+  broken_file(path, why, "try again, or download the file");
 }
 
 GgufHeader fetch_header(HubClient& client, const std::string& revision, const std::string& path, std::size_t count,
@@ -47,6 +51,48 @@ GgufHeader fetch_header(HubClient& client, const std::string& revision, const st
 }
 
 }  // namespace
+
+std::optional<SafetensorsBeginning> fetch_safetensors(HubClient& client, const std::string& revision,
+                                                      const std::string& name) {
+  HubMissing missing;
+  auto first = client.part(revision, name, 0, kFirstPart, missing);
+  if (!first) return std::nullopt;
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < 8 && i < first->body.size(); ++i)
+    length |= std::uint64_t{static_cast<unsigned char>(first->body[i])} << (8 * i);
+  try {
+    if (first->body.size() < 8 || length > kMaxSafetensorsHeader || length + 8 > first->total_bytes)
+      fail("its header's length cannot be", "");
+    if (length + 8 > first->body.size()) {
+      const std::size_t rest = length + 8 - first->body.size();
+      const auto more = client.part(revision, name, first->body.size(), rest, missing);
+      if (!more || more->body.size() != rest || more->total_bytes != first->total_bytes)
+        fail("it changed meanwhile", "");
+      first->body += more->body;
+    }
+    first->body.resize(length + 8);
+    parse_safetensors(std::as_bytes(std::span(first->body)), first->total_bytes, [](const SafeTensor&) {});
+  } catch (const HubUnreachable&) {
+    throw;
+  } catch (const Error& error) {
+    broken_file(name, error.what());
+  }
+  return SafetensorsBeginning{std::move(first->body), first->total_bytes};
+}
+
+void check_json(const HubFile& file, const std::string& name) {
+  const auto first = file.body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first == std::string::npos || file.body[first] != '{')
+    throw HubUnreachable("the server answers " + name + " with something else (" +
+                             (first != std::string::npos && file.body[first] == '<' ? "a web page" : "no JSON object") +
+                             ")",
+                         "check HF_ENDPOINT and the proxy");
+  try {
+    Fields::parse(file.body);
+  } catch (const Error& error) {
+    broken_file(name, error.what());
+  }
+}
 
 std::vector<std::string> gguf_paths(const std::vector<std::string>& pages) {
   std::vector<std::string> out;
