@@ -12,7 +12,6 @@
 #include "models/blocks/layers.h"
 #include "models/class_defaults.h"
 #include "models/draft_heads.h"
-#include "models/layer_lists.h"
 #include "models/model_class.h"
 #include "models/read.h"
 #include "models/registry.h"

@@ -1,8 +1,10 @@
 #include "models/reader.h"
 
-#include "models/class_defaults.h"
+#include <algorithm>
 
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "models/class_defaults.h"
 
 namespace kvplan {
 
@@ -113,6 +115,12 @@ Heads read_heads(const Fields& config, const HeadKeys& keys, const Heads& base) 
   return heads;
 }
 
+std::uint64_t first_count(const Fields& config, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
+  for (const std::string_view key : keys)
+    if (const std::uint64_t value = config.count_or(key, 0); value > 0) return value;
+  return fallback;
+}
+
 Tokens read_window(const Fields& config) {
   return Tokens(config.count_or("sliding_window", 0));
 }
@@ -196,14 +204,10 @@ bool slides(Label label) {
 }
 }  // namespace
 
-void read_decoder(Reader& reader, const PatternRule& rule) {
-  const std::uint64_t layers = reader.num_layers();
-  const Heads heads = read_heads(reader.text);
-  const Heads sliding = read_heads(reader.text, {"", "", "swa_head_dim", "swa_v_head_dim"}, heads);
-  const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
+void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding) {
   const Tokens window = read_window(reader.text);
   const LayerHeads own(reader.text);
-  for (std::uint64_t i = 0; i < layers; ++i) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
       fail(Exit::kUnknownArchitecture,
            "\"" + reader.model.model_type + "\" has recurrent layers that kvplan has no rule for",
@@ -212,8 +216,16 @@ void read_decoder(Reader& reader, const PatternRule& rule) {
       reader.model.layers.push_back({{None{}}});
     else
       reader.model.layers.push_back(
-          {{attention_mixer(reader, labels[i], own.of(i, slides(labels[i]) ? sliding : heads), window)}});
+          {{attention_mixer(reader, labels[i], own.of(i, slides(labels[i]) ? sliding : full), window)}});
   }
+}
+
+void read_decoder(Reader& reader, const PatternRule& rule) {
+  const std::uint64_t layers = reader.num_layers();
+  const Heads heads = read_heads(reader.text);
+  const Heads sliding = read_heads(reader.text, {"", "", "swa_head_dim", "swa_v_head_dim"}, heads);
+  const std::vector<Label> labels = layer_labels(reader.text, layers, rule);
+  push_attention(reader, labels, heads, sliding);
 }
 
 ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size) {
@@ -232,15 +244,14 @@ ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size) {
   return out;
 }
 
-Ssm read_mamba1(const Fields& config) {
+Ssm read_mamba1(const Fields& config, bool is_alone) {
   Ssm ssm;
   ssm.version = Ssm::Version::kMamba1;
   const std::uint64_t hidden_size = config.count("hidden_size");
   // Where the file sizes the mixer, "expand" is only a remark (Falcon-Mamba's says 16 and means 2). In hybrids the same
   // key is the MLP's.
-  const bool alone = config.class_name() == "mamba" || config.class_name() == "falcon_mamba";
   const std::string_view width = config.has("mamba_d_ssm") ? "mamba_d_ssm" : "intermediate_size";
-  const auto own = alone || config.has("mamba_d_ssm") ? config.bare().find_count(width) : std::nullopt;
+  const auto own = is_alone || config.has("mamba_d_ssm") ? config.bare().find_count(width) : std::nullopt;
   ssm.d_inner = own && *own > 0 ? *own : scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
   config.derived("d_inner", ssm.d_inner);
   ssm.d_state = positive(config, "state_size", config.count_or("state_size", 16));
@@ -305,6 +316,65 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
     if (labels[i] == Label::kHybrid || labels[i] == Label::kHybridSliding) layer.mixers.push_back(recurrent);
     reader.model.layers.push_back(std::move(layer));
   }
+}
+
+namespace {
+
+// Keys whose entries are layers; those of linear_attn_config count from 1.
+constexpr std::string_view kIndices =
+    "attn_layer_indices cross_attention_layers full_attention_idx full_attn_idxs global_attn_idx hybrid_layer_ids "
+    "local_layer_ids mlp_only_layers moe_layers sliding_window_layers";
+constexpr std::string_view kLinearIndices = "kda_layers full_attn_layers";
+
+// Keys with an entry for each layer, where they are lists. Empty ones say as little as none, but for the last.
+constexpr std::string_view kEntries =
+    "is_moe_layer mlp_layer_types no_rope_layers num_attention_heads_per_layer num_key_value_heads_per_layer "
+    "sparse_attention_freq sliding_window moe_layer_freq";
+constexpr std::string_view kMustNameAll = "moe_layer_freq";
+
+void check_entries(const Fields& place, std::uint64_t layers) {
+  for (const std::string_view key : split(kEntries)) {
+    const auto size = place.list_size(key);
+    if (!size || *size >= layers || (*size == 0 && key != kMustNameAll)) continue;
+    fail('"' + place.path() + std::string(key) + "\" has " + std::to_string(*size) + " entries for " +
+             std::to_string(layers) + " layers",
+         "give one entry for each layer");
+  }
+}
+
+void check_indices(const Reader& reader, const Fields& place, std::string_view keys, std::uint64_t first,
+                   std::uint64_t layers) {
+  for (const std::string_view key : split(keys)) {
+    const auto list = place.quietly().counts(key);
+    if (!list || list->empty()) continue;
+    const std::uint64_t most = *std::max_element(list->begin(), list->end());
+    if (most < layers + first) continue;
+    reader.warn("layers_beyond", "\"" + place.path() + std::string(key) + "\" names layer " + std::to_string(most) +
+                                     " of " + std::to_string(layers) + ": it is left out");
+  }
+}
+
+}  // namespace
+
+void refuse_layers_that_are_no_list(const Fields& text) {
+  const auto check = [](const Fields& place, std::string_view key) {
+    if (place.has(key) && !place.is_list(key))
+      fail('"' + place.path() + std::string(key) + "\" is no list", "correct the config: it names layers one by one");
+  };
+  for (const std::string_view key : {"layer_types", "block_types", "full_attn_idxs", "full_attention_idx",
+                                     "cross_attention_layers", "attn_layer_indices", "mlp_layer_types"})
+    check(text, key);
+  if (const auto linear = text.child("linear_attn_config"))
+    for (const std::string_view key : split(kLinearIndices)) check(*linear, key);
+}
+
+void check_layer_lists(const Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  check_entries(reader.text, layers);
+  check_indices(reader, reader.text, kIndices, 0, layers);
+  if (const auto linear = reader.text.child("linear_attn_config"))
+    check_indices(reader, *linear, kLinearIndices, 1, layers);
+  if (const auto sparse = reader.text.child("sparse_attention_config")) check_entries(*sparse, layers);
 }
 
 }  // namespace kvplan

@@ -48,6 +48,10 @@ Heads read_heads(const Fields& config, const HeadKeys& keys, const Heads& base);
 // `whole_groups`: the KV heads divide the heads. A GGUF may say otherwise: llama.cpp takes it.
 void check_heads(const Heads& heads, bool whole_groups = true);
 
+// The first of the keys with a number above zero.
+std::uint64_t first_count(const Fields& config, std::initializer_list<std::string_view> keys,
+                          std::uint64_t fallback = 0);
+
 // The window: sliding_window and its aliases. 0 where it is absent, null or zero.
 Tokens read_window(const Fields& config);
 
@@ -73,6 +77,10 @@ class LayerHeads {
 // is full attention.
 Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window);
 
+// Attention of one heads' shape where layers see everything, and of another in windows; single layers may have their
+// own.
+void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding);
+
 // A whole decoder of plain attention: labels from the pattern, heads the same in every layer but for overrides.
 void read_decoder(Reader& reader, const PatternRule& rule);
 
@@ -80,11 +88,18 @@ void read_decoder(Reader& reader, const PatternRule& rule);
 ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size);
 
 // Mamba fields in all spellings. `hidden_size` gives the inner width where only an expansion factor is named.
-Ssm read_mamba1(const Fields& config);
+Ssm read_mamba1(const Fields& config, bool is_alone = false);  // without attention beside it
 Ssm read_mamba2(const Fields& config);
 
 // Layers of two lists of labels: attention and a recurrent mixer, side by side in kHybrid layers.
 void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent);
+
+// Lists that are something else would be no lists at all: every layer would be read as the first. Error(kBadInput).
+void refuse_layers_that_are_no_list(const Fields& text);
+
+// A list with an entry for each layer that ends before the layers do is an Error(kBadInput); a list of layers that
+// names one beyond the last is a warning: the engines skip it, and the config may have been cut short.
+void check_layer_lists(const Reader& reader);
 
 }  // namespace kvplan
 

@@ -20,12 +20,10 @@
   FILE(exaone)                \
   FILE(falcon)                \
   FILE(gemma)                 \
-  FILE(gigachat)              \
   FILE(glm)                   \
   FILE(gpt)                   \
   FILE(granite)               \
   FILE(hunyuan)               \
-  FILE(hymba)                 \
   FILE(inkling)               \
   FILE(kimi)                  \
   FILE(lfm)                   \
@@ -40,7 +38,6 @@
   FILE(muse)                  \
   FILE(nemotron)              \
   FILE(olmo)                  \
-  FILE(openelm)               \
   FILE(others)                \
   FILE(pangu)                 \
   FILE(phi)                   \
@@ -48,9 +45,7 @@
   FILE(qwen)                  \
   FILE(rwkv)                  \
   FILE(step)                  \
-  FILE(xlstm)                 \
-  FILE(zamba)                 \
-  FILE(zaya)
+  FILE(zamba)
 
 namespace kvplan {
 

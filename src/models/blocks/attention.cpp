@@ -9,14 +9,14 @@ namespace {
 
 constexpr Component kAttn = Component::kAttention;
 
-void write_qk_norm(Inventory& inventory, const Heads& heads, std::string_view block, bool has_own_kv) {
-  const Traits& traits = inventory.traits;
-  if (traits.qk_norm == QkNorm::kNone || !inventory.on(traits.qk_norm_key)) return;
+void write_qk_norm(Inventory& out, const Heads& heads, std::string_view block, bool has_own_kv) {
+  const Traits& traits = out.traits;
+  if (traits.qk_norm == QkNorm::kNone || !out.on(traits.qk_norm_key)) return;
   const bool wide = traits.qk_norm == QkNorm::kWide || traits.qk_norm == QkNorm::kEveryHead;
   const std::uint64_t bias = traits.qk_norm == QkNorm::kHeadBias ? 2 : 1;
   const auto norm = [&](std::string_view module, std::uint64_t count) {
-    TensorGroup& group = inventory.out.plain(Component::kNorms, std::string(block) + std::string(module),
-                                             times(wide ? count : 1, heads.head_dim));
+    TensorGroup& group =
+        out.plain(Component::kNorms, std::string(block) + std::string(module), times(wide ? count : 1, heads.head_dim));
     group.copies = group.used = bias;
     if (wide) {
       group.split = Split::kRows;
@@ -29,49 +29,45 @@ void write_qk_norm(Inventory& inventory, const Heads& heads, std::string_view bl
 
 }  // namespace
 
-void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, std::string_view block) {
-  const Traits& traits = inventory.traits;
-  Builder& out = inventory.out;
+void write_attention(Inventory& out, const Heads& heads, bool has_own_kv, std::string_view block) {
+  const Traits& traits = out.traits;
   const std::string at(block);
   const bool fused = traits.fuses_qkv;
-  const bool bias = inventory.on(traits.qkv_bias);
-  const bool doubled = traits.gate == Gate::kDoubledQuery && inventory.on(traits.gate_key);
+  const bool bias = out.on(traits.qkv_bias);
+  const bool doubled = traits.gate == Gate::kDoubledQuery && out.on(traits.gate_key);
   const std::uint64_t queries = times(heads.num_heads, heads.head_dim);
   const std::uint64_t keys = times(heads.num_kv_heads, heads.head_dim);
   const std::uint64_t values = times(heads.num_kv_heads, heads.v_head_dim);
   const std::uint64_t outputs = times(heads.num_heads, heads.v_head_dim);
   const auto named = [&](const char* own) { return at + (fused ? "qkv_proj" : own); };
-  out.linear(kAttn, named("q_proj"), doubled ? times(queries, 2) : queries, inventory.hidden, Split::kRows,
-             heads.num_heads, bias);
+  out.linear(kAttn, named("q_proj"), doubled ? times(queries, 2) : queries, out.hidden, Split::kRows, heads.num_heads,
+             bias);
   // A layer that reads another's cache has no keys and values to project.
   if (has_own_kv) {
-    out.linear(kAttn, named("k_proj"), keys, inventory.hidden, Split::kRows, heads.num_kv_heads, bias);
+    out.linear(kAttn, named("k_proj"), keys, out.hidden, Split::kRows, heads.num_kv_heads, bias);
     // Gemma 4's full layers cache the key twice: one projection.
     const bool shares_value =
-        inventory.on(traits.shares_values) && heads.head_dim != inventory.text.count_or("head_dim", heads.head_dim);
-    if (!shares_value)
-      out.linear(kAttn, named("v_proj"), values, inventory.hidden, Split::kRows, heads.num_kv_heads, bias);
+        out.on(traits.shares_values) && heads.head_dim != out.text.count_or("head_dim", heads.head_dim);
+    if (!shares_value) out.linear(kAttn, named("v_proj"), values, out.hidden, Split::kRows, heads.num_kv_heads, bias);
   }
-  out.linear(kAttn, at + "o_proj", inventory.hidden, outputs, Split::kColumns, heads.num_heads,
-             inventory.on(traits.o_bias));
-  if (traits.gate == Gate::kWide && inventory.on(traits.gate_key))
-    out.linear(kAttn, at + "gate_proj", outputs, inventory.hidden, Split::kRows, heads.num_heads);
-  if (traits.gate == Gate::kHead && inventory.on(traits.gate_key))
-    out.linear(kAttn, at + "g_proj", heads.num_heads, inventory.hidden, Split::kRows, heads.num_heads);
+  out.linear(kAttn, at + "o_proj", out.hidden, outputs, Split::kColumns, heads.num_heads, out.on(traits.o_bias));
+  if (traits.gate == Gate::kWide && out.on(traits.gate_key))
+    out.linear(kAttn, at + "gate_proj", outputs, out.hidden, Split::kRows, heads.num_heads);
+  if (traits.gate == Gate::kHead && out.on(traits.gate_key))
+    out.linear(kAttn, at + "g_proj", heads.num_heads, out.hidden, Split::kRows, heads.num_heads);
   if (traits.has_sinks) out.plain(kAttn, at + "sinks", heads.num_heads, Split::kRows, heads.num_heads);
-  write_qk_norm(inventory, heads, block, has_own_kv);
+  write_qk_norm(out, heads, block, has_own_kv);
 }
 
-void write_latent(Inventory& inventory, const Latent& latent) {
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+void write_latent(Inventory& out, const Latent& latent) {
+  const std::uint64_t h = out.hidden;
   const std::uint64_t n = latent.num_heads;
   const std::uint64_t query = times(n, latent.qk_nope_head_dim + latent.qk_rope_head_dim);
-  const bool bias = inventory.text.flag("attention_bias", false);
+  const bool bias = out.text.flag("attention_bias", false);
   if (latent.q_lora_rank > 0) {
     out.linear(kAttn, "self_attn.q_a_proj", latent.q_lora_rank, h, Split::kNone, 0, bias);
     out.norms("self_attn.q_a_layernorm", latent.q_lora_rank);
-    if (inventory.traits.gate == Gate::kLowRank)
+    if (out.traits.gate == Gate::kLowRank)
       out.linear(kAttn, "self_attn.q_gate_proj", checked_add(query, times(n, latent.v_head_dim), "a projection"),
                  times(2, latent.q_lora_rank), Split::kRows, n);
     else
@@ -85,7 +81,7 @@ void write_latent(Inventory& inventory, const Latent& latent) {
   out.linear(kAttn, "self_attn.kv_b_proj", times(n, latent.qk_nope_head_dim + latent.v_head_dim), latent.kv_lora_rank,
              Split::kRows, n);
   out.linear(kAttn, "self_attn.o_proj", h, times(n, latent.v_head_dim), Split::kColumns, n, bias);
-  const Traits& traits = inventory.traits;
+  const Traits& traits = out.traits;
   if (traits.gate == Gate::kHead) out.linear(kAttn, "self_attn.g_proj", n, h, Split::kRows, n);
   if (traits.gate == Gate::kWide)
     out.linear(kAttn, "self_attn.gate_proj", times(n, latent.v_head_dim), h, Split::kRows, n);
@@ -93,30 +89,27 @@ void write_latent(Inventory& inventory, const Latent& latent) {
 
 namespace {
 
-void write_indexer(Inventory& inventory, const SparseMla& sparse) {
+void write_indexer(Inventory& out, const SparseMla& sparse) {
   if (sparse.index_head_dim == 0) return;
-  Builder& out = inventory.out;
-  const std::uint64_t query_rank = sparse.latent.q_lora_rank > 0 ? sparse.latent.q_lora_rank : inventory.hidden;
+  const std::uint64_t query_rank = sparse.latent.q_lora_rank > 0 ? sparse.latent.q_lora_rank : out.hidden;
   out.linear(kAttn, "self_attn.indexer.wq_b", times(sparse.index_n_heads, sparse.index_head_dim), query_rank);
-  out.linear(kAttn, "self_attn.indexer.wk", sparse.index_head_dim, inventory.hidden);
+  out.linear(kAttn, "self_attn.indexer.wk", sparse.index_head_dim, out.hidden);
   out.norms("self_attn.indexer.k_norm", sparse.index_head_dim, 1, true);
-  out.linear(kAttn, "self_attn.indexer.weights_proj", sparse.index_n_heads, inventory.hidden);
+  out.linear(kAttn, "self_attn.indexer.weights_proj", sparse.index_n_heads, out.hidden);
 }
 
-void write_sparse_heads(Inventory& inventory, const SparseGqa& sparse) {
-  write_attention(inventory, sparse.heads, true);
+void write_sparse_heads(Inventory& out, const SparseGqa& sparse) {
+  write_attention(out, sparse.heads, true);
   if (sparse.index_head_dim == 0) return;
-  Builder& out = inventory.out;
-  out.linear(kAttn, "self_attn.index_q_proj", times(sparse.index_n_heads, sparse.index_head_dim), inventory.hidden);
-  out.linear(kAttn, "self_attn.index_k_proj", sparse.index_head_dim, inventory.hidden);
+  out.linear(kAttn, "self_attn.index_q_proj", times(sparse.index_n_heads, sparse.index_head_dim), out.hidden);
+  out.linear(kAttn, "self_attn.index_k_proj", sparse.index_head_dim, out.hidden);
   out.norms("self_attn.index_q_norm", sparse.index_head_dim);
   out.norms("self_attn.index_k_norm", sparse.index_head_dim);
 }
 
-void write_short_conv(Inventory& inventory, const ShortConv& conv) {
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
-  const bool bias = inventory.text.flag("conv_bias", false);
+void write_short_conv(Inventory& out, const ShortConv& conv) {
+  const std::uint64_t h = out.hidden;
+  const bool bias = out.text.flag("conv_bias", false);
   out.linear(Component::kStateMixer, "conv.in_proj", times(3, h), h, Split::kRows, 0, bias);
   out.conv(Component::kStateMixer, "conv.conv", h, conv.conv_kernel, Split::kRows);
   if (bias) out.plain(Component::kStateMixer, "conv.conv.bias", h, Split::kRows);
@@ -152,9 +145,8 @@ struct Writer {
 
 }  // namespace
 
-void write_compressed(Inventory& inventory, const Compressed& layer) {
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+void write_compressed(Inventory& out, const Compressed& layer) {
+  const std::uint64_t h = out.hidden;
   const std::uint64_t d = layer.head_dim;
   const std::uint64_t n = layer.num_heads;
   const std::uint64_t wide = times(n, d);
@@ -195,9 +187,9 @@ const Heads* heads_of(const Mixer& mixer) {
       mixer);
 }
 
-void write_mixer(Inventory& inventory, const Mixer& mixer) {
-  const auto own = inventory.family.mixer;
-  if (own == nullptr || !own(inventory, mixer)) std::visit(Writer{inventory}, mixer);
+void write_mixer(Inventory& out, const Mixer& mixer) {
+  const auto own = out.family.mixer;
+  if (own == nullptr || !own(out, mixer)) std::visit(Writer{out}, mixer);
 }
 
 }  // namespace kvplan

@@ -19,10 +19,10 @@ static Elements guessed_stacks(const Inventory& inventory) {
          inventory.reader.model.layers.size() * 2;
 }
 
-bool write_unknown_stacks(Inventory& inventory) {
-  write_ends(inventory);
-  const Elements guess = guessed_stacks(inventory);
-  ModelSpec& model = inventory.reader.model;
+bool write_unknown_stacks(Inventory& out) {
+  write_ends(out);
+  const Elements guess = guessed_stacks(out);
+  ModelSpec& model = out.reader.model;
   model.unknown_tensors.push_back({Component::kMlp, "the encoder and decoder of " + model.model_type,
                                    Elements(guess.count() / 2), guess, guess * 3});
   return true;
@@ -53,13 +53,12 @@ std::vector<LayerRun> all_layers(const Inventory& inventory) {
 
 // DeepSeek-V4, GLM-5.3-Flash and Hy-V4: several residual streams, mixed before and after each block. DeepSeek and GLM
 // mix every stream with every other; Hy-V4 weighs them.
-void write_hyper_connections(Inventory& inventory, const HyperConnections& form) {
-  const std::uint64_t m = inventory.text.count_or("hc_mult", 4);
+void write_hyper_connections(Inventory& out, const HyperConnections& form) {
+  const std::uint64_t m = out.text.count_or("hc_mult", 4);
   if (m == 0 || m > 64) return;
-  Builder& out = inventory.out;
-  const std::uint64_t wide = times(m, inventory.hidden);
+  const std::uint64_t wide = times(m, out.hidden);
   const std::uint64_t outputs = form.weighs ? 2 * m : (2 + m) * m;
-  out.in_layers(all_layers(inventory));
+  out.in_layers(all_layers(out));
   TensorGroup& mix = out.plain(Component::kOther, "hc", times(outputs, wide) + outputs + (form.weighs ? 2 : 3));
   mix.copies = mix.used = 2;
   mix.is_float32 = true;
@@ -70,32 +69,30 @@ void write_hyper_connections(Inventory& inventory, const HyperConnections& form)
 
 // LongCat's n-gram embeddings: E = splits * (neighbours - 1) tables of ratio * vocab + 2 i + 1 rows, i = 0 .. E - 1,
 // each hidden / E wide, with a projection of each to the hidden size. Source: vLLM's NgramEmbedding.
-void write_ngrams(Inventory& inventory) {
+void write_ngrams(Inventory& out) {
   const auto number = [&](std::string_view key, std::string_view other) {
-    const auto value = inventory.text.find_count(key);
-    return value ? *value : inventory.text.count_or(other, 0);
+    const auto value = out.text.find_count(key);
+    return value ? *value : out.text.count_or(other, 0);
   };
   const std::uint64_t ratio = number("ngram_vocab_size_ratio", "oe_vocab_size_ratio");
   const std::uint64_t neighbours = number("emb_neighbor_num", "oe_neighbor_num");
   const std::uint64_t splits = number("emb_split_num", "oe_split_num");
   if (ratio == 0 || neighbours < 2 || splits == 0) return;
   const std::uint64_t tables = times(splits, neighbours - 1);
-  if (tables > inventory.hidden) fail("more n-gram tables than the model is wide", "correct the config");
-  Builder& out = inventory.out;
+  if (tables > out.hidden) fail("more n-gram tables than the model is wide", "correct the config");
   out.outside(Place::kFirst);
-  const std::uint64_t rows = checked_add(times(tables, checked_add(times(ratio, inventory.vocab), 1, "the n-grams")),
+  const std::uint64_t rows = checked_add(times(tables, checked_add(times(ratio, out.vocab), 1, "the n-grams")),
                                          times(tables, tables - 1), "the n-grams");
-  out.table(Component::kEmbedding, "model.ngram_embeddings.embedders", rows, inventory.hidden / tables, Split::kVocab);
-  out.linear(Component::kEmbedding, "model.ngram_embeddings.post_projs", inventory.hidden, inventory.hidden);
+  out.table(Component::kEmbedding, "model.ngram_embeddings.embedders", rows, out.hidden / tables, Split::kVocab);
+  out.linear(Component::kEmbedding, "model.ngram_embeddings.post_projs", out.hidden, out.hidden);
 }
 
 // Layers that predict further tokens: a decoder layer each, with a projection of two hidden states. Counted apart.
-void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns) {
-  const ModelSpec& model = inventory.reader.model;
+void write_mtp(Inventory& out, const std::vector<Ffn>& ffns) {
+  const ModelSpec& model = out.reader.model;
   const std::uint64_t count = model.num_nextn_layers;
   if (count == 0 || count > 64 || ffns.empty()) return;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t h = out.hidden;
   // The attention of the model's last attending layer, and the last layer's MLP.
   const Layer* attending = nullptr;
   for (const Layer& layer : model.layers)
@@ -108,19 +105,19 @@ void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns) {
   const Ffn ffn = *last;
   out.book_as(Component::kMtp);
   // Module names continue the decoder's count, as the checkpoints' do.
-  const std::size_t before = inventory.reader.model.tensors.size();
+  const std::size_t before = out.reader.model.tensors.size();
   out.in_layers({{model.layers.size(), count, 1}});
-  write_mixer(inventory, mixer);
-  write_ffn(inventory, ffn);
-  out.norms("input_layernorm", h, std::max<std::uint64_t>(1, inventory.traits.norms));
+  write_mixer(out, mixer);
+  write_ffn(out, ffn);
+  out.norms("input_layernorm", h, std::max<std::uint64_t>(1, out.traits.norms));
   out.linear(Component::kMtp, "eh_proj", h, times(2, h));
   out.norms("mtp_norms", h, 3);
-  if (inventory.traits.mtp_repeats_ends) {
-    TensorGroup& copies = out.table(Component::kMtp, "mtp_embed_and_head", inventory.vocab, h, Split::kVocab);
+  if (out.traits.mtp_repeats_ends) {
+    TensorGroup& copies = out.table(Component::kMtp, "mtp_embed_and_head", out.vocab, h, Split::kVocab);
     copies.copies = copies.used = 2;
   }
-  for (std::size_t i = before; i < inventory.reader.model.tensors.size(); ++i) {
-    TensorGroup& group = inventory.reader.model.tensors[i];
+  for (std::size_t i = before; i < out.reader.model.tensors.size(); ++i) {
+    TensorGroup& group = out.reader.model.tensors[i];
     group.component = Component::kMtp;
     group.copies *= count;
     group.used *= count;

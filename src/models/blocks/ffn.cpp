@@ -286,11 +286,10 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   return out;
 }
 
-void write_dense_mlp(Inventory& inventory, Component component, std::string_view module, std::uint64_t width,
+void write_dense_mlp(Inventory& out, Component component, std::string_view module, std::uint64_t width,
                      std::uint64_t hidden, bool gated, bool bias) {
   const std::string at(module);
-  Builder& out = inventory.out;
-  const bool fused = inventory.traits.fuses_gate_up;
+  const bool fused = out.traits.fuses_gate_up;
   if (gated) out.linear(component, at + (fused ? "gate_up_proj" : "gate_proj"), width, hidden, Split::kRows, 0, bias);
   out.linear(component, at + (fused ? "gate_up_proj" : "up_proj"), width, hidden, Split::kRows, 0, bias);
   out.linear(component, at + "down_proj", hidden, width, Split::kColumns, 0, bias);
@@ -298,22 +297,20 @@ void write_dense_mlp(Inventory& inventory, Component component, std::string_view
 
 namespace {
 
-void write_experts(Inventory& inventory, const Ffn& ffn, const std::string& at) {
-  const Traits& traits = inventory.traits;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
+  const Traits& traits = out.traits;
+  const std::uint64_t h = out.hidden;
   const bool bias = traits.has_expert_biases;
   // LongCat routes to experts that do nothing, too.
-  const std::uint64_t choices = checked_add(ffn.experts, inventory.text.count_or("zero_expert_num", 0), "the experts");
-  const std::uint64_t weighed = inventory.on(traits.routes_shared) && ffn.width > 0 ? ffn.shared / ffn.width : 0;
+  const std::uint64_t choices = checked_add(ffn.experts, out.text.count_or("zero_expert_num", 0), "the experts");
+  const std::uint64_t weighed = out.on(traits.routes_shared) && ffn.width > 0 ? ffn.shared / ffn.width : 0;
   out.linear(Component::kRouter, at + (bias ? "router" : "gate"), checked_add(choices, weighed, "the experts"), h);
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
-  const bool usual = traits.has_router_bias && inventory.text.flag("use_expert_bias", true) &&
-                     inventory.text.flag("use_moe_router_bias", true) &&
-                     inventory.text.flag("moe_router_enable_expert_bias", true);
-  if (!ffn.hashed && (usual || inventory.on(traits.router_bias_key)))
+  const bool usual = traits.has_router_bias && out.text.flag("use_expert_bias", true) &&
+                     out.text.flag("use_moe_router_bias", true) && out.text.flag("moe_router_enable_expert_bias", true);
+  if (!ffn.hashed && (usual || out.on(traits.router_bias_key)))
     out.plain(Component::kRouter, at + "gate.e_score_correction_bias", choices).is_float32 = true;
-  write_expert_matrices(inventory, ffn, at);
+  write_expert_matrices(out, ffn, at);
 }
 
 }  // namespace
@@ -325,10 +322,9 @@ TensorGroup& routed(TensorGroup& group, std::uint64_t experts, std::uint64_t use
   return group;
 }
 
-void write_expert_matrices(Inventory& inventory, const Ffn& ffn, const std::string& at) {
-  const Traits& traits = inventory.traits;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+void write_expert_matrices(Inventory& out, const Ffn& ffn, const std::string& at) {
+  const Traits& traits = out.traits;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t x = ffn.latent > 0 ? ffn.latent : h;
   const auto expert = [&](const char* name, std::uint64_t rows, std::uint64_t columns, Split split) {
     routed(out.linear(Component::kExperts, at + "experts.*." + name, rows, columns, split), ffn.experts, ffn.top_k);
@@ -345,20 +341,19 @@ void write_expert_matrices(Inventory& inventory, const Ffn& ffn, const std::stri
     out.linear(Component::kExperts, at + "fc2_latent_proj", h, x);
   }
   if (ffn.shared > 0) {
-    write_dense_mlp(inventory, Component::kSharedExperts, at + "shared_experts.", ffn.shared, h,
-                    traits.has_gated_experts, false);
-    if (inventory.on(traits.shared_gate)) out.linear(Component::kSharedExperts, at + "shared_expert_gate", 1, h);
+    write_dense_mlp(out, Component::kSharedExperts, at + "shared_experts.", ffn.shared, h, traits.has_gated_experts,
+                    false);
+    if (out.on(traits.shared_gate)) out.linear(Component::kSharedExperts, at + "shared_expert_gate", 1, h);
   }
 }
 
-void write_ffn(Inventory& inventory, const Ffn& ffn) {
-  const Traits& traits = inventory.traits;
+void write_ffn(Inventory& out, const Ffn& ffn) {
+  const Traits& traits = out.traits;
   if (ffn.dense > 0)
-    write_dense_mlp(inventory, Component::kMlp, std::string(traits.mlp) + ".", ffn.dense, inventory.hidden,
-                    traits.has_gated_mlp, inventory.on(traits.mlp_bias));
-  const auto own = inventory.family.experts;
-  if (ffn.experts > 0 && (own == nullptr || !own(inventory, ffn)))
-    write_experts(inventory, ffn, std::string(traits.moe) + ".");
+    write_dense_mlp(out, Component::kMlp, std::string(traits.mlp) + ".", ffn.dense, out.hidden, traits.has_gated_mlp,
+                    out.on(traits.mlp_bias));
+  const auto own = out.family.experts;
+  if (ffn.experts > 0 && (own == nullptr || !own(out, ffn))) write_experts(out, ffn, std::string(traits.moe) + ".");
 }
 
 }  // namespace kvplan

@@ -199,8 +199,10 @@ void read_kinds(Reader& reader) {
   }
   if (!words && kind == nullptr && text.count_or("kv_lora_rank", 0) > 0)
     return text.has("index_head_dim") ? read_sparse_mla(reader) : read_mla(reader);
-  if (!words && kind == nullptr && !text.has("num_attention_heads") && !text.has("n_head") && has_state_size(text))
-    return text.has("num_heads") ? read_mamba2_model(reader) : read_mamba(reader);
+  if (!words && kind == nullptr && !text.has("num_attention_heads") && !text.has("n_head") && has_state_size(text)) {
+    if (text.has("num_heads")) return read_mamba2_model(reader);
+    return reader.model.layers.assign(layers, Layer{{read_mamba1(text)}});
+  }
   const std::vector<Label> labels = layer_labels(text, layers, rule_of_fields(text));
   if (kind != nullptr && std::all_of(labels.begin(), labels.end(), [](Label l) { return l == Label::kFull; }))
     reader.warn("pattern_missing",

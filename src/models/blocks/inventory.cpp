@@ -20,8 +20,8 @@ Inventory inventory_of(Reader& reader, const Fields& text, std::string_view mode
   static constexpr Family kUnknown{.is = kNoArchitecture, .layers = nullptr};
   const Family* found = find_family(model_type);
   const Family& family = found == nullptr ? kUnknown : *found;
-  return {
-      reader, text, family, family.tensors, Builder(reader.model), reader.model.hidden_size, reader.model.vocab_size};
+  return {Builder(reader.model),  reader, text, family, family.tensors, reader.model.hidden_size,
+          reader.model.vocab_size};
 }
 
 namespace {
@@ -62,38 +62,37 @@ bool head_is_tied(const Inventory& inventory) {
 
 }  // namespace
 
-void write_ends(Inventory& inventory) {
-  Builder& out = inventory.out;
-  const Traits& traits = inventory.traits;
-  const Fields& text = inventory.text;
-  const std::uint64_t h = inventory.hidden;
+void write_ends(Inventory& out) {
+  const Traits& traits = out.traits;
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
   // OPT's small members look words up in a narrower table and project.
   const std::uint64_t narrow = text.count_or("word_embed_proj_dim", h);
   out.outside(Place::kFirst);
-  if (inventory.vocab > 0) {
-    out.table(Component::kEmbedding, "model.embed_tokens", inventory.vocab, narrow,
+  if (out.vocab > 0) {
+    out.table(Component::kEmbedding, "model.embed_tokens", out.vocab, narrow,
               traits.splits_embedding ? Split::kVocab : Split::kNone);
   } else {
-    inventory.reader.model.unknown_tensors.push_back(
+    out.reader.model.unknown_tensors.push_back(
         {Component::kEmbedding, "the vocabulary's size", Elements(0), Elements(128000) * h, Elements(512000) * h});
   }
   if (narrow != h) {
     out.linear(Component::kEmbedding, "model.project_in", h, narrow);
     out.linear(Component::kEmbedding, "model.project_out", narrow, h);
   }
-  if (traits.has_position_table && inventory.reader.model.max_model_len > Tokens(0))
+  if (traits.has_position_table && out.reader.model.max_model_len > Tokens(0))
     out.table(Component::kEmbedding, "model.embed_positions",
-              checked_add(inventory.reader.model.max_model_len.count(), traits.position_offset, "the positions"), h);
+              checked_add(out.reader.model.max_model_len.count(), traits.position_offset, "the positions"), h);
   out.outside(Place::kLast);
   // OPT-350m norms after each block and has none at the end.
   const bool norms_after = !text.flag("do_layer_norm_before", true);
   if (traits.has_final_norm && !norms_after && traits.norm_style != NormStyle::kNoWeight)
     out.norms("model.norm", h, 1, traits.norm_style == NormStyle::kLayerNorm);
-  if (inventory.vocab > 0 && has_head(inventory)) {
-    TensorGroup& head = out.table(Component::kLmHead, "lm_head", inventory.vocab, narrow, Split::kVocab);
+  if (out.vocab > 0 && has_head(out)) {
+    TensorGroup& head = out.table(Component::kLmHead, "lm_head", out.vocab, narrow, Split::kVocab);
     head.role = TensorRole::kHead;
-    head.is_tied = head_is_tied(inventory);
-    if (inventory.on(traits.head_bias)) out.plain(Component::kLmHead, "lm_head.bias", inventory.vocab, Split::kVocab);
+    head.is_tied = head_is_tied(out);
+    if (out.on(traits.head_bias)) out.plain(Component::kLmHead, "lm_head.bias", out.vocab, Split::kVocab);
   }
 }
 
@@ -143,8 +142,8 @@ std::vector<Alike> alike_layers(const ModelSpec& model, const std::vector<Ffn>& 
 }
 
 // Layers whose MLP the config does not size.
-void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
-  const Traits& traits = inventory.traits;
+void note_missing_width(Inventory& out, const std::vector<Ffn>& ffns) {
+  const Traits& traits = out.traits;
   if (!traits.has_mlps || traits.may_lack_mlps || traits.alternates) return;
   std::uint64_t missing = 0;
   for (const Ffn& ffn : ffns) {
@@ -152,15 +151,15 @@ void note_missing_width(Inventory& inventory, const std::vector<Ffn>& ffns) {
     if (ffn.dense == 0 && !routed) ++missing;
   }
   if (missing == 0) return;
-  const Elements square = Elements(inventory.hidden) * inventory.hidden * missing;
-  inventory.reader.model.unknown_tensors.push_back(
+  const Elements square = Elements(out.hidden) * out.hidden * missing;
+  out.reader.model.unknown_tensors.push_back(
       {Component::kMlp, "the width of " + std::to_string(missing) + " MLPs", square * 4, square * 10, square * 24});
 }
 
-void widen_unchecked(Inventory& inventory) {
-  ModelSpec& model = inventory.reader.model;
+void widen_unchecked(Inventory& out) {
+  ModelSpec& model = out.reader.model;
   const bool is_generic = model.family == "generic";
-  if (!is_generic && !inventory.traits.may_have_more) return;
+  if (!is_generic && !out.traits.may_have_more) return;
   Elements all;
   for (const TensorGroup& group : model.tensors) all += group.stored();
   // Nothing is added to the estimate itself: the range alone widens.
@@ -189,11 +188,11 @@ void build_inventory(Reader& reader) {
   for (const Alike& group : alike_layers(model, ffns, layers)) {
     const Layer& layer = model.layers[group.first];
     const Ffn& ffn = ffns[group.first];
-    inventory.out.in_layers(runs_of(group.indices), std::string(inventory.traits.layer) + ".");
+    inventory.in_layers(runs_of(group.indices), std::string(inventory.traits.layer) + ".");
     for (const Mixer& mixer : layer.mixers) write_mixer(inventory, mixer);
     write_ffn(inventory, ffn);
-    inventory.out.norms("input_layernorm", inventory.hidden, norms_of(inventory, layer, ffn),
-                        inventory.traits.norm_style == NormStyle::kLayerNorm);
+    inventory.norms("input_layernorm", inventory.hidden, norms_of(inventory, layer, ffn),
+                    inventory.traits.norm_style == NormStyle::kLayerNorm);
   }
   write_ends(inventory);
   if (family.extras != nullptr) family.extras(inventory);

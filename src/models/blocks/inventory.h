@@ -39,12 +39,11 @@ struct MlpPlan {
   bool in_pairs = false;                               // dense MLPs everywhere, experts in every second layer
 };
 
-struct Inventory {
+struct Inventory : Builder {
   Reader& reader;
   const Fields& text;
   const Family& family;
   const Traits& traits;
-  Builder out;
   std::uint64_t hidden = 0;
   std::uint64_t vocab = 0;
 
@@ -61,21 +60,21 @@ std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple);
 std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t entry, std::uint64_t fallback);
 
 // Writers; the builder stands in the layers already.
-void write_attention(Inventory& inventory, const Heads& heads, bool has_own_kv, std::string_view block = "self_attn.");
-void write_mixer(Inventory& inventory, const Mixer& mixer);
+void write_attention(Inventory& out, const Heads& heads, bool has_own_kv, std::string_view block = "self_attn.");
+void write_mixer(Inventory& out, const Mixer& mixer);
 const Heads* heads_of(const Mixer& mixer);  // of one with keys and values for heads; null for others
-void write_latent(Inventory& inventory, const Latent& latent);
-void write_ffn(Inventory& inventory, const Ffn& ffn);
+void write_latent(Inventory& out, const Latent& latent);
+void write_ffn(Inventory& out, const Ffn& ffn);
 // The matrices of routed and shared experts; the router is written.
-void write_expert_matrices(Inventory& inventory, const Ffn& ffn, const std::string& at);
+void write_expert_matrices(Inventory& out, const Ffn& ffn, const std::string& at);
 TensorGroup& routed(TensorGroup& group, std::uint64_t experts, std::uint64_t used);
-void write_dense_mlp(Inventory& inventory, Component component, std::string_view module, std::uint64_t width,
+void write_dense_mlp(Inventory& out, Component component, std::string_view module, std::uint64_t width,
                      std::uint64_t hidden, bool gated, bool bias);
-void write_ssm(Inventory& inventory, const Ssm& ssm);
-void write_linear_mixer(Inventory& inventory, const Linear& linear);
-void write_compressed(Inventory& inventory, const Compressed& layer);
-void write_rwkv(Inventory& inventory, const Rwkv& rwkv);
-void write_rg_lru(Inventory& inventory, const RgLru& lru);
+void write_ssm(Inventory& out, const Ssm& ssm);
+void write_linear_mixer(Inventory& out, const Linear& linear);
+void write_compressed(Inventory& out, const Compressed& layer);
+void write_rwkv(Inventory& out, const Rwkv& rwkv);
+void write_rg_lru(Inventory& out, const RgLru& lru);
 
 // What several families have beside mixers and MLPs.
 // Several residual streams, mixed before and after each block. `weighs`: each alone, not every one with every other.
@@ -83,8 +82,8 @@ struct HyperConnections {
   bool weighs = false;
   bool has_head = true;
 };
-void write_hyper_connections(Inventory& inventory, const HyperConnections& form);
-void write_ngrams(Inventory& inventory);
+void write_hyper_connections(Inventory& out, const HyperConnections& form);
+void write_ngrams(Inventory& out);
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b);  // of sizes of tensors; Error where it overflows
 std::vector<LayerRun> all_layers(const Inventory& inventory);
@@ -100,15 +99,15 @@ std::vector<LayerRun> layers_of(const Inventory& inventory) {
 
 // The encoder of a pair of two configs ("encoder" and "decoder"), where a family knows it:
 // families/encoder_decoder.cpp.
-bool write_pair_encoder(Inventory& inventory, const Fields& encoder);
+bool write_pair_encoder(Inventory& out, const Fields& encoder);
 // Encoder and decoder of a class whose stacks nobody knows: the ends and a guess. True, for no more is written.
-bool write_unknown_stacks(Inventory& inventory);
-void write_ends(Inventory& inventory);
+bool write_unknown_stacks(Inventory& out);
+void write_ends(Inventory& out);
 // What is written next is an encoder's: it stands before the decoder's first stage, and its layers are none of the
 // plan's.
 void make_encoder(std::span<TensorGroup> groups);
-void write_towers(Inventory& inventory);
-void write_mtp(Inventory& inventory, const std::vector<Ffn>& ffns);
+void write_towers(Inventory& out);
+void write_mtp(Inventory& out, const std::vector<Ffn>& ffns);
 
 // Modules of several families. Experts: Mixtral's w1, w3, w2 are gate, up and down. Indexers: lists that are written
 // without every ".weight" say "indexers_proj".

@@ -42,15 +42,14 @@ Linear read_linear_heads(const Fields& text, std::uint64_t num_heads, std::uint6
 Linear read_matrix_state(const Heads& heads);  // lightning: one d x d matrix a head
 
 // Recurrences.
-void read_mamba(Reader& reader);  // families/mamba.cpp, as the next
-void read_mamba2_model(Reader& reader);
+void read_mamba2_model(Reader& reader);   // families/mamba.cpp
 void read_mamba2_hybrid(Reader& reader);  // Bamba, Granite 4, Nemotron-H
 Ssm read_mamba2_alone(const Fields& text);
 Ssm read_ssm(const Fields& config);  // Mamba 2 where heads of its own are named, else Mamba 1
 ShortConv read_short_conv(const Fields& config);
 std::uint64_t channels_of(std::uint64_t heads, std::uint64_t head_dim);  // of a convolution over heads
 RgLru read_rg_lru(const Fields& config);
-Rwkv read_rwkv_mixer(const Fields& config);
+Rwkv read_rwkv_mixer(const Fields& config);  // families/rwkv.cpp
 
 // Encoders.
 void read_encoder_decoder(Reader& reader);  // families/encoder_decoder.cpp

@@ -4,24 +4,22 @@
 namespace kvplan {
 
 // A.X-K2's norms are gated through a low rank, but for the one before a dense MLP.
-static void write_axk(Inventory& inventory, std::uint64_t gate) {
-  Builder& out = inventory.out;
-  const std::uint64_t layers = inventory.reader.model.layers.size();
-  const std::uint64_t dense =
-      std::min(layers, inventory.text.count_or("first_k_dense_replace", inventory.traits.dense_first));
-  out.in_layers(all_layers(inventory));
+static void write_axk(Inventory& out, std::uint64_t gate) {
+  const std::uint64_t layers = out.reader.model.layers.size();
+  const std::uint64_t dense = std::min(layers, out.text.count_or("first_k_dense_replace", out.traits.dense_first));
+  out.in_layers(all_layers(out));
   if (gate > 0) out.plain(Component::kNorms, "input_layernorm.mlp", gate);
   out.in_layers({{dense, layers - dense, 1}});
   if (gate > 0) out.plain(Component::kNorms, "post_attention_layernorm.mlp", gate);
-  if (gate == 0) out.norms("post_mlp_layernorm", inventory.hidden);
+  if (gate == 0) out.norms("post_mlp_layernorm", out.hidden);
 }
 
-static void write_axk1(Inventory& inventory) {
-  write_axk(inventory, 0);
+static void write_axk1(Inventory& out) {
+  write_axk(out, 0);
 }
 
-static void write_axk2(Inventory& inventory) {
-  write_axk(inventory, times(2, times(inventory.text.count_or("gated_norm_rank", 16), inventory.hidden)));
+static void write_axk2(Inventory& out) {
+  write_axk(out, times(2, times(out.text.count_or("gated_norm_rank", 16), out.hidden)));
 }
 
 // clang-format off

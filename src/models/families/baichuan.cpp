@@ -26,10 +26,10 @@ static void read_baichuan_m1(Reader& reader) {
 }
 
 // One kernel a head, beside the projections; the convolution has no other tensors.
-static bool write_baichuan_m1(Inventory& inventory, const Mixer& mixer) {
+static bool write_baichuan_m1(Inventory& out, const Mixer& mixer) {
   if (const Heads* heads = heads_of(mixer))
-    inventory.out.plain(Component::kAttention, "self_attn.conv",
-                        times(2, times(heads->num_kv_heads, inventory.text.count_or("conv_window", 2))));
+    out.plain(Component::kAttention, "self_attn.conv",
+              times(2, times(heads->num_kv_heads, out.text.count_or("conv_window", 2))));
   return std::holds_alternative<ShortConv>(mixer);
 }
 

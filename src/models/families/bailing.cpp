@@ -18,11 +18,11 @@ constexpr Traits kBailingHybrid = [] {
 }();
 
 // Ling 3 has a gate of one number a head beside KDA; Ling 2.5's lightning attention goes without.
-static bool write_bailing_hybrid(Inventory& inventory, const Mixer& mixer) {
+static bool write_bailing_hybrid(Inventory& out, const Mixer& mixer) {
   const auto* mla = std::get_if<Mla>(&mixer);
-  if (mla != nullptr && (inventory.text.has("linear_num_heads") || inventory.text.has("short_conv_kernel_size")))
-    inventory.out.linear(Component::kAttention, "self_attn.g_proj", mla->latent.num_heads, inventory.hidden,
-                         Split::kRows, mla->latent.num_heads);
+  if (mla != nullptr && (out.text.has("linear_num_heads") || out.text.has("short_conv_kernel_size")))
+    out.linear(Component::kAttention, "self_attn.g_proj", mla->latent.num_heads, out.hidden, Split::kRows,
+               mla->latent.num_heads);
   return false;
 }
 

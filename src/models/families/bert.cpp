@@ -74,54 +74,44 @@ static bool attends_across(const Inventory& inventory) {
   return std::any_of(mixers.begin(), mixers.end(), [](const Mixer& m) { return std::holds_alternative<Cross>(m); });
 }
 
-static std::uint64_t of(const Fields& text, std::initializer_list<std::string_view> keys, std::uint64_t fallback) {
-  for (const std::string_view key : keys)
-    if (const auto value = text.find_count(key); value && *value > 0) return *value;
-  return fallback;
-}
-
 // The heads that architectures add: for masked words, for labels.
-static void write_heads(Inventory& inventory, const EncoderForm& row, std::uint64_t e) {
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
-  const bool masked = says(inventory, "ForMaskedLM") || says(inventory, "ForPreTraining") ||
-                      says(inventory, "LMHeadModel") || says(inventory, "ForCausalLM") ||
-                      says(inventory, "GenerationDecoder") || attends_across(inventory);
-  const bool labels = says(inventory, "Classification") || says(inventory, "ForMultipleChoice");
+static void write_heads(Inventory& out, const EncoderForm& row, std::uint64_t e) {
+  const std::uint64_t h = out.hidden;
+  const bool masked = says(out, "ForMaskedLM") || says(out, "ForPreTraining") || says(out, "LMHeadModel") ||
+                      says(out, "ForCausalLM") || says(out, "GenerationDecoder") || attends_across(out);
+  const bool labels = says(out, "Classification") || says(out, "ForMultipleChoice");
   out.outside(Place::kLast);
   if (masked && row.head == Head::kBare) {
-    out.table(Component::kLmHead, "lm_head", inventory.vocab, e, Split::kVocab).role = TensorRole::kHead;
+    out.table(Component::kLmHead, "lm_head", out.vocab, e, Split::kVocab).role = TensorRole::kHead;
   } else if (masked) {
     if (row.head != Head::kBias) {
       out.linear(Component::kLmHead, "lm_head.dense", e, h, Split::kNone, 0, row.has_biases);
       out.norms("lm_head.layer_norm", e, 1, row.has_norm_bias);
     }
-    out.plain(Component::kLmHead, "lm_head.bias", inventory.vocab);
-    TensorGroup& head = out.table(Component::kLmHead, "lm_head", inventory.vocab, e, Split::kVocab);
+    out.plain(Component::kLmHead, "lm_head.bias", out.vocab);
+    TensorGroup& head = out.table(Component::kLmHead, "lm_head", out.vocab, e, Split::kVocab);
     head.role = TensorRole::kHead;
     head.is_tied = true;
   }
   const bool own_dense = labels && row.has_classifier_dense;
-  const bool pooled = row.has_pooler && !own_dense &&
-                      (!masked || says(inventory, "ForPreTraining") || row.keeps_pooler) &&
-                      !says(inventory, "TokenClassification");
+  const bool pooled = row.has_pooler && !own_dense && (!masked || says(out, "ForPreTraining") || row.keeps_pooler) &&
+                      !says(out, "TokenClassification");
   if (pooled || own_dense) out.linear(Component::kOther, "pooler.dense", h, h, Split::kNone, 0, row.has_biases);
-  if (says(inventory, "ForPreTraining") && row.predicts_next)
+  if (says(out, "ForPreTraining") && row.predicts_next)
     out.linear(Component::kOther, "seq_relationship", 2, h, Split::kNone, 0, true);
   if (labels) {
-    std::uint64_t classes = inventory.text.list_size("labels").value_or(0);
-    if (const auto names = inventory.text.child("id2label")) classes = names->keys().size();
-    if (classes == 0) classes = inventory.text.count_or("num_labels", 2);
+    std::uint64_t classes = out.text.list_size("labels").value_or(0);
+    if (const auto names = out.text.child("id2label")) classes = names->keys().size();
+    if (classes == 0) classes = out.text.count_or("num_labels", 2);
     out.linear(Component::kOther, "classifier", classes, h, Split::kNone, 0, true);
   }
 }
 
 // nomic-embed: gated for swiglu and geglu, biases by keys of their own, and experts in every n-th layer whose two
 // matrices have one bias for all. Checked against: nomic-embed-text-v2-moe's total.
-static void write_nomic_mlps(Inventory& inventory, std::uint64_t layers, std::uint64_t inner) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+static void write_nomic_mlps(Inventory& out, std::uint64_t layers, std::uint64_t inner) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
   const bool gated = text.find_string("activation_function").value_or("swiglu").ends_with("glu");
   const std::uint64_t experts = text.count_or("num_experts", 0);
   const std::uint64_t every = experts > 1 ? text.count_or("moe_every_n_layers", 0) : 0;
@@ -129,7 +119,7 @@ static void write_nomic_mlps(Inventory& inventory, std::uint64_t layers, std::ui
   std::vector<std::uint64_t> routed;
   for (std::uint64_t i = 0; i < layers; ++i) (every > 0 && i % every == 1 ? routed : dense).push_back(i);
   out.in_layers(runs_of(dense), "encoder.layer.*.");
-  write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, gated, false);
+  write_dense_mlp(out, Component::kMlp, "mlp.", inner, h, gated, false);
   if (text.flag("mlp_fc1_bias", false)) out.plain(Component::kMlp, "mlp.fc1.bias", gated ? 2 * inner : inner);
   if (text.flag("mlp_fc2_bias", false)) out.plain(Component::kMlp, "mlp.fc2.bias", h);
   if (routed.empty()) return;
@@ -146,15 +136,14 @@ static void write_nomic_mlps(Inventory& inventory, std::uint64_t layers, std::ui
 }
 
 template <const EncoderForm& kForm>
-static bool write_encoder(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+static bool write_encoder(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t e = kForm.narrow_embedding ? text.count_or("embedding_size", 128) : h;
-  const std::uint64_t layers = inventory.reader.model.layers.size();
-  const std::uint64_t inner = of(text, {"intermediate_size", "hidden_dim", "n_inner"}, 4 * h);
+  const std::uint64_t layers = out.reader.model.layers.size();
+  const std::uint64_t inner = first_count(text, {"intermediate_size", "hidden_dim", "n_inner"}, 4 * h);
   out.outside(Place::kFirst);
-  out.table(Component::kEmbedding, "embeddings.word_embeddings", inventory.vocab, e, Split::kVocab);
+  out.table(Component::kEmbedding, "embeddings.word_embeddings", out.vocab, e, Split::kVocab);
   // Jina's BERT has slopes, its XLM-RoBERTa a rotation, in place of the table.
   const std::string positions = text.find_string("position_embedding_type").value_or("");
   if (kForm.has_positions && positions != "alibi" && positions != "rotary" && text.flag("position_biased_input", true))
@@ -191,21 +180,21 @@ static bool write_encoder(Inventory& inventory) {
   out.linear(Component::kAttention, "attention.o_proj", h, h, Split::kColumns, 0, bias);
   const bool jina = text.find_string("feed_forward_type").value_or("").ends_with("glu") || kForm.has_output_bias_alone;
   if (kForm.is_nomic) {
-    write_nomic_mlps(inventory, layers, inner);
+    write_nomic_mlps(out, layers, inner);
     out.in_layers({{0, layers, 1}}, "encoder.layer.*.");
   } else {
-    write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, kForm.gated || jina, kForm.has_biases && !jina);
+    write_dense_mlp(out, Component::kMlp, "mlp.", inner, h, kForm.gated || jina, kForm.has_biases && !jina);
     if (jina) out.plain(Component::kMlp, "mlp.wo.bias", h);
   }
   out.norms("LayerNorm", h, 2, kForm.has_norm_bias);
-  if (attends_across(inventory)) {
+  if (attends_across(out)) {
     for (const char* const name : {"crossattention.q_proj", "crossattention.k_proj", "crossattention.v_proj"})
       out.linear(Component::kAttention, name, h, h, Split::kRows, 0, bias);
     out.linear(Component::kAttention, "crossattention.o_proj", h, h, Split::kColumns, 0, bias);
     out.norms("crossattention.LayerNorm", h, 1, kForm.has_norm_bias);
   }
   if (kForm.first_is_unnormed) {
-    TensorGroup& norms = inventory.reader.model.tensors.back();
+    TensorGroup& norms = out.reader.model.tensors.back();
     norms.copies = norms.used = 1;
     if (layers > 1) {
       out.in_layers({{1, layers - 1, 1}}, "encoder.layer.*.");
@@ -214,16 +203,15 @@ static bool write_encoder(Inventory& inventory) {
   }
   out.outside(Place::kLast);
   if (kForm.has_final_norm) out.norms("final_norm", h, 1, kForm.has_norm_bias);
-  write_heads(inventory, kForm, e);
-  write_towers(inventory);
+  write_heads(out, kForm, e);
+  write_towers(out);
   return true;
 }
 
 // Blocks of a form of their own: the plain ones count no attention.
-static bool write_unknown_encoder(Inventory& inventory) {
-  ModelSpec& model = inventory.reader.model;
-  const Elements blocks =
-      Elements(checked_mul(4, times(inventory.hidden, inventory.hidden), "a layer")) * model.layers.size();
+static bool write_unknown_encoder(Inventory& out) {
+  ModelSpec& model = out.reader.model;
+  const Elements blocks = Elements(checked_mul(4, times(out.hidden, out.hidden), "a layer")) * model.layers.size();
   model.unknown_tensors.push_back({Component::kAttention, "the attention of " + model.model_type,
                                    Elements(blocks.count() / 2), blocks, blocks * 2});
   return false;

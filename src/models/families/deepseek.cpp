@@ -51,8 +51,8 @@ static void read_deepseek_v4(Reader& reader) {
   }
 }
 
-static void write_deepseek_v4(Inventory& inventory) {
-  write_hyper_connections(inventory, {});
+static void write_deepseek_v4(Inventory& out) {
+  write_hyper_connections(out, {});
 }
 
 // Experts chosen by the token's hash, in the first layers.

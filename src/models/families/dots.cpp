@@ -21,9 +21,9 @@ static void read_dots3_note(Reader& reader) {
   }
 }
 
-static void write_dots3_note(Inventory& inventory) {
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.norms("self_attn.k_rope_only_layernorm", inventory.text.count_or("qk_rope_head_dim", 64));
+static void write_dots3_note(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.norms("self_attn.k_rope_only_layernorm", out.text.count_or("qk_rope_head_dim", 64));
 }
 
 // clang-format off

@@ -141,7 +141,7 @@ constexpr StackForm kBlenderbotSmall{.embedding_norm = true};
 constexpr StackForm kWhisper{.final_norm = true, .key_bias = false, .hears = true};
 
 struct Stack {
-  Inventory& inventory;
+  Inventory& out;
   const StackForm& row;
   std::uint64_t h, heads, head_dim, inner, layers;
   bool gated;
@@ -149,7 +149,6 @@ struct Stack {
   void attention(const std::string& at) const {
     const std::uint64_t wide = checked_mul(heads, head_dim, "the width of an attention");
     const bool bias = !row.is_t5;
-    Builder& out = inventory.out;
     out.linear(Component::kAttention, at + "q_proj", wide, h, Split::kRows, heads, bias);
     out.linear(Component::kAttention, at + "k_proj", wide, h, Split::kRows, heads, bias && row.key_bias);
     out.linear(Component::kAttention, at + "v_proj", wide, h, Split::kRows, heads, bias);
@@ -157,12 +156,11 @@ struct Stack {
   }
 
   void write(const std::string& name, bool is_decoder, std::uint64_t positions) const {
-    Builder& out = inventory.out;
     out.in_layers({{0, layers, 1}}, "model." + name + ".layers.*.");
     const std::size_t before = out.model().tensors.size();
     attention("self_attn.");
     if (is_decoder) attention("encoder_attn.");
-    write_dense_mlp(inventory, Component::kMlp, "mlp.", inner, h, gated, !row.is_t5);
+    write_dense_mlp(out, Component::kMlp, "mlp.", inner, h, gated, !row.is_t5);
     out.norms("layer_norm", h, is_decoder ? 3 : 2, !row.is_t5);
     if (row.positions == Positions::kRelativeEverywhere)
       out.table(Component::kAttention, "relative_attention_bias", buckets(), heads).role = TensorRole::kPlain;
@@ -177,63 +175,56 @@ struct Stack {
     out.norms("model." + name + ".layer_norm", h, norms, !row.is_t5);
   }
 
-  std::uint64_t buckets() const { return inventory.text.count_or("relative_attention_num_buckets", 32); }
+  std::uint64_t buckets() const { return out.text.count_or("relative_attention_num_buckets", 32); }
 };
 
-static std::uint64_t first_of(const Fields& text, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys)
-    if (const std::uint64_t value = text.count_or(key, 0); value > 0) return value;
-  return 0;
-}
-
 template <const StackForm& kForm>
-static bool write_stacks(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  const std::uint64_t h = inventory.hidden;
+static bool write_stacks(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
   const bool gated = kForm.is_t5 && text.find_string("feed_forward_proj").value_or("relu").starts_with("gated");
   const auto heads_of = [&](std::string_view own) {
-    return std::max<std::uint64_t>(1, first_of(text, {own, "num_heads", "num_attention_heads"}));
+    return std::max<std::uint64_t>(1, first_count(text, {own, "num_heads", "num_attention_heads"}));
   };
-  Stack encoder{inventory,
+  Stack encoder{out,
                 kForm,
                 h,
                 heads_of("encoder_attention_heads"),
                 0,
-                first_of(text, {"encoder_ffn_dim", "d_ff", "intermediate_size"}),
-                first_of(text, {"encoder_layers", "num_layers", "num_hidden_layers"}),
+                first_count(text, {"encoder_ffn_dim", "d_ff", "intermediate_size"}),
+                first_count(text, {"encoder_layers", "num_layers", "num_hidden_layers"}),
                 gated};
-  Stack decoder{inventory,
+  Stack decoder{out,
                 kForm,
                 h,
                 heads_of("decoder_attention_heads"),
                 0,
-                first_of(text, {"decoder_ffn_dim", "d_ff", "intermediate_size"}),
-                inventory.reader.model.layers.size(),
+                first_count(text, {"decoder_ffn_dim", "d_ff", "intermediate_size"}),
+                out.reader.model.layers.size(),
                 gated};
   encoder.head_dim = kForm.is_t5 ? text.count_or("d_kv", h / encoder.heads) : h / encoder.heads;
   decoder.head_dim = kForm.is_t5 ? text.count_or("d_kv", h / decoder.heads) : h / decoder.heads;
-  const std::uint64_t targets = first_of(text, {"max_target_positions", "max_position_embeddings"});
-  const std::uint64_t sources = first_of(text, {"max_source_positions", "max_position_embeddings"});
+  const std::uint64_t targets = first_count(text, {"max_target_positions", "max_position_embeddings"});
+  const std::uint64_t sources = first_count(text, {"max_source_positions", "max_position_embeddings"});
   // Donut and its like pair the decoder with an encoder of another class.
-  if (!inventory.reader.root.child("encoder")) encoder.write("encoder", false, sources);
-  if (!inventory.reader.model.architecture.ends_with("EncoderModel")) decoder.write("decoder", true, targets);
+  if (!out.reader.root.child("encoder")) encoder.write("encoder", false, sources);
+  if (!out.reader.model.architecture.ends_with("EncoderModel")) decoder.write("decoder", true, targets);
   if (kForm.hears) {
-    inventory.out.outside(Place::kFirst);
+    out.outside(Place::kFirst);
     const std::uint64_t mel = text.count_or("num_mel_bins", 80);
-    inventory.out.conv(Component::kEncoder, "model.encoder.conv1", h, checked_mul(3, mel, "a convolution"));
-    inventory.out.conv(Component::kEncoder, "model.encoder.conv2", h, checked_mul(3, h, "a convolution"));
-    inventory.out.plain(Component::kEncoder, "model.encoder.conv.bias", checked_mul(2, h, "a bias"));
+    out.conv(Component::kEncoder, "model.encoder.conv1", h, checked_mul(3, mel, "a convolution"));
+    out.conv(Component::kEncoder, "model.encoder.conv2", h, checked_mul(3, h, "a convolution"));
+    out.plain(Component::kEncoder, "model.encoder.conv.bias", checked_mul(2, h, "a bias"));
   }
-  write_ends(inventory);
-  write_towers(inventory);
+  write_ends(out);
+  write_towers(out);
   return true;
 }
 
 // A ViT with its pooler. Source: transformers modeling_vit.py.
-static void write_image_encoder(Inventory& inner) {
-  const Fields& text = inner.text;
-  Builder& out = inner.out;
-  const std::uint64_t h = inner.hidden;
+static void write_image_encoder(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t image = text.count_or("image_size", 224);
   const std::uint64_t patch = std::max<std::uint64_t>(1, text.count_or("patch_size", 16));
   out.outside(Place::kFirst);
@@ -244,15 +235,15 @@ static void write_image_encoder(Inventory& inner) {
             times(checked_add(times(image / patch, image / patch), 1, "an image encoder"), h));
   out.norms("encoder.layernorm", h, 1, true);
   out.linear(Component::kEncoder, "encoder.pooler", h, h, Split::kNone, 0, true);
-  out.in_layers({{0, inner.reader.model.layers.size(), 1}}, "encoder.layers.*.");
+  out.in_layers({{0, out.reader.model.layers.size(), 1}}, "encoder.layers.*.");
   for (const char* const name : {"q_proj", "k_proj", "v_proj"})
     out.linear(Component::kEncoder, name, h, h, Split::kRows, 0, text.flag("qkv_bias", true));
   out.linear(Component::kEncoder, "o_proj", h, h, Split::kColumns, 0, true);
-  write_dense_mlp(inner, Component::kEncoder, "mlp.", text.count_or("intermediate_size", times(4, h)), h, false, true);
+  write_dense_mlp(out, Component::kEncoder, "mlp.", text.count_or("intermediate_size", times(4, h)), h, false, true);
   out.norms("layernorm", h, 2, true);
 }
 
-bool write_pair_encoder(Inventory& inventory, const Fields& encoder) {
+bool write_pair_encoder(Inventory& out, const Fields& encoder) {
   const std::string type = encoder.find_string("model_type").value_or("");
   const Fields text = with_class(encoder, type);
   ModelSpec model;
@@ -269,7 +260,7 @@ bool write_pair_encoder(Inventory& inventory, const Fields& encoder) {
   else if (inner.family.layers != read_encoder || !inner.family.all(inner))
     return false;
   make_encoder(model.tensors);
-  for (TensorGroup& group : model.tensors) inventory.reader.model.tensors.push_back(std::move(group));
+  for (TensorGroup& group : model.tensors) out.reader.model.tensors.push_back(std::move(group));
   return true;
 }
 

@@ -4,11 +4,10 @@
 namespace kvplan {
 
 // The vision-language models have experts for text, and narrower ones for images, behind a router each.
-static bool write_image_experts(Inventory& inventory, const Ffn& ffn) {
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
-  const std::uint64_t seen = entry_of(inventory.text, "num_experts", 1, ffn.experts);
-  const std::uint64_t width = entry_of(inventory.text, "moe_intermediate_size", 1, 512);
+static bool write_image_experts(Inventory& out, const Ffn& ffn) {
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t seen = entry_of(out.text, "num_experts", 1, ffn.experts);
+  const std::uint64_t width = entry_of(out.text, "moe_intermediate_size", 1, 512);
   out.linear(Component::kRouter, "mlp.vision_gate", seen, h);
   out.plain(Component::kRouter, "mlp.vision_gate.bias", seen).is_float32 = true;
   // A token of text passes none of them.

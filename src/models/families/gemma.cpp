@@ -47,12 +47,7 @@ static void read_gemma4(Reader& reader) {
   check_heads(full);
   const std::vector<Label> labels =
       layer_labels(reader.text, layers, {PatternRule::Default::kFullEvery, 6, true, Label::kSliding, ""});
-  const Tokens window = read_window(reader.text);
-  const LayerHeads own(reader.text);
-  for (std::uint64_t i = 0; i < layers; ++i) {
-    const Heads& base = labels[i] == Label::kSliding ? sliding : full;
-    reader.model.layers.push_back({{attention_mixer(reader, labels[i], own.of(i, base), window)}});
-  }
+  push_attention(reader, labels, full, sliding);
   share_tail(reader, reader.text.count_or("num_kv_shared_layers", 0));
 }
 
@@ -73,31 +68,29 @@ static void read_recurrent_gemma(Reader& reader) {
 }
 
 // Gemma 3n and 4: a second, per-layer embedding, gated into every layer.
-static void write_per_layer_embedding(Inventory& inventory) {
-  const Fields& text = inventory.text;
+static void write_per_layer_embedding(Inventory& out) {
+  const Fields& text = out.text;
   const std::uint64_t p = text.count_or("hidden_size_per_layer_input", 0);
   if (p == 0) return;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
-  const std::uint64_t layers = inventory.reader.model.layers.size();
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t layers = out.reader.model.layers.size();
   out.outside(Place::kFirst);
   out.table(Component::kEmbedding, "model.embed_tokens_per_layer",
-            text.count_or("vocab_size_per_layer_input", inventory.vocab), times(layers, p), Split::kVocab);
+            text.count_or("vocab_size_per_layer_input", out.vocab), times(layers, p), Split::kVocab);
   out.linear(Component::kOther, "model.per_layer_model_projection", times(layers, p), h);
   out.norms("model.per_layer_projection_norm", p);
-  out.in_layers(all_layers(inventory));
+  out.in_layers(all_layers(out));
   out.linear(Component::kOther, "per_layer_input_gate", p, h);
   out.linear(Component::kOther, "per_layer_projection", h, p);
   out.norms("post_per_layer_input_norm", h);
 }
 
-static void write_altup(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+static void write_altup(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t n = text.count_or("altup_num_inputs", 4);
   const std::uint64_t rank = text.count_or("laurel_rank", 64);
-  out.in_layers(all_layers(inventory));
+  out.in_layers(all_layers(out));
   out.plain(Component::kOther, "altup.coefs", times(n, times(n, n)) + times(n, n));
   out.plain(Component::kOther, "altup.correct_output_scale", h);
   out.linear(Component::kOther, "altup.modality_router", n, h).role = TensorRole::kConv;
@@ -113,32 +106,30 @@ static void write_altup(Inventory& inventory) {
   }
 }
 
-static void write_gemma3n(Inventory& inventory) {
-  write_per_layer_embedding(inventory);
-  write_altup(inventory);
+static void write_gemma3n(Inventory& out) {
+  write_per_layer_embedding(out);
+  write_altup(out);
 }
 
 // The router of Gemma's experts, and the norms around it.
-static void write_moe_scales(Inventory& inventory) {
-  Builder& out = inventory.out;
-  out.in_layers(all_layers(inventory));
-  out.plain(Component::kRouter, "router.scale", inventory.hidden);
-  out.plain(Component::kRouter, "router.per_expert_scale", inventory.text.count_or("num_experts", 0));
-  out.norms("moe_norms", inventory.hidden, 3);
+static void write_moe_scales(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.plain(Component::kRouter, "router.scale", out.hidden);
+  out.plain(Component::kRouter, "router.per_expert_scale", out.text.count_or("num_experts", 0));
+  out.norms("moe_norms", out.hidden, 3);
 }
 
-static void write_gemma4(Inventory& inventory) {
-  write_per_layer_embedding(inventory);
-  if (inventory.text.flag("enable_moe_block", false)) write_moe_scales(inventory);
+static void write_gemma4(Inventory& out) {
+  write_per_layer_embedding(out);
+  if (out.text.flag("enable_moe_block", false)) write_moe_scales(out);
 }
 
-static void write_diffusion_gemma(Inventory& inventory) {
-  write_moe_scales(inventory);
-  Builder& out = inventory.out;
+static void write_diffusion_gemma(Inventory& out) {
+  write_moe_scales(out);
   out.outside(Place::kLast);
-  write_dense_mlp(inventory, Component::kMlp, "model.self_conditioning.",
-                  inventory.text.count_or("intermediate_size", 0), inventory.hidden, true, false);
-  out.norms("model.self_conditioning.pre_norm", inventory.hidden);
+  write_dense_mlp(out, Component::kMlp, "model.self_conditioning.", out.text.count_or("intermediate_size", 0),
+                  out.hidden, true, false);
+  out.norms("model.self_conditioning.pre_norm", out.hidden);
 }
 
 // The class's list of widths has this one, in every layer.

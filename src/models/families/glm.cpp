@@ -28,15 +28,14 @@ static void read_glm5_next(Reader& reader) {
 }
 
 // GLM-5.3-Flash: index keys that are pooled over index_kpool tokens. Source: transformers modeling_glm5_next.py.
-static void write_pooled_indexer(Inventory& inventory) {
-  const Fields& text = inventory.text;
+static void write_pooled_indexer(Inventory& out) {
+  const Fields& text = out.text;
   const std::uint64_t pool = text.count_or("index_kpool", 0);
   const std::uint64_t d = text.count_or("index_head_dim", 0);
   const std::uint64_t heads = text.count_or("index_n_heads", 0);
   if (pool == 0 || d == 0) return;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
-  out.in_layers(layers_of<Mla>(inventory));
+  const std::uint64_t h = out.hidden;
+  out.in_layers(layers_of<Mla>(out));
   out.plain(Component::kAttention, "self_attn.indexer.index_kpool_compress_ape", times(pool, d));
   out.linear(Component::kAttention, "self_attn.indexer.index_kpool_compress_gate", d, h);
   out.linear(Component::kAttention, "self_attn.indexer.wq_b", times(heads, d), text.count_or("q_lora_rank", h));
@@ -45,9 +44,9 @@ static void write_pooled_indexer(Inventory& inventory) {
   out.linear(Component::kAttention, "self_attn.indexer.weights_proj", heads, h);
 }
 
-static void write_glm5_next(Inventory& inventory) {
-  write_hyper_connections(inventory, {.has_head = false});
-  write_pooled_indexer(inventory);
+static void write_glm5_next(Inventory& out) {
+  write_hyper_connections(out, {.has_head = false});
+  write_pooled_indexer(out);
 }
 
 // What files and class call the modules.

@@ -21,14 +21,14 @@ static void read_attn_config(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, num_kv_heads));
 }
 
-static void write_neox_japanese(Inventory& inventory) {
-  inventory.out.outside(Place::kLast);
-  inventory.out.plain(Component::kAttention, "model.layers.last.attention.dense_bias", inventory.hidden);
+static void write_neox_japanese(Inventory& out) {
+  out.outside(Place::kLast);
+  out.plain(Component::kAttention, "model.layers.last.attention.dense_bias", out.hidden);
 }
 
-static void write_bloom(Inventory& inventory) {
-  inventory.out.outside(Place::kFirst);
-  inventory.out.norms("model.word_embeddings_layernorm", inventory.hidden, 1, true);
+static void write_bloom(Inventory& out) {
+  out.outside(Place::kFirst);
+  out.norms("model.word_embeddings_layernorm", out.hidden, 1, true);
 }
 
 static std::uint64_t mpt_width(const Inventory& inventory, std::uint64_t ratio) {

@@ -3,11 +3,11 @@
 
 namespace kvplan {
 
-static void write_hy_v4(Inventory& inventory) {
-  write_hyper_connections(inventory, {.weighs = true});
-  const std::uint64_t heads = inventory.text.count_or("num_attention_heads", 0);
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads);
+static void write_hy_v4(Inventory& out) {
+  write_hyper_connections(out, {.weighs = true});
+  const std::uint64_t heads = out.text.count_or("num_attention_heads", 0);
+  out.in_layers(all_layers(out));
+  out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads);
 }
 
 // What files and class call the modules.

@@ -39,42 +39,40 @@ static void read_inkling(Reader& reader) {
 }
 
 // One profile for each distance that a layer sees.
-static void write_distances(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
+static void write_distances(Inventory& out) {
+  const Fields& text = out.text;
   std::uint64_t distances = 0;
-  for (const Layer& layer : inventory.reader.model.layers) {
+  for (const Layer& layer : out.reader.model.layers) {
     const auto* window = std::get_if<SlidingWindow>(&layer.mixers.front());
     distances = checked_add(distances, window != nullptr ? window->window.count() : text.count_or("rel_extent", 1024),
                             "the distances");
   }
   out.outside(Place::kFirst);
   out.plain(Component::kAttention, "model.rel_logits_proj", times(distances, text.count_or("d_rel", 16)));
-  out.norms("model.embed_norm", inventory.hidden);
+  out.norms("model.embed_norm", out.hidden);
 }
 
-static void write_inkling(Inventory& inventory) {
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.plain(Component::kMlp, "mlp.global_scale", 1);
-  write_distances(inventory);
+static void write_inkling(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.plain(Component::kMlp, "mlp.global_scale", 1);
+  write_distances(out);
 }
 
 // Inkling 2: each block's input is chosen among the residual streams by a query; layers of full attention choose for
 // queries, keys and values apart, norm them apart, and their convolutions follow the token.
 // Source: transformers modeling_inkling2.py.
-static void write_inkling2(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  const ModelSpec& model = inventory.reader.model;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+static void write_inkling2(Inventory& out) {
+  const Fields& text = out.text;
+  const ModelSpec& model = out.reader.model;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t heads = text.count_or("num_attention_heads", 0);
   const std::uint64_t d = text.count_or("head_dim", 0);
-  out.in_layers(all_layers(inventory));
+  out.in_layers(all_layers(out));
   out.linear(Component::kAttention, "self_attn.sink_proj", heads, h, Split::kRows, heads);
   out.plain(Component::kAttention, "self_attn.l2_clips",
             times(heads, checked_add(d, text.count_or("d_rel", 16), "a clip")), Split::kRows, heads);
   out.plain(Component::kOther, "mlp_input.query", h);
-  const std::vector<LayerRun> full = layers_of<FullAttention>(inventory);
+  const std::vector<LayerRun> full = layers_of<FullAttention>(out);
   out.in_layers(full);
   const std::uint64_t kernels = times(text.count_or("num_key_value_heads", 0), text.count_or("conv_kernel_size", 4));
   TensorGroup& dynamic = out.linear(Component::kStateMixer, "self_attn.sconv.weight_proj", kernels, h);
@@ -88,17 +86,16 @@ static void write_inkling2(Inventory& inventory) {
   }
   out.outside(Place::kLast);
   out.plain(Component::kOther, "model.final_input.query", h);
-  write_distances(inventory);
+  write_distances(out);
 }
 
-static bool write_inkling_mixer(Inventory& inventory, const Mixer& mixer) {
+static bool write_inkling_mixer(Inventory& out, const Mixer& mixer) {
   if (const Heads* heads = heads_of(mixer))
-    inventory.out.linear(Component::kAttention, "self_attn.r_proj",
-                         times(heads->num_heads, inventory.text.count_or("d_rel", 16)), inventory.hidden, Split::kRows,
-                         heads->num_heads);
+    out.linear(Component::kAttention, "self_attn.r_proj", times(heads->num_heads, out.text.count_or("d_rel", 16)),
+               out.hidden, Split::kRows, heads->num_heads);
   const auto* conv = std::get_if<ShortConv>(&mixer);
   if (conv != nullptr)
-    inventory.out.conv(Component::kStateMixer, "self_attn.sconv", conv->channels, conv->conv_kernel, Split::kRows);
+    out.conv(Component::kStateMixer, "self_attn.sconv", conv->channels, conv->conv_kernel, Split::kRows);
   return conv != nullptr;
 }
 

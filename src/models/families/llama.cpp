@@ -40,50 +40,47 @@ static void read_mllama(Reader& reader) {
     reader.model.layers.push_back({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
 }
 
-static void write_apertus(Inventory& inventory) {
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.plain(Component::kMlp, "mlp.act_fn", 2);
+static void write_apertus(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.plain(Component::kMlp, "mlp.act_fn", 2);
 }
 
-static void write_arctic(Inventory& inventory) {
-  if (!inventory.text.flag("use_residual", false)) return;
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.norms("residual_layernorm", inventory.hidden);
+static void write_arctic(Inventory& out) {
+  if (!out.text.flag("use_residual", false)) return;
+  out.in_layers(all_layers(out));
+  out.norms("residual_layernorm", out.hidden);
 }
 
-static void write_bitnet(Inventory& inventory) {
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.norms("self_attn.attn_sub_norm", inventory.hidden);
-  inventory.out.norms("mlp.ffn_sub_norm", inventory.text.count_or("intermediate_size", 0));
+static void write_bitnet(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.norms("self_attn.attn_sub_norm", out.hidden);
+  out.norms("mlp.ffn_sub_norm", out.text.count_or("intermediate_size", 0));
 }
 
-static void write_diffllama(Inventory& inventory) {
-  const Fields& text = inventory.text;
+static void write_diffllama(Inventory& out) {
+  const Fields& text = out.text;
   const std::uint64_t heads = std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 32));
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.plain(Component::kAttention, "self_attn.lambda",
-                      times(4, text.count_or("head_dim", inventory.hidden / heads)));
+  out.in_layers(all_layers(out));
+  out.plain(Component::kAttention, "self_attn.lambda", times(4, text.count_or("head_dim", out.hidden / heads)));
 }
 
-static void write_doge(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+static void write_doge(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t keys = text.count_or("num_key_value_heads", 8);
   const std::uint64_t heads = std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 8));
-  out.in_layers(all_layers(inventory));
+  out.in_layers(all_layers(out));
   out.linear(Component::kAttention, "self_attn.dt_proj", keys, times(keys, text.count_or("head_dim", h / heads)));
   out.plain(Component::kAttention, "self_attn.A", keys);
   out.plain(Component::kOther, "residual", times(2, h));
 }
 
 // Tokens of sound pass an MLP of their own, and have a table and a head for all codebooks.
-static void write_higgs_audio(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
-  out.in_layers(all_layers(inventory));
-  write_dense_mlp(inventory, Component::kMlp, "audio_mlp.", text.count_or("intermediate_size", 8192), h, true, false);
+static void write_higgs_audio(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
+  out.in_layers(all_layers(out));
+  write_dense_mlp(out, Component::kMlp, "audio_mlp.", text.count_or("intermediate_size", 8192), h, true, false);
   out.norms("audio_layernorms", h, 2);
   const std::uint64_t codes = times(text.count_or("num_codebooks", 8), text.count_or("codebook_size", 1024));
   out.outside(Place::kFirst);
@@ -92,17 +89,16 @@ static void write_higgs_audio(Inventory& inventory) {
   out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
 }
 
-static void write_moshi(Inventory& inventory) {
-  inventory.out.outside(Place::kFirst);
-  inventory.out.plain(Component::kEmbedding, "model.embed_tokens.initial", inventory.hidden);
+static void write_moshi(Inventory& out) {
+  out.outside(Place::kFirst);
+  out.plain(Component::kEmbedding, "model.embed_tokens.initial", out.hidden);
 }
 
-static void write_mllama(Inventory& inventory) {
-  Builder& out = inventory.out;
-  const std::vector<Layer>& layers = inventory.reader.model.layers;
+static void write_mllama(Inventory& out) {
+  const std::vector<Layer>& layers = out.reader.model.layers;
   out.outside(Place::kFirst);
-  out.plain(Component::kEmbedding, "model.embed_tokens.image", times(8, inventory.hidden));
-  const std::vector<LayerRun> cross = layers_of<Cross>(inventory);
+  out.plain(Component::kEmbedding, "model.embed_tokens.image", times(8, out.hidden));
+  const std::vector<LayerRun> cross = layers_of<Cross>(out);
   if (cross.empty()) return;
   out.in_layers(cross);
   out.plain(Component::kAttention, "cross_attn.gates", 2);
@@ -110,14 +106,14 @@ static void write_mllama(Inventory& inventory) {
 }
 
 // Patches go straight into the decoder; its config may stand within Fuyu's.
-static void write_fuyu(Inventory& inventory) {
-  const Fields& root = inventory.reader.root;
+static void write_fuyu(Inventory& out) {
+  const Fields& root = out.reader.root;
   if (root.find_string("model_type") != "fuyu") return;
-  const Fields& fuyu = inventory.text.path() == root.path() ? inventory.text : root;
+  const Fields& fuyu = out.text.path() == root.path() ? out.text : root;
   const std::uint64_t patch = fuyu.count_or("patch_size", 30);
-  inventory.out.outside(Place::kFirst);
-  inventory.out.linear(Component::kProjector, "vision_embed_tokens", inventory.hidden,
-                       times(fuyu.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
+  out.outside(Place::kFirst);
+  out.linear(Component::kProjector, "vision_embed_tokens", out.hidden,
+             times(fuyu.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
 }
 
 // A dense MLP as wide as the model beside the experts.
@@ -131,12 +127,11 @@ static void plan_doge(const Inventory&, MlpPlan& plan) {
 
 // Doge: an expert is a row of two tables, found by two halves of a key. Source: transformers modeling_doge.py,
 // DogeCDMoE.
-static bool write_doge_experts(Inventory& inventory, const Ffn& ffn) {
-  Builder& out = inventory.out;
+static bool write_doge_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t keys = whole_width(std::sqrt(static_cast<double>(ffn.experts)), "num_experts");
-  out.linear(Component::kRouter, "mlp.router_gate", times(2, keys), inventory.hidden);
+  out.linear(Component::kRouter, "mlp.router_gate", times(2, keys), out.hidden);
   for (const char* const name : {"mlp.down_embed", "mlp.up_embed"}) {
-    TensorGroup& row = out.linear(Component::kExperts, name, 1, inventory.hidden);
+    TensorGroup& row = out.linear(Component::kExperts, name, 1, out.hidden);
     row.copies = ffn.experts;
     row.used = ffn.top_k;
   }
@@ -147,9 +142,9 @@ static std::uint64_t lille_width(const Inventory& inventory, std::uint64_t) {
   return (times(8, inventory.hidden) / 3 + 128) / 256 * 256;
 }
 
-static bool write_mllama_mixer(Inventory& inventory, const Mixer& mixer) {
+static bool write_mllama_mixer(Inventory& out, const Mixer& mixer) {
   const auto* cross = std::get_if<Cross>(&mixer);
-  if (cross != nullptr) write_attention(inventory, cross->heads, true, "cross_attn.");
+  if (cross != nullptr) write_attention(out, cross->heads, true, "cross_attn.");
   return cross != nullptr;
 }
 
@@ -191,8 +186,8 @@ std::span<const Family> llama_family() {
     // Its head speaks.
     {.is = {"higgs_audio_v2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = {.has_lm_head = false}, .extras = write_higgs_audio},
-    {.is = {"internlm", "plain", Arch::kOther, "published total"}, .layers = read_plain,
-     .tensors = {.qkv_bias = "bias", .o_bias = "bias"}},
+    {.is = {"internlm", "plain", Arch::kOther, "published total"}, .layers = read_plain, .tensors = {.qkv_bias = "bias",
+     .o_bias = "bias"}},
     {.is = {"internlm2", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = {.qkv_bias = "bias", .o_bias = "bias"}, .modules = kInternlm2Modules},
     {.is = {"internlm3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,

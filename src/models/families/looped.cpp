@@ -57,18 +57,18 @@ static void read_nanbeige(Reader& reader) {
   read_steps(reader, "num_loops", 1);
 }
 
-static void write_ouro(Inventory& inventory) {
-  inventory.out.outside(Place::kLast);
-  inventory.out.linear(Component::kOther, "model.early_exit_gate", 1, inventory.hidden, Split::kNone, 0, true);
+static void write_ouro(Inventory& out) {
+  out.outside(Place::kLast);
+  out.linear(Component::kOther, "model.early_exit_gate", 1, out.hidden, Split::kNone, 0, true);
 }
 
 // The gate between the loops: one row a head.
-static void write_iquest(Inventory& inventory) {
-  const Fields& text = inventory.text;
+static void write_iquest(Inventory& out) {
+  const Fields& text = out.text;
   const std::uint64_t heads = text.count_or("num_attention_heads", 1);
-  const std::uint64_t d = text.count_or("head_dim", inventory.hidden / std::max<std::uint64_t>(1, heads));
-  inventory.out.in_layers({{0, text.count_or("num_hidden_layers", inventory.reader.model.layers.size()), 1}});
-  inventory.out.plain(Component::kAttention, "gate_projections", times(heads, d + 1), Split::kRows, heads);
+  const std::uint64_t d = text.count_or("head_dim", out.hidden / std::max<std::uint64_t>(1, heads));
+  out.in_layers({{0, text.count_or("num_hidden_layers", out.reader.model.layers.size()), 1}});
+  out.plain(Component::kAttention, "gate_projections", times(heads, d + 1), Split::kRows, heads);
 }
 
 static std::uint64_t stored_layers(const Inventory& inventory) {

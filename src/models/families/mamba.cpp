@@ -9,8 +9,8 @@ static void read_jamba(Reader& reader) {
   read_hybrid(reader, {}, read_mamba1(reader.text));
 }
 
-void read_mamba(Reader& reader) {
-  const Ssm ssm = read_mamba1(reader.text);
+static void read_mamba(Reader& reader) {
+  const Ssm ssm = read_mamba1(reader.text, true);
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{ssm}});
 }
 
@@ -21,9 +21,9 @@ void read_mamba2_model(Reader& reader) {
 }
 
 // Norms of the step, B and C.
-static bool write_jamba(Inventory& inventory, const Mixer& mixer) {
+static bool write_jamba(Inventory& out, const Mixer& mixer) {
   if (const auto* ssm = std::get_if<Ssm>(&mixer))
-    inventory.out.norms("mamba.norms", checked_add(ssm->dt_rank, times(2, ssm->d_state), "the width of a projection"));
+    out.norms("mamba.norms", checked_add(ssm->dt_rank, times(2, ssm->d_state), "the width of a projection"));
   return false;
 }
 

@@ -26,14 +26,14 @@ static void read_mimo_v2(Reader& reader) {
   }
 }
 
-static void write_mimo_v2(Inventory& inventory) {
-  if (!inventory.text.flag("add_swa_attention_sink_bias", true)) return;
-  const std::vector<LayerRun> sliding = layers_of<SlidingWindow>(inventory);
+static void write_mimo_v2(Inventory& out) {
+  if (!out.text.flag("add_swa_attention_sink_bias", true)) return;
+  const std::vector<LayerRun> sliding = layers_of<SlidingWindow>(out);
   if (sliding.empty()) return;
-  const auto& mixer = std::get<SlidingWindow>(inventory.reader.model.layers[sliding.front().first].mixers.front());
-  inventory.out.in_layers(sliding);
-  inventory.out.plain(Component::kAttention, "self_attn.attention_sink_bias", mixer.heads.num_heads, Split::kRows,
-                      mixer.heads.num_heads);
+  const auto& mixer = std::get<SlidingWindow>(out.reader.model.layers[sliding.front().first].mixers.front());
+  out.in_layers(sliding);
+  out.plain(Component::kAttention, "self_attn.attention_sink_bias", mixer.heads.num_heads, Split::kRows,
+            mixer.heads.num_heads);
 }
 
 // clang-format off

@@ -28,19 +28,17 @@ static void read_minicpm_sala(Reader& reader) {
 }
 
 // Lightning attention with a switch for the gate and for each norm.
-static bool write_minicpm_sala(Inventory& inventory, const Mixer& mixer) {
+static bool write_minicpm_sala(Inventory& out, const Mixer& mixer) {
   const auto* linear = std::get_if<Linear>(&mixer);
   if (linear == nullptr) return false;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t n = linear->num_key_heads;
   const std::uint64_t wide = times(n, linear->key_head_dim);
   out.linear(Component::kStateMixer, "self_attn.qkv_proj", times(3, wide), h, Split::kRows, n);
-  if (inventory.on("use_output_gate"))
-    out.linear(Component::kStateMixer, "self_attn.output_gate", wide, h, Split::kRows, n);
+  if (out.on("use_output_gate")) out.linear(Component::kStateMixer, "self_attn.output_gate", wide, h, Split::kRows, n);
   out.linear(Component::kStateMixer, "self_attn.out_proj", h, wide, Split::kColumns, n);
-  if (inventory.on("use_output_norm")) out.norms("self_attn.norm", wide);
-  if (inventory.on("qk_norm")) out.norms("self_attn.qk_norm", linear->key_head_dim, 2);
+  if (out.on("use_output_norm")) out.norms("self_attn.norm", wide);
+  if (out.on("qk_norm")) out.norms("self_attn.qk_norm", linear->key_head_dim, 2);
   return true;
 }
 

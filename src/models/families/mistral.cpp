@@ -27,21 +27,19 @@ static void read_mistral_large4(Reader& reader) {
         return reader.warn("shared_latents", "kv_source_layers: a latent that layers share is counted in each of them");
 }
 
-static void write_mistral_large4(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
-  out.in_layers(all_layers(inventory));
+static void write_mistral_large4(Inventory& out) {
+  const Fields& text = out.text;
+  out.in_layers(all_layers(out));
   out.plain(Component::kAttention, "self_attn.softmax_scaling", times(2, text.count_or("num_attention_heads", 0)));
   out.plain(Component::kAttention, "self_attn.indexer.softmax_scaling", times(2, text.count_or("index_n_heads", 32)));
-  out.norms("self_attn.indexer.q_input_norm", inventory.hidden, 1, true);
+  out.norms("self_attn.indexer.q_input_norm", out.hidden, 1, true);
 }
 
 // The delay of the transcript turns a norm, by way of a rank of 32.
-static void write_voxtral_realtime(Inventory& inventory) {
-  Builder& out = inventory.out;
-  out.in_layers(all_layers(inventory));
-  out.linear(Component::kOther, "ada_rms_norm.linear1", 32, inventory.hidden);
-  out.linear(Component::kOther, "ada_rms_norm.linear2", inventory.hidden, 32);
+static void write_voxtral_realtime(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.linear(Component::kOther, "ada_rms_norm.linear1", 32, out.hidden);
+  out.linear(Component::kOther, "ada_rms_norm.linear2", out.hidden, 32);
 }
 
 // clang-format off

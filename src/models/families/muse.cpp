@@ -4,11 +4,10 @@
 namespace kvplan {
 
 // Three norms and two residual gates a layer, of which four are counted with the norms.
-static void write_muse_spark(Inventory& inventory) {
-  Builder& out = inventory.out;
-  out.in_layers(all_layers(inventory));
-  out.plain(Component::kOther, "residual_gate", inventory.hidden);
-  if (const std::uint64_t latent = inventory.text.count_or("moe_hidden_size", 0); latent > 0)
+static void write_muse_spark(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.plain(Component::kOther, "residual_gate", out.hidden);
+  if (const std::uint64_t latent = out.text.count_or("moe_hidden_size", 0); latent > 0)
     out.norms("mlp.expert_norms", latent, 2);
 }
 

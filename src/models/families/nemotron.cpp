@@ -65,10 +65,9 @@ static void read_jet_nemotron(Reader& reader) {
 }
 
 // Jet-Nemotron: the convolution over the values is its own mixer beside this one.
-static void write_jet(Inventory& inventory, const Linear& linear) {
+static void write_jet(Inventory& out, const Linear& linear) {
   constexpr Component kMix = Component::kStateMixer;
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t heads = linear.num_value_heads;
   const std::uint64_t keys = times(heads, linear.key_head_dim);
   const std::uint64_t values = times(heads, linear.value_head_dim);
@@ -84,21 +83,21 @@ static void write_jet(Inventory& inventory, const Linear& linear) {
 }
 
 // A small MLP makes each token's kernels.
-static void write_jet_conv(Inventory& inventory, const ShortConv& conv) {
-  const auto settings = inventory.text.child("efficient_attention_config");
+static void write_jet_conv(Inventory& out, const ShortConv& conv) {
+  const auto settings = out.text.child("efficient_attention_config");
   const auto jet = settings ? settings->child("jet") : std::nullopt;
   const std::uint64_t reduction = jet ? jet->count_or("dconv_generator_reduction", 8) : 8;
   const std::uint64_t inner = conv.channels / std::max<std::uint64_t>(1, reduction);
-  inventory.out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w1", inner, inventory.hidden);
-  inventory.out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w2", times(conv.channels, conv.conv_kernel),
-                       inner, Split::kNone, 0, true);
+  out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w1", inner, out.hidden);
+  out.linear(Component::kStateMixer, "self_attn.dynamic_conv1d.w2", times(conv.channels, conv.conv_kernel), inner,
+             Split::kNone, 0, true);
 }
 
-static bool write_jet_nemotron(Inventory& inventory, const Mixer& mixer) {
+static bool write_jet_nemotron(Inventory& out, const Mixer& mixer) {
   const auto* linear = std::get_if<Linear>(&mixer);
   const auto* conv = std::get_if<ShortConv>(&mixer);
-  if (linear != nullptr) write_jet(inventory, *linear);
-  if (conv != nullptr) write_jet_conv(inventory, *conv);
+  if (linear != nullptr) write_jet(out, *linear);
+  if (conv != nullptr) write_jet_conv(out, *conv);
   return linear != nullptr || conv != nullptr;
 }
 
@@ -115,6 +114,47 @@ constexpr Traits kNemotronH{.norms = 2,
 // What files and class call the modules.
 constexpr std::string_view kNemotronHModules[] = {"self_attn=mixer"};
 
+// Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share their keys and values.
+// Meta tokens go before the first forward pass (its modeling_hymba.py, HymbaModel.forward, where the cache is empty),
+// so their keys and values are cached as any token's, and every window sees them (the prefix mask of its flex
+// attention).
+static void read_hymba(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const Fields& text = reader.text;
+  const Ssm ssm = read_mamba1(text);
+  Heads heads = read_heads(text);
+  heads.meta_tokens = text.count_or("num_memory_tokens", 0);
+  const Tokens window = read_window(text);
+  for (const std::string_view key : {"kv_reuse_every_i_layer", "kv_weight_reuse"}) text.touch(key);
+  const std::vector<bool> listed = listed_layers(text, "global_attn_idx", layers);
+  const auto is_global = [&](std::uint64_t i) { return window == Tokens(0) || listed[i]; };
+  // kv_reuse_group lists groups of layers; the first of each holds the cache.
+  std::vector<std::uint64_t> source(layers);
+  for (std::uint64_t i = 0; i < layers; ++i) source[i] = i;
+  for (std::size_t g = 0; g < text.list_size("kv_reuse_group").value_or(0); ++g) {
+    const auto group = text.list_item("kv_reuse_group", g)->counts("kv_reuse_group");
+    if (!group || group->empty()) continue;
+    for (const std::uint64_t i : *group)
+      if (i < layers && group->front() < layers) source[i] = group->front();
+  }
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    Layer layer;
+    if (source[i] != i)
+      layer.mixers.push_back(Shared{source[i], heads, is_global(i) ? Tokens(0) : window});
+    else
+      layer.mixers.push_back(attention_mixer(reader, is_global(i) ? Label::kFull : Label::kSliding, heads, window));
+    layer.mixers.push_back(ssm);
+    reader.model.layers.push_back(std::move(layer));
+  }
+}
+
+// Layers that read another's cache keep their projections.
+static bool write_hymba(Inventory& out, const Mixer& mixer) {
+  const auto* shared = std::get_if<Shared>(&mixer);
+  if (shared != nullptr) write_attention(out, shared->heads, true);
+  return shared != nullptr;
+}
+
 // clang-format off
 std::span<const Family> nemotron_family() {
   static constexpr Family kRows[] = {
@@ -130,6 +170,8 @@ std::span<const Family> nemotron_family() {
      .tensors = kNemotronH, .modules = kNemotronHModules},
     {.is = {"nemotron_h_puzzle", "mamba2_hybrid", Arch::kOther, "executed class"}, .layers = read_mamba2_hybrid,
      .tensors = kNemotronH, .modules = kNemotronHModules},
+    // NVIDIA's Hymba. Source: its modeling_hymba.py.
+    {.is = {"hymba", "hymba"}, .layers = read_hymba, .tensors = {.may_have_more = true}, .mixer = write_hymba},
   };
   return kRows;
 }

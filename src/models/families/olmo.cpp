@@ -28,19 +28,19 @@ static void read_olmo_hybrid(Reader& reader) {
 
 // CLIP without its last block, which the config does not name; two of its layers together are pooled by attention, and
 // projected by a gated MLP as wide as the decoder's.
-static void write_molmo(Inventory& inventory) {
-  const Tower p{inventory, Component::kProjector};
-  const std::uint64_t h = inventory.hidden;
-  const std::uint64_t inner = inventory.text.count_or("intermediate_size", 0) / 2;
-  inventory.out.outside(Place::kFirst);
-  write_clip_large({inventory, Component::kVision}, 23, false);
+static void write_molmo(Inventory& out) {
+  const Tower p{out, Component::kProjector};
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t inner = out.text.count_or("intermediate_size", 0) / 2;
+  out.outside(Place::kFirst);
+  write_clip_large({out, Component::kVision}, 23, false);
   p.linear("image_pooling_2d.wqkv", 3 * 1024, 2048, true);
   p.linear("image_pooling_2d.wo", 1024, 1024, true);
   p.linear("image_projector.w13", times(2, inner), 1024, false);
   p.linear("image_projector.w2", h, inner, false);
   p.plain("pad_embed", 2 * 2048);
   // Rows for the image's own tokens.
-  p.plain("new_embedding", times(inventory.text.count_or("additional_vocab_size", 128), h));
+  p.plain("new_embedding", times(out.text.count_or("additional_vocab_size", 128), h));
 }
 
 // clang-format off

@@ -4,49 +4,46 @@
 
 namespace kvplan {
 
-static void write_beam(Inventory& inventory) {
-  const std::uint64_t heads = inventory.text.count_or("num_attention_heads", 0);
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.plain(Component::kAttention, "self_attn.gate_bias", heads, Split::kRows, heads);
+static void write_beam(Inventory& out) {
+  const std::uint64_t heads = out.text.count_or("num_attention_heads", 0);
+  out.in_layers(all_layers(out));
+  out.plain(Component::kAttention, "self_attn.gate_bias", heads, Split::kRows, heads);
 }
 
-static void write_jetmoe(Inventory& inventory) {
-  inventory.out.in_layers(all_layers(inventory));
-  inventory.out.plain(Component::kOther, "expert_biases", times(2, inventory.hidden));
+static void write_jetmoe(Inventory& out) {
+  out.in_layers(all_layers(out));
+  out.plain(Component::kOther, "expert_biases", times(2, out.hidden));
 }
 
-static void write_modernbert_decoder(Inventory& inventory) {
-  inventory.out.outside(Place::kLast);
-  inventory.out.linear(Component::kLmHead, "lm_head.dense", inventory.hidden, inventory.hidden);
-  inventory.out.norms("lm_head.norm", inventory.hidden);
+static void write_modernbert_decoder(Inventory& out) {
+  out.outside(Place::kLast);
+  out.linear(Component::kLmHead, "lm_head.dense", out.hidden, out.hidden);
+  out.norms("lm_head.norm", out.hidden);
 }
 
 // Keys and values for all, queries and outputs by experts of a mixture; each token's two experts attend with the same
 // keys.
-static bool write_mixture_of_attention(Inventory& inventory, const Mixer& mixer) {
+static bool write_mixture_of_attention(Inventory& out, const Mixer& mixer) {
   const Heads* heads = heads_of(mixer);
   if (heads == nullptr) return false;
-  Builder& out = inventory.out;
-  const std::uint64_t experts = inventory.text.count_or("num_experts", 8);
+  const std::uint64_t experts = out.text.count_or("num_experts", 8);
   const std::uint64_t wide = times(heads->num_kv_heads, heads->head_dim);
-  out.linear(Component::kAttention, "self_attention.kv_proj", times(2, wide), inventory.hidden, Split::kRows,
+  out.linear(Component::kAttention, "self_attention.kv_proj", times(2, wide), out.hidden, Split::kRows,
              heads->num_kv_heads);
-  out.linear(Component::kRouter, "self_attention.experts.router", experts, inventory.hidden);
+  out.linear(Component::kRouter, "self_attention.experts.router", experts, out.hidden);
   for (const bool in : {true, false}) {
-    TensorGroup& matrix =
-        out.linear(Component::kAttention, in ? "self_attention.experts.input_linear" : "self_attention.experts.output",
-                   in ? wide : inventory.hidden, in ? inventory.hidden : wide, in ? Split::kRows : Split::kColumns,
-                   heads->num_kv_heads);
+    TensorGroup& matrix = out.linear(
+        Component::kAttention, in ? "self_attention.experts.input_linear" : "self_attention.experts.output",
+        in ? wide : out.hidden, in ? out.hidden : wide, in ? Split::kRows : Split::kColumns, heads->num_kv_heads);
     matrix.copies = experts;
-    matrix.used = std::min(experts, inventory.text.count_or("num_experts_per_tok", 2));
+    matrix.used = std::min(experts, out.text.count_or("num_experts_per_tok", 2));
   }
   return true;
 }
 
 // The shared expert is weighed against the routed ones.
-static bool write_klear(Inventory& inventory, const Ffn& ffn) {
-  if (ffn.shared > 0)
-    inventory.out.linear(Component::kSharedExperts, "mlp.coefficient", 2, inventory.hidden, Split::kNone, 0, true);
+static bool write_klear(Inventory& out, const Ffn& ffn) {
+  if (ffn.shared > 0) out.linear(Component::kSharedExperts, "mlp.coefficient", 2, out.hidden, Split::kNone, 0, true);
   return false;
 }
 
@@ -59,6 +56,79 @@ constexpr std::string_view kJetmoeModules[] = {
     "mlp.gate=mlp.router.layer experts.*.gate_proj=input_linear experts.*.up_proj=input_linear "
     "experts.*.down_proj=output_linear self_attention.experts.router=self_attention.experts.router.layer "
     "self_attention.experts.output=self_attention.experts.output_linear"};
+
+// GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
+// go before layer_types; all layers are latent where linear_attention_type is null. Source: vLLM
+// configs/gigachat3_5.py.
+static void read_gigachat(Reader& reader) {
+  const Fields& text = reader.text;
+  if (text.is_null("linear_attention_type")) return read_mla(reader);
+  std::vector<Label> labels(reader.num_layers(), Label::kRecurrent);
+  if (const auto full = text.counts("full_attention_layers")) {
+    for (const std::uint64_t i : *full)
+      if (i < labels.size()) labels[i] = Label::kFull;
+  } else if (text.is_list("layer_types")) {
+    labels = layer_labels(text, labels.size(), {});
+  }
+  push_linear_and_latent(reader, labels, read_delta_net(text));
+}
+
+// OpenELM: heads grow from layer to layer.
+static void read_openelm(Reader& reader) {
+  const std::uint64_t layers = reader.num_layers();
+  const auto queries = reader.text.counts("num_query_heads");
+  const auto keys = reader.text.counts("num_kv_heads");
+  const std::uint64_t head_dim = reader.text.count("head_dim");
+  if (!queries || !keys || queries->size() < layers || keys->size() < layers)
+    fail("\"num_query_heads\" and \"num_kv_heads\" do not name every layer", "give one entry for each layer");
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    const Heads heads{(*queries)[i], (*keys)[i], head_dim, head_dim};
+    check_heads(heads);
+    reader.model.layers.push_back({{FullAttention{heads}}});
+  }
+}
+
+// Widths that are rounded to the nearest multiple, never down by more than a tenth.
+static void plan_openelm(const Inventory& inventory, MlpPlan& plan) {
+  const auto factors = inventory.text.reals("ffn_multipliers");
+  const std::uint64_t divisor = inventory.text.count_or("ffn_dim_divisor", 256);
+  if (!factors || factors->empty()) return;
+  plan.widths.emplace();
+  for (const double factor : *factors) {
+    if (!(factor > 0 && factor < 1000) || divisor == 0)
+      fail("\"ffn_multipliers\" is out of range", "correct the config");
+    const std::uint64_t wanted = whole_width(factor * static_cast<double>(inventory.hidden), "ffn_multipliers");
+    std::uint64_t width = std::max(divisor, checked_add(wanted, divisor / 2, "ffn_multipliers") / divisor * divisor);
+    if (static_cast<double>(width) < 0.9 * static_cast<double>(wanted)) width += divisor;
+    plan.widths->push_back(width);
+  }
+}
+
+// xLSTM: every layer an mLSTM; query and key are narrower than the value.
+static void read_xlstm(Reader& reader) {
+  const Fields& text = reader.text;
+  const std::uint64_t blocks = check_layers(text.count_or("num_blocks", 0), "num_blocks");
+  const std::uint64_t layers = blocks > 0 ? blocks : reader.num_layers();
+  const std::uint64_t hidden_size = text.count("hidden_size");
+  const std::uint64_t num_heads = text.count_or("num_heads", 8);
+  if (num_heads == 0 || hidden_size < num_heads) fail("\"num_heads\" is out of range", "correct the config");
+  for (const std::string_view key : {"inference_state_dtype", "return_last_states"}) text.touch(key);
+  const double qk = text.find_real("qk_dim_factor").value_or(0.5);
+  const double v = text.find_real("v_dim_factor").value_or(1.0);
+  Linear linear;
+  linear.rule = Linear::Rule::kMlstm;
+  linear.num_key_heads = linear.num_value_heads = num_heads;
+  linear.key_head_dim = scaled_width(qk, hidden_size, "qk_dim_factor") / num_heads;
+  linear.value_head_dim = scaled_width(v, hidden_size, "v_dim_factor") / num_heads;
+  for (std::uint64_t i = 0; i < layers; ++i) reader.model.layers.push_back({{linear}});
+}
+
+static std::uint64_t xlstm_width(const Inventory& inventory, std::uint64_t) {
+  const double factor = inventory.text.find_real("ffn_proj_factor").value_or(2.667);
+  if (!(factor > 0 && factor < 1000)) fail("\"ffn_proj_factor\" is out of range", "correct the config");
+  return round_to(whole_width(factor * static_cast<double>(inventory.hidden), "ffn_proj_factor"),
+                  inventory.text.count_or("ffn_round_up_to_multiple_of", 64));
+}
 
 // clang-format off
 std::span<const Family> others_family() {
@@ -111,6 +181,15 @@ std::span<const Family> others_family() {
     // China Telecom's TeleChat. Source: the checkpoints' modeling_telechat*.py.
     {.is = {"telechat telechat2", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"telechat3", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
+    // Sber's GigaChat 3.5. Source: vLLM configs/gigachat3_5.py.
+    {.is = {"gigachat3_5", "gigachat"}, .layers = read_gigachat, .tensors = {.may_have_more = true, .norms = 4,
+     .dense_first = 3, .has_router_bias = true}},
+    // Apple's OpenELM: heads and widths grow from layer to layer. Source: its modeling_openelm.py.
+    {.is = {"openelm", "openelm"}, .layers = read_openelm, .tensors = {.qkv_bias = "", .o_bias = "",
+     .qk_norm = QkNorm::kHead, .qk_norm_key = "normalize_qk_projections", .fuses_qkv = true, .fuses_gate_up = true,
+     .ties_by_default = true}, .mlps = plan_openelm},
+    // NXAI's xLSTM. Source: transformers modeling_xlstm.py.
+    {.is = {"xlstm", "xlstm", Arch::kXlstm, "executed class"}, .layers = read_xlstm, .mlp_width = xlstm_width},
   };
   return kRows;
 }

@@ -34,13 +34,13 @@ static void read_phi4flash(Reader& reader) {
 
 // Phi-4-multimodal: two LoRAs over every linear layer of the decoder, which stay apart (one for each sense), and the
 // encoders of image and sound with their projectors as large as the published checkpoint leaves for them.
-static void write_phi4_senses(Inventory& inventory) {
-  if (!inventory.reader.root.child("embd_layer")) return;
-  inventory.out.outside(Place::kFirst);
-  const Tower other{inventory, Component::kOther};
-  const Fields& text = inventory.text;
-  const std::uint64_t h = inventory.hidden;
-  const std::uint64_t layers = inventory.reader.model.layers.size();
+static void write_phi4_senses(Inventory& out) {
+  if (!out.reader.root.child("embd_layer")) return;
+  out.outside(Place::kFirst);
+  const Tower other{out, Component::kOther};
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t layers = out.reader.model.layers.size();
   const std::uint64_t inner = text.count_or("intermediate_size", 8192);
   const std::uint64_t heads = text.count_or("num_attention_heads", 24);
   const std::uint64_t d = heads > 0 ? h / heads : 0;
@@ -57,16 +57,16 @@ static void write_phi4_senses(Inventory& inventory) {
     pair("gate_up_proj", times(2, inner), h);
     pair("down_proj", h, inner);
   }
-  Tower{inventory, Component::kVision}.plain("embed_tokens_extend", 907'966'432);
+  Tower{out, Component::kVision}.plain("embed_tokens_extend", 907'966'432);
 }
 
 // CLIP; four of its tokens side by side, and two separators as wide. The config names no tower.
-static void write_phi3_v(Inventory& inventory) {
-  const Tower p{inventory, Component::kProjector};
-  inventory.out.outside(Place::kFirst);
-  write_clip_large({inventory, Component::kVision}, 24, true);
-  p.linear("img_projection.0", inventory.hidden, 4096, true);
-  p.linear("img_projection.2", inventory.hidden, inventory.hidden, true);
+static void write_phi3_v(Inventory& out) {
+  const Tower p{out, Component::kProjector};
+  out.outside(Place::kFirst);
+  write_clip_large({out, Component::kVision}, 24, true);
+  p.linear("img_projection.0", out.hidden, 4096, true);
+  p.linear("img_projection.2", out.hidden, out.hidden, true);
   p.plain("separators", 2 * 4096);
 }
 

@@ -46,21 +46,20 @@ static void read_plamo2(Reader& reader) {
 }
 
 // The step, B and C come from the convolved input, by way of a rank of their own.
-static bool write_plamo2(Inventory& inventory, const Mixer& mixer) {
+static bool write_plamo2(Inventory& out, const Mixer& mixer) {
   const auto* ssm = std::get_if<Ssm>(&mixer);
   if (ssm == nullptr) return false;
   constexpr Component kMix = Component::kStateMixer;
-  Builder& out = inventory.out;
   const std::uint64_t inner = ssm->d_inner;
-  const std::uint64_t rank = std::max<std::uint64_t>(64, inventory.hidden / 16);
+  const std::uint64_t rank = std::max<std::uint64_t>(64, out.hidden / 16);
   const std::uint64_t low = checked_add(rank, times(2, ssm->d_state), "a projection");
-  out.linear(kMix, "mamba.in_proj", times(2, inner), inventory.hidden, Split::kRows);
+  out.linear(kMix, "mamba.in_proj", times(2, inner), out.hidden, Split::kRows);
   out.conv(kMix, "mamba.conv1d", inner, ssm->conv_kernel, Split::kRows);
   out.linear(kMix, "mamba.bcdt_proj", low, inner, Split::kColumns);
   out.linear(kMix, "mamba.dt_proj", ssm->num_heads, rank, Split::kRows);
   out.plain(kMix, "mamba.decay", times(3, ssm->num_heads), Split::kRows);
   out.norms("mamba.norms", low);
-  out.linear(kMix, "mamba.out_proj", inventory.hidden, inner, Split::kColumns);
+  out.linear(kMix, "mamba.out_proj", out.hidden, inner, Split::kColumns);
   return true;
 }
 

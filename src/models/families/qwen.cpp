@@ -43,11 +43,10 @@ static void read_qwen4_exp(Reader& reader) {
 // Qwen3.8-Flash-Next: residual streams that are mixed through a low rank around each block, index projections beside
 // full attention, and n-gram tables in a few layers. The tables' rows are primes; their smallest bound is counted.
 // Source: transformers modular_qwen4_exp.py.
-static void write_qwen4_exp(Inventory& inventory) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
-  const ModelSpec& model = inventory.reader.model;
-  const std::uint64_t h = inventory.hidden;
+static void write_qwen4_exp(Inventory& out) {
+  const Fields& text = out.text;
+  const ModelSpec& model = out.reader.model;
+  const std::uint64_t h = out.hidden;
   const std::uint64_t streams = text.count_or("hc_count", 4);
   const std::uint64_t wide = times(streams, h);
   const std::uint64_t rank = text.count_or("hc_lowrank", 320);
@@ -56,7 +55,7 @@ static void write_qwen4_exp(Inventory& inventory) {
                                    times(wide, checked_add(times(2, rank), injects ? 1 + streams : 1, "a rank")));
     group.copies = group.used = copies;
   };
-  out.in_layers(all_layers(inventory));
+  out.in_layers(all_layers(out));
   mixer("hyper_connections", 2, true);
   if (const std::uint64_t heads = text.count_or("indexer_n_heads", 0); heads > 0) {
     const std::uint64_t d = text.count_or("indexer_head_dim", 128);

@@ -5,22 +5,39 @@
 
 namespace kvplan {
 
+Rwkv read_rwkv_mixer(const Fields& config) {
+  const std::string_view type = config.class_name();
+  Rwkv rwkv;
+  rwkv.version = type == "rwkv" ? 4 : type == "rwkv5" ? 5 : type.find('6') != std::string_view::npos ? 6 : 7;
+  rwkv.hidden_size = config.count("hidden_size");
+  if (const auto width = config.find_count("attention_hidden_size"); width && *width > 0 && rwkv.version < 7)
+    rwkv.hidden_size = *width;
+  rwkv.token_shifts = config.count_or("token_shift_count", type == "rwkv6qwen2" || type == "arwkv7" ? 1 : 2);
+  if (rwkv.version > 4) {
+    rwkv.head_dim = config.count_or("head_dim", 64);
+    if (rwkv.head_dim == 0 || rwkv.hidden_size % rwkv.head_dim != 0)
+      fail("\"head_dim\" is " + std::to_string(rwkv.head_dim) + ", which does not divide a \"hidden_size\" of " +
+               std::to_string(rwkv.hidden_size),
+           "correct the config");
+  }
+  return rwkv;
+}
+
 static void read_rwkv(Reader& reader) {
   const Rwkv rwkv = read_rwkv_mixer(reader.text);
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{rwkv}});
 }
 
-static void write_first_norm(Inventory& inventory) {
-  inventory.out.in_layers({{0, 1, 1}});
-  inventory.out.norms("pre_ln", inventory.hidden, 1, true);
+static void write_first_norm(Inventory& out) {
+  out.in_layers({{0, 1, 1}});
+  out.norms("pre_ln", out.hidden, 1, true);
 }
 
 constexpr Component kMix = Component::kStateMixer;
 
 // What stands for the MLP.
-static void write_channel_mix(Inventory& inventory, std::uint64_t ffn) {
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+static void write_channel_mix(Inventory& out, std::uint64_t ffn) {
+  const std::uint64_t h = out.hidden;
   out.plain(kMix, "feed_forward.time", times(2, h));
   out.linear(Component::kMlp, "feed_forward.key", ffn, h, Split::kRows);
   out.linear(Component::kMlp, "feed_forward.receptance", h, h);
@@ -34,10 +51,9 @@ static std::uint64_t rank_near(double x) {
 
 // RWKV 7: four square projections and four of low rank; the first layer's values are mixed into the others', so the
 // first has no projection for that.
-static void write_rwkv7(Inventory& inventory) {
-  Builder& out = inventory.out;
-  const Fields& text = inventory.text;
-  const std::uint64_t h = inventory.hidden;
+static void write_rwkv7(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
   const auto width = static_cast<double>(std::max<std::uint64_t>(1, h));
   const auto low_rank = [&](std::string_view name, std::string_view key, double usual, bool bias) {
     const std::uint64_t rank = text.count_or(key, rank_near(usual));
@@ -56,7 +72,7 @@ static void write_rwkv7(Inventory& inventory) {
   out.plain(kMix, "ffn.x_k", h);
   out.linear(Component::kMlp, "ffn.key", ffn, h, Split::kRows);
   out.linear(Component::kMlp, "ffn.value", h, ffn, Split::kColumns);
-  const std::uint64_t layers = inventory.reader.model.layers.size();
+  const std::uint64_t layers = out.reader.model.layers.size();
   if (layers < 2) return;
   out.in_layers({{1, layers - 1, 1}});
   low_rank("v_lora", "v_low_rank_dim", 1.3 * std::sqrt(width), true);
@@ -64,11 +80,10 @@ static void write_rwkv7(Inventory& inventory) {
 }
 
 // RWKV 5 and 6: a gate beside the four projections, a wider channel mix; 6 makes shifts and decay depend on the input.
-static void write_rwkv5(Inventory& inventory, const Rwkv& rwkv) {
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+static void write_rwkv5(Inventory& out, const Rwkv& rwkv) {
+  const std::uint64_t h = out.hidden;
   const std::uint64_t a = rwkv.hidden_size > 0 ? rwkv.hidden_size : h;
-  const std::uint64_t ffn = inventory.text.count_or("intermediate_size", times(7, h) / 2 / 32 * 32);
+  const std::uint64_t ffn = out.text.count_or("intermediate_size", times(7, h) / 2 / 32 * 32);
   const bool sixth = rwkv.version == 6;
   for (const char* const name : {"key", "value", "receptance", "gate"})
     out.linear(kMix, std::string("attention.") + name, a, h, Split::kRows);
@@ -81,29 +96,28 @@ static void write_rwkv5(Inventory& inventory, const Rwkv& rwkv) {
     out.plain(kMix, "attention.time_decay_w", times(checked_add(h, a, "the decay"), decay));
   }
   out.norms("attention.ln_x", a, 1, true);
-  write_channel_mix(inventory, ffn);
+  write_channel_mix(out, ffn);
 }
 
-static void write_rwkv4(Inventory& inventory, const Rwkv& rwkv) {
-  Builder& out = inventory.out;
-  const std::uint64_t h = inventory.hidden;
+static void write_rwkv4(Inventory& out, const Rwkv& rwkv) {
+  const std::uint64_t h = out.hidden;
   const std::uint64_t a = rwkv.hidden_size;
   out.plain(kMix, "attention.time", checked_add(times(2, a), times(3, h), "the time mix"));
   for (const char* const name : {"attention.key", "attention.value", "attention.receptance"})
     out.linear(kMix, name, a, h, Split::kRows);
   out.linear(kMix, "attention.output", h, a, Split::kColumns);
-  write_channel_mix(inventory, inventory.text.count_or("intermediate_size", times(4, h)));
+  write_channel_mix(out, out.text.count_or("intermediate_size", times(4, h)));
 }
 
-static bool write_rwkv_mixer(Inventory& inventory, const Mixer& mixer) {
+static bool write_rwkv_mixer(Inventory& out, const Mixer& mixer) {
   const auto* rwkv = std::get_if<Rwkv>(&mixer);
   if (rwkv == nullptr) return false;
   if (rwkv->version == 7)
-    write_rwkv7(inventory);
+    write_rwkv7(out);
   else if (rwkv->version > 4)
-    write_rwkv5(inventory, *rwkv);
+    write_rwkv5(out, *rwkv);
   else
-    write_rwkv4(inventory, *rwkv);
+    write_rwkv4(out, *rwkv);
   return true;
 }
 

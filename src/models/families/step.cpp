@@ -13,28 +13,22 @@ static void read_step3p5(Reader& reader) {
     sliding = read_heads(*other, {"num_attention_heads", "num_attention_groups", "head_dim", ""}, full);
   }
   const std::vector<Label> labels = layer_labels(reader.text, layers, {PatternRule::Default::kFullFirstOf, 4});
-  const Tokens window = read_window(reader.text);
-  const LayerHeads own(reader.text);
-  for (std::uint64_t i = 0; i < layers; ++i) {
-    const Heads& base = labels[i] == Label::kSliding ? sliding : full;
-    reader.model.layers.push_back({{attention_mixer(reader, labels[i], own.of(i, base), window)}});
-  }
+  push_attention(reader, labels, full, sliding);
 }
 
 // Step-3: queries of all heads come from one of share_q_dim, normed; one head of keys and values.
 // Source: vLLM models/step3_text.py.
-static bool write_shared_query(Inventory& inventory, const Mixer& mixer) {
+static bool write_shared_query(Inventory& out, const Mixer& mixer) {
   const Heads* heads = heads_of(mixer);
   if (heads == nullptr) return false;
-  Builder& out = inventory.out;
-  const std::uint64_t shared = inventory.text.count_or("share_q_dim", heads->head_dim);
+  const std::uint64_t shared = out.text.count_or("share_q_dim", heads->head_dim);
   const std::uint64_t queries = times(heads->num_heads, heads->head_dim);
-  out.linear(Component::kAttention, "self_attn.q_proj", shared, inventory.hidden);
+  out.linear(Component::kAttention, "self_attn.q_proj", shared, out.hidden);
   out.linear(Component::kAttention, "self_attn.kv_proj", times(2, times(heads->num_kv_heads, heads->head_dim)),
-             inventory.hidden);
+             out.hidden);
   out.norms("self_attn.inter_norm", shared);
   out.linear(Component::kAttention, "self_attn.wq", queries, shared, Split::kRows, heads->num_heads);
-  out.linear(Component::kAttention, "self_attn.o_proj", inventory.hidden, queries, Split::kColumns, heads->num_heads);
+  out.linear(Component::kAttention, "self_attn.o_proj", out.hidden, queries, Split::kColumns, heads->num_heads);
   return true;
 }
 

@@ -61,11 +61,10 @@ static void read_zamba2(Reader& reader) {
 }
 
 // Zamba: one block (or a few) of attention and MLP over the doubled width, run in every hybrid layer.
-static void write_shared_blocks(Inventory& inventory, bool second) {
-  const Fields& text = inventory.text;
-  Builder& out = inventory.out;
-  const ModelSpec& model = inventory.reader.model;
-  const std::uint64_t h = inventory.hidden;
+static void write_shared_blocks(Inventory& out, bool second) {
+  const Fields& text = out.text;
+  const ModelSpec& model = out.reader.model;
+  const std::uint64_t h = out.hidden;
   std::vector<std::uint64_t> hybrid;
   Heads heads;
   for (std::uint64_t i = 0; i < model.layers.size(); ++i)
@@ -105,23 +104,87 @@ static void write_shared_blocks(Inventory& inventory, bool second) {
              heads.num_kv_heads);
   out.linear(Component::kAttention, "shared_transformer.self_attn.o_proj", h, queries, Split::kColumns,
              heads.num_heads);
-  write_dense_mlp(inventory, Component::kMlp, "shared_transformer.feed_forward.", width, h, true,
+  write_dense_mlp(out, Component::kMlp, "shared_transformer.feed_forward.", width, h, true,
                   text.flag("add_bias_linear", false));
   out.norms("shared_transformer.input_layernorm", wide);
   out.norms("shared_transformer.pre_ff_layernorm", h);
 }
 
-static void write_zamba(Inventory& inventory) {
-  write_shared_blocks(inventory, false);
+static void write_zamba(Inventory& out) {
+  write_shared_blocks(out, false);
 }
 
-static void write_zamba2(Inventory& inventory) {
-  write_shared_blocks(inventory, true);
+static void write_zamba2(Inventory& out) {
+  write_shared_blocks(out, true);
 }
 
 // The attention is a block that all hybrid layers share: write_shared_blocks has it.
 static bool skips_shared_block(Inventory&, const Mixer& mixer) {
   return std::holds_alternative<FullAttention>(mixer);
+}
+
+// ZAYA (compressed convolutional attention, arXiv 2510.04476): two convolutions in a row over queries and keys, and
+// the half of the values that is delayed by one token.
+static Layer zaya_layer(const Reader& reader, Label label, const Heads& heads, Tokens window) {
+  const std::uint64_t first = reader.text.count_or("cca_time0", 2);
+  const std::uint64_t second = reader.text.count_or("cca_time1", 2);
+  if (first == 0 || second == 0) fail("\"cca_time0\" and \"cca_time1\" must be positive", "correct the config");
+  const std::uint64_t channels =
+      checked_add(channels_of(heads.num_heads, heads.head_dim), channels_of(heads.num_kv_heads, heads.head_dim),
+                  "the channels of a convolution");
+  const std::uint64_t kernel = checked_add(first, second, "a kernel") - 1;  // keeps (first - 1) + (second - 1) tokens
+  const ShortConv mixed{channels, kernel};
+  const ShortConv delayed{channels_of(heads.num_kv_heads, heads.v_head_dim) / 2, 2};
+  return {{attention_mixer(reader, label, heads, window), mixed, delayed}};
+}
+
+// The layers slide where a window is set.
+static void read_zaya(Reader& reader) {
+  const Heads heads = read_heads(reader.text);
+  const std::vector<Label> labels = layer_labels(
+      reader.text, reader.num_layers(), {PatternRule::Default::kWindowEverywhere, 0, false, Label::kHybrid, ""});
+  const Tokens window = read_window(reader.text);
+  for (const Label label : labels) reader.model.layers.push_back(zaya_layer(reader, label, heads, window));
+}
+
+// Weights and biases on the residual stream and on what a block adds to it; routers remember the layer before.
+static void write_zaya(Inventory& out) {
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t layers = out.reader.model.layers.size();
+  out.in_layers(all_layers(out));
+  out.plain(Component::kOther, "residual_scales", times(8, h));
+  out.in_layers({{1, layers - 1, 1}});
+  if (layers > 1)
+    out.plain(Component::kRouter, "mlp.gate.router_states_scale", out.text.count_or("router_hidden_size", 256));
+  out.outside(Place::kFirst);
+  out.plain(Component::kOther, "model.input_hidden_states", times(2, h));
+}
+
+// One convolution a channel, then one a head; the values' delay has no weights.
+static bool write_zaya_conv(Inventory& out, const Mixer& mixer) {
+  const auto* conv = std::get_if<ShortConv>(&mixer);
+  if (conv == nullptr) return false;
+  const Heads heads = read_heads(out.text);
+  if (conv->channels != times(heads.num_heads + heads.num_kv_heads, heads.head_dim)) return true;
+  const std::uint64_t first = out.text.count_or("cca_time0", 2);
+  const std::uint64_t second = times(out.text.count_or("cca_time1", 2), heads.head_dim);
+  out.conv(Component::kStateMixer, "self_attn.conv_qk_depthwise", conv->channels, first, Split::kRows);
+  out.conv(Component::kStateMixer, "self_attn.conv_qk_grouped", conv->channels, second, Split::kRows);
+  out.plain(Component::kStateMixer, "self_attn.conv_qk.bias", times(2, conv->channels), Split::kRows);
+  out.plain(Component::kAttention, "self_attn.qk_norm.temp", heads.num_kv_heads, Split::kRows);
+  return true;
+}
+
+// An MLP of its own width chooses, among the experts and none of them.
+static bool write_zaya_experts(Inventory& out, const Ffn& ffn) {
+  const std::uint64_t width = out.text.count_or("router_hidden_size", 256);
+  out.linear(Component::kRouter, "mlp.gate.down_proj", width, out.hidden, Split::kNone, 0, true);
+  out.norms("mlp.gate.router_mlp.norm", width);
+  out.linear(Component::kRouter, "mlp.gate.router_mlp.fc1", width, width, Split::kNone, 0, true);
+  out.linear(Component::kRouter, "mlp.gate.router_mlp.fc2", width, width, Split::kNone, 0, true);
+  out.linear(Component::kRouter, "mlp.gate.router_mlp.out_proj", checked_add(ffn.experts, 1, "the experts"), width);
+  write_expert_matrices(out, ffn, "mlp.");
+  return true;
 }
 
 // clang-format off
@@ -131,6 +194,9 @@ std::span<const Family> zamba_family() {
      .has_mlps = false, .ties_by_default = true}, .extras = write_zamba, .mixer = skips_shared_block},
     {.is = {"zamba2", "zamba2", Arch::kOther, "executed class"}, .layers = read_zamba2, .tensors = {.norms = 1,
      .has_mlps = false, .ties_by_default = true}, .extras = write_zamba2, .mixer = skips_shared_block},
+    // Zyphra's ZAYA: compressed convolutional attention (arXiv 2510.04476). Source: transformers modeling_zaya.py.
+    {.is = {"zaya", "conv_attention", Arch::kZaya, "executed class"}, .layers = read_zaya, .extras = write_zaya,
+     .mixer = write_zaya_conv, .experts = write_zaya_experts},
   };
   return kRows;
 }

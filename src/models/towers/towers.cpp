@@ -13,7 +13,7 @@ namespace kvplan {
 
 void Tower::linear(std::string_view name, std::uint64_t rows, std::uint64_t columns, bool bias, std::uint64_t copies,
                    Split split) const {
-  TensorGroup& group = inventory.out.linear(component, name, rows, columns, cuts ? split : Split::kNone);
+  TensorGroup& group = inventory.linear(component, name, rows, columns, cuts ? split : Split::kNone);
   group.copies = group.used = copies;
   if (name.find("patch_embed") != std::string_view::npos) group.role = TensorRole::kConv;
   if (bias) plain(std::string(name) + ".bias", rows, copies);
@@ -21,7 +21,7 @@ void Tower::linear(std::string_view name, std::uint64_t rows, std::uint64_t colu
 
 void Tower::plain(std::string_view name, std::uint64_t elements, std::uint64_t copies) const {
   if (elements == 0) return;
-  TensorGroup& group = inventory.out.plain(component, name, elements);
+  TensorGroup& group = inventory.plain(component, name, elements);
   group.copies = group.used = copies;
 }
 
@@ -68,7 +68,7 @@ void Side::frames(std::string_view name, std::uint64_t width, bool bias, std::st
 }
 
 // What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
-void guess_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what) {
+void guess_tower(Inventory& out, const Fields& side, Component component, const std::string& what) {
   const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"}, 0);
   const std::uint64_t layers =
       count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}, 0);
@@ -79,7 +79,7 @@ void guess_tower(Inventory& inventory, const Fields& side, Component component, 
   if (h > 0 && layers > 0 && layers < 10000) {
     const std::uint64_t estimate =
         times(layers, checked_add(times(4, square(h)), times(2, times(h, inner)), "a vision tower")) +
-        times(inventory.hidden, times(4, h));
+        times(out.hidden, times(4, h));
     unknown.low = Elements(estimate / 5 * 4);
     unknown.estimate = Elements(estimate);
     unknown.high = Elements(estimate) * 2;
@@ -88,7 +88,7 @@ void guess_tower(Inventory& inventory, const Fields& side, Component component, 
     unknown.estimate = Elements(500'000'000);
     unknown.high = Elements(2'000'000'000);
   }
-  inventory.reader.model.unknown_tensors.push_back(unknown);
+  out.reader.model.unknown_tensors.push_back(unknown);
 }
 
 namespace {
@@ -157,34 +157,27 @@ bool write_side(std::span<const Row> rows, const Side& side) {
   return false;
 }
 
-bool write_vision(Inventory& inventory, const Fields& root, const Fields& v, const std::string& root_type,
+bool write_vision(Inventory& out, const Fields& root, const Fields& v, const std::string& root_type,
                   const std::string& own) {
-  const Side side{
-      {inventory, Component::kVision}, {inventory, Component::kProjector}, v, root, inventory.hidden, root_type, own};
+  const Side side{{out, Component::kVision}, {out, Component::kProjector}, v, root, out.hidden, root_type, own};
   if (v.is_object("width") && v.child("width")->is_object("sam_vit_b")) return write_deepseek_ocr(side), true;
   if (write_side(kVision, side)) return true;
   root.touch("model_type");
   return false;
 }
 
-bool write_audio(Inventory& inventory, const Fields& root, const Fields& a, const std::string& root_type,
+bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std::string& root_type,
                  const std::string& own) {
-  const Side side{{inventory, Component::kAudio, false},
-                  {inventory, Component::kProjector},
-                  a,
-                  root,
-                  inventory.hidden,
-                  root_type,
-                  own};
+  const Side side{{out, Component::kAudio, false}, {out, Component::kProjector}, a, root, out.hidden, root_type, own};
   side.count({"d_model", "hidden_size"}, 0);  // a fact of the plan, whether a row knows the encoder or not
   return write_side(kAudio, side);
 }
 
 // A part that no rule read and that has a width of its own is a guess where it counts its layers, and a note elsewhere:
 // nothing is passed over in silence.
-void guess_unread_parts(Inventory& inventory, const Fields& root) {
+void guess_unread_parts(Inventory& out, const Fields& root) {
   for (const std::string& key : root.unread()) {
-    const bool is_text = inventory.text.path().starts_with(root.path() + key + ".");
+    const bool is_text = out.text.path().starts_with(root.path() + key + ".");
     if (is_text || !key.ends_with("_config") || key.starts_with("quantization") || !root.is_object(key)) continue;
     const Fields side = root.child(key)->quietly();
     const auto says = [&](std::initializer_list<std::string_view> keys) {
@@ -195,32 +188,31 @@ void guess_unread_parts(Inventory& inventory, const Fields& root) {
         says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}) ||
         side.is_list("depths");
     if (counts_layers)
-      guess_tower(inventory, side, Component::kVision, "what " + one_line(key, 60) + " configures");
+      guess_tower(out, side, Component::kVision, "what " + one_line(key, 60) + " configures");
     else
-      inventory.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
+      out.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
   }
 }
 
 // What stands beside a thinker speaks, and is not loaded where the thinker is served.
-void note_speakers(Inventory& inventory, const Fields& root) {
+void note_speakers(Inventory& out, const Fields& root) {
   for (const std::string_view key : {"talker_config", "token2wav_config", "code2wav_config"})
     if (root.is_object(key))
-      inventory.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
+      out.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
 }
 
 // Composites whose class brings a tower where the file names none.
-void note_absent_towers(Inventory& inventory, const Fields& root, const std::string& root_type, bool seen_vision,
+void note_absent_towers(Inventory& out, const Fields& root, const std::string& root_type, bool seen_vision,
                         bool seen_audio) {
   constexpr std::string_view kLooking =
       "gemma3 shieldgemma2 paligemma llava llava_next llava_next_video llava_onevision vipllava video_llava mistral3 "
       "idefics2 idefics3 aya_vision cohere2_vision";
-  if (inventory.text.path() == root.path() || inventory.reader.model.architecture.ends_with("ForCausalLM")) return;
+  if (out.text.path() == root.path() || out.reader.model.architecture.ends_with("ForCausalLM")) return;
   const bool looks =
       has_word(kLooking, root_type) || has_class(root_type + "_vision") || has_class(root_type + "_vision_model");
   const auto absent = [&](const char* key, const char* what) {
-    inventory.reader.inform("absent_tower", "the config names no " + std::string(key) + ": no " + what +
-                                                " is counted, though the class of " + one_line(root_type, 60) +
-                                                " has one");
+    out.reader.inform("absent_tower", "the config names no " + std::string(key) + ": no " + what +
+                                          " is counted, though the class of " + one_line(root_type, 60) + " has one");
   };
   if (looks && !seen_vision) absent("vision_config", "vision tower");
   if (has_class(root_type + "_encoder") && !seen_audio) absent("audio_config", "audio encoder");
@@ -228,14 +220,14 @@ void note_absent_towers(Inventory& inventory, const Fields& root, const std::str
 
 }  // namespace
 
-void write_towers(Inventory& inventory) {
-  Fields root = inventory.reader.root;
+void write_towers(Inventory& out) {
+  Fields root = out.reader.root;
   const std::string root_type = root.find_string("model_type").value_or("");
   if (const auto thinker = root.child("thinker_config")) {
-    note_speakers(inventory, root);
+    note_speakers(out, root);
     root = *thinker;
   }
-  inventory.out.outside(Place::kFirst);
+  out.outside(Place::kFirst);
   const auto bare = root.bare();
   bool seen_vision = false;
   for (const std::string_view key :
@@ -247,12 +239,12 @@ void write_towers(Inventory& inventory) {
     root.touch(key);
     const std::string own = side->find_string("model_type").value_or("");
     const Fields v = with_class(*side, own.empty() ? root_type + "_vision" : own);
-    if (!write_vision(inventory, bare, v, root_type, own))
-      guess_tower(inventory, *side, Component::kVision, "the vision tower (" + (own.empty() ? root_type : own) + ")");
+    if (!write_vision(out, bare, v, root_type, own))
+      guess_tower(out, *side, Component::kVision, "the vision tower (" + (own.empty() ? root_type : own) + ")");
   }
   // The first LLaVAs name their tower by a repository alone.
   if (!seen_vision && bare.is_string("mm_vision_tower"))
-    guess_tower(inventory, Fields::empty(), Component::kVision, "the vision tower of mm_vision_tower");
+    guess_tower(out, Fields::empty(), Component::kVision, "the vision tower of mm_vision_tower");
   bool seen_audio = false;
   for (const std::string_view key : {"audio_config", "audio_encoder_config", "encoder_config"}) {
     const auto side = bare.child(key);
@@ -260,17 +252,17 @@ void write_towers(Inventory& inventory) {
     root.touch(key);
     seen_audio = true;
     const std::string own = side->find_string("model_type").value_or("");
-    if (!write_audio(inventory, bare, with_class(*side, own), root_type, own))
-      guess_tower(inventory, *side, Component::kAudio, "the audio encoder (" + (own.empty() ? root_type : own) + ")");
+    if (!write_audio(out, bare, with_class(*side, own), root_type, own))
+      guess_tower(out, *side, Component::kAudio, "the audio encoder (" + (own.empty() ? root_type : own) + ")");
   }
   if (const auto encoder = bare.child("encoder"); encoder && bare.child("decoder")) {
     root.touch("encoder");
-    if (!write_pair_encoder(inventory, *encoder))
-      guess_tower(inventory, *encoder, Component::kEncoder,
+    if (!write_pair_encoder(out, *encoder))
+      guess_tower(out, *encoder, Component::kEncoder,
                   "the encoder (" + one_line(encoder->find_string("model_type").value_or("of no name"), 60) + ")");
   }
-  guess_unread_parts(inventory, bare);
-  note_absent_towers(inventory, bare, root_type, seen_vision, seen_audio);
+  guess_unread_parts(out, bare);
+  note_absent_towers(out, bare, root_type, seen_vision, seen_audio);
 }
 
 }  // namespace kvplan
