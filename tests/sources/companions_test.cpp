@@ -2,6 +2,7 @@
 #include "sources/companions.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("kvplan_companions_" + std::to_string(std::rand()));
+  fs::path path =
+      fs::temp_directory_path() / ("kvplan_companions_" + std::to_string(getpid()) + "_" + std::to_string(std::rand()));
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   std::string write(const std::string& name, const std::string& text) const {
