@@ -58,6 +58,7 @@ enum class Arch : std::uint8_t {
   kLlama,
   kLlama4,
   kLongcat,
+  kMamba,
   kMaple,
   kMarian,
   kMellum,

@@ -72,7 +72,7 @@ struct Request {
   bool no_kv_offload = false;
 
   // vLLM.
-  bool prefix_caching = false;
+  std::optional<bool> prefix_caching;
   std::optional<std::string> mamba_cache_mode;  // none, align, all
   bool hybrid_manager = true;
   bool enforce_eager = false;

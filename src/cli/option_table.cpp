@@ -252,8 +252,8 @@ constexpr std::array kOptions{
 
     Option{"--block-size", "N", kVllm, "tokens of a page",
            [](Invocation& c, string_view v, string_view n) { c.request.block_size = parse_count(v, n); }},
-    Option{"--enable-prefix-caching", "", kVllm, "for models with states: align or all",
-           [](Invocation& c, string_view, string_view) { c.request.prefix_caching = true; }},
+    Option{"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm, "more states of a sequence, or one",
+           [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
     Option{"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
            [](Invocation& c, string_view v, string_view) { c.request.mamba_cache_mode = std::string(v); }},
     Option{"--language-model-only", "", kVllm, "no images, videos or sounds: their towers are not loaded",

@@ -178,7 +178,8 @@ std::vector<std::string> vllm_arguments(const ModelSpec& model, const Plan& plan
   if (request.host_kv_cache) out.add_gib("--kv-offloading-size", *request.host_kv_cache);
   if (request.swap_space) out.add_gib("--swap-space", *request.swap_space);
   out.add_flag("--disable-hybrid-kv-cache-manager", !request.hybrid_manager);
-  out.add_flag("--enable-prefix-caching", request.prefix_caching);
+  out.add_flag("--enable-prefix-caching", request.prefix_caching == true);
+  out.add_flag("--no-enable-prefix-caching", request.prefix_caching == false);
   if (request.mamba_cache_mode) out.add("--mamba-cache-mode", *request.mamba_cache_mode);
   if (request.state_dtype) out.add("--mamba-ssm-cache-dtype", name(*request.state_dtype));
   vllm_extras(plan, out);

@@ -433,7 +433,7 @@ TEST_CASE("parts: engines by name and release") {
   CHECK(version("transformers@5.16") == 5016);
   CHECK(version("transformers@4.999") == 4999);
   CHECK(version("transformers@5") == 5000);
-  CHECK(version("vllm") == 30);
+  CHECK(version("vllm") == 33);
   CHECK(version("llama.cpp@b6900") == 0);
   CHECK(version("hf") == 5016);
   CHECK(request.engine == "transformers");

@@ -416,7 +416,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   constexpr std::uint64_t kPage = 1048576;
   Term state{.name = "linear state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
   state.shape = {.units = 100, .vectors = 625, .width = 8};
-  EngineInput input = input_of("vllm", "qwen3_next", {{state}, heads(8, 128), {state}, heads(8, 128)});
+  EngineInput input = input_of("vllm@0.26", "qwen3_next", {{state}, heads(8, 128), {state}, heads(8, 128)});
   std::vector<Note> notes;
   const auto rank = [&] {
     return engine_of(input.request).layout(input, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();

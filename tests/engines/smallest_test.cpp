@@ -167,7 +167,7 @@ TEST_CASE("smallest: the logical engine and vLLM") {
   CHECK(vllm->explain(load_for(16)).front().gap.empty());
   CHECK(vllm->explain(load_for(15)).front().gap.front().bytes == 1);
   // A state of one byte lies in a page of 16.
-  const auto state = laid(input_of("vllm", "jamba", {{state_byte()}, {byte_of(Role::kKey)}}));
+  const auto state = laid(input_of("vllm@0.26", "jamba", {{state_byte()}, {byte_of(Role::kKey)}}));
   CHECK(state->reserved(load_for(16)) == Bytes(2 * 16));
   CHECK(state->explain(load_for(16)).front().gap.size() == 1);
   CHECK(state->explain(load_for(16)).front().gap.front().bytes == 15);

@@ -80,11 +80,11 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
   };
   // block = 16 * ceil(state / (16 * token)).
   const Row rows[] = {
-      {"Jamba", jamba("vllm"), 311296, 80},
-      {"Qwen3-Next", qwen3_next("vllm"), 1097728, 544},
-      {"MiniMax-Text-01", input_of("vllm", "minimax", {{state_of("linear state", 64, 128, 128)}, heads(8, 128)}),
+      {"Jamba", jamba("vllm@0.26"), 311296, 80},
+      {"Qwen3-Next", qwen3_next("vllm@0.26"), 1097728, 544},
+      {"MiniMax-Text-01", input_of("vllm@0.26", "minimax", {{state_of("linear state", 64, 128, 128)}, heads(8, 128)}),
        2097152, 512},
-      {"LFM2-1.2B", input_of("vllm", "lfm2", {{state_of("conv state", 2048, 1, 1, 3)}, heads(8, 64)}), 8192, 16},
+      {"LFM2-1.2B", input_of("vllm@0.26", "lfm2", {{state_of("conv state", 2048, 1, 1, 3)}, heads(8, 64)}), 8192, 16},
   };
   for (const Row& row : rows) {
     CAPTURE(row.model);
@@ -101,13 +101,19 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
     CHECK(list.charge.state_slots == 1);
   }
   // A block that was asked for and holds the state stays; in steps of it where it does not.
-  EngineInput input = jamba("vllm");
+  EngineInput input = jamba("vllm@0.26");
   input.request.block_size = 96;
   CHECK(specs_of(input).specs[1].block_size == 96);
   input.request.block_size = 32;
   CHECK(specs_of(input).specs[1].block_size == 96);
   CHECK(specs_of(input).specs[0].padded == Bytes(96 * 4096));
-  // Latents have blocks of 64 (Kimi-Linear: 2,170,880 B beside 576 * 2 B: 1,920 tokens).
+  // Checkpoints of a prefill fall on a block's end: since 0.33 delta rules have a multiple of 64 with prefix caching.
+  CHECK(specs_of(qwen3_next("vllm@0.30")).specs[1].block_size == 544);
+  CHECK(specs_of(qwen3_next("vllm@0.33")).specs[1].block_size == 576);
+  EngineInput uncached = qwen3_next("vllm@0.33");
+  uncached.request.prefix_caching = false;
+  CHECK(specs_of(uncached).specs[1].block_size == 544);
+  // Latents have blocks of 16, beside states of 128 (Kimi-Linear: 2,170,880 B beside 576 * 2 B: 1,920 tokens).
   CacheTerms latent{term_of("latent", Role::kKey, 1, 512), term_of("rope key", Role::kKey, 1, 64)};
   latent[0].part = Part::kLatent;
   latent[1].part = Part::kRope;
@@ -127,14 +133,46 @@ TEST_CASE("vllm specs: states with prefix caching") {
     input.request.num_speculative_tokens = drafts;
     return specs_of(input).charge;
   };
-  CHECK(charge(jamba("vllm"), "", 0).state_slots == 1);
-  CHECK(charge(jamba("vllm"), "none", 3).state_slots == 4);
+  CHECK(charge(jamba("vllm@0.26"), "", 0).state_slots == 1);
+  CHECK(charge(jamba("vllm@0.26"), "none", 3).state_slots == 4);
   CHECK(charge(jamba("vllm"), "align", 0).state_slots == 2);
   CHECK(charge(jamba("vllm"), "align", 3).state_slots == 5);
   CHECK(charge(jamba("vllm"), "align", 0).mamba_mode == MambaMode::kAlign);
-  CHECK(charge(jamba("vllm"), "all", 3).mamba_mode == MambaMode::kAll);
-  CHECK(charge(jamba("vllm"), "all", 3).extra_slots == 3);
+  CHECK(charge(jamba("vllm@0.30"), "all", 3).mamba_mode == MambaMode::kAll);
+  CHECK(charge(jamba("vllm@0.30"), "all", 3).extra_slots == 3);
   CHECK(charge(jamba("vllm@0.26"), "all", 3).extra_slots == 0);
+  CHECK(refusal([] {
+          EngineInput gone = jamba("vllm@0.31");
+          gone.request.mamba_cache_mode = "all";
+          return gone;
+        }())
+            .find("all") != std::string::npos);
+  // Since 0.27 prefix caching is on beside attention: none stands for align there (#50991).
+  CHECK(charge(jamba("vllm@0.27"), "", 0).state_slots == 2);
+  CHECK(charge(jamba("vllm@0.27"), "none", 0).state_slots == 2);
+  CHECK(charge(input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}}), "", 0).state_slots == 1);
+  // A third state, for a checkpoint of the prefill: Mamba 2 since 0.31, delta rules since 0.33, FlashKDA's from the
+  // first; where the card has the kernel. As executed (specs and plans of testdata/conformance).
+  const auto slots = [](EngineInput input, const char* card) {
+    if (*card != '\0') input.request.gpu = card;
+    return specs_of(input).charge.state_slots;
+  };
+  const auto scan = [](const char* engine) {
+    return input_of(engine, "nemotron_h", {{state_of("ssm state", 64, 64, 128)}, heads(2, 128)});
+  };
+  CHECK(slots(scan("vllm@0.30"), "h100-80gb") == 2);
+  CHECK(slots(scan("vllm@0.31"), "a100-80gb") == 3);
+  CHECK(slots(qwen3_next("vllm@0.32"), "h100-80gb") == 2);
+  CHECK(slots(qwen3_next("vllm@0.33"), "h100-80gb") == 3);
+  CHECK(slots(qwen3_next("vllm@0.33"), "b200-180gb") == 3);
+  CHECK(slots(qwen3_next("vllm@0.33"), "a100-80gb") == 2);
+  CHECK(slots(qwen3_next("vllm@0.33"), "rtx-4090") == 2);
+  CHECK(slots(qwen3_next("vllm@0.33"), "") == 3);
+  const auto kda = [] {
+    return input_of("vllm@0.30", "kimi_k3", {{state_of("linear state", 96, 128, 128)}, heads(2, 128)});
+  };
+  CHECK(slots(kda(), "h100-80gb") == 3);
+  CHECK(slots(kda(), "a100-80gb") == 2);
   EngineInput wrong = jamba("vllm");
   wrong.request.mamba_cache_mode = "some";
   CHECK(refusal(wrong).find("some") != std::string::npos);
@@ -154,17 +192,21 @@ TEST_CASE("vllm specs: states with prefix caching") {
     return std::pair(list.specs.front().block_size, list.specs.back().block_size);
   };
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
-  CHECK(blocks(jamba("vllm"), "all") == Pair{256, 256});  // 76 tokens
+  CHECK(blocks(jamba("vllm@0.30"), "all") == Pair{256, 256});  // 76 tokens
   CHECK(blocks(jamba("vllm"), "align") == Pair{80, 80});
-  CHECK(blocks(jamba("vllm"), "none") == Pair{0, 80});
-  CHECK(blocks(qwen3_next("vllm"), "all") == Pair{2048, 2048});  // 536 tokens
-  EngineInput odd = jamba("vllm");
+  CHECK(blocks(jamba("vllm@0.26"), "none") == Pair{0, 80});
+  CHECK(blocks(qwen3_next("vllm@0.30"), "all") == Pair{2048, 2048});  // 536 tokens
+  EngineInput odd = jamba("vllm@0.30");
   odd.request.block_size = 48;
   CHECK(blocks(odd, "all") == Pair{768, 768});  // lcm(256, 48)
-  // Nothing attends: a state for each chunk, where there is more than one.
-  const EngineInput mamba = input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}});
+  // Nothing attends: a state for each block of 16, where there is more than one.
+  const EngineInput mamba = input_of("vllm@0.30", "mamba", {{state_of("ssm state", 5120, 1, 16)}});
   CHECK(blocks(mamba, "none") == Pair{0, 0});
-  CHECK(blocks(mamba, "all") == Pair{256, 256});
+  CHECK(blocks(mamba, "all") == Pair{16, 16});
+  // Nemotron-H's configs name chunks of 128 (executed, 0.26: Nano with TP 2 2,176).
+  const EngineInput nemotron =
+      input_of("vllm@0.26", "nemotron_h", {{state_of("ssm state", 64, 64, 128)}, heads(2, 128)});
+  CHECK(blocks(nemotron, "all") == Pair{1024, 1024});
 }
 
 TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where states are matrices") {
@@ -326,13 +368,31 @@ TEST_CASE("vllm specs: decode context parallelism") {
 }
 
 TEST_CASE("vllm specs: blocks of the kernels") {
-  const auto block = [](std::string_view type, CacheTerms terms) {
-    return specs_of(input_of("vllm", type, {std::move(terms)})).specs.front().block_size;
+  const auto on = [](const char* engine, const char* card, Dtype kv, std::string_view type, CacheTerms terms) {
+    EngineInput input = input_of(engine, type, {std::move(terms)});
+    if (*card != '\0') input.request.gpu = card;
+    input.types.key = input.types.value = kv;
+    return specs_of(input).specs.front().block_size;
+  };
+  const auto block = [&](std::string_view type, CacheTerms terms) {
+    return on("vllm", "", Dtype::kBfloat16, type, std::move(terms));
   };
   CacheTerms latent{term_of("latent", Role::kKey, 1, 512)};
   latent[0].part = Part::kLatent;
   CHECK(block("llama", heads(8, 128)) == 16);
-  CHECK(block("deepseek_v3", latent) == 64);
+  // FLASH_ATTN_MLA, FlashMLA for FP8, FLASHINFER_MLA, Triton; FlashMLA before. As executed (DeepSeek-V3).
+  CHECK(block("deepseek_v3", latent) == 16);
+  CHECK(on("vllm@0.26", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
+  CHECK(on("vllm@0.22", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 64);
+  CHECK(on("vllm", "h100-80gb", Dtype::kFp8E4m3, "deepseek_v3", latent) == 64);
+  CHECK(on("vllm", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 32);
+  CHECK(on("vllm", "b300-288gb", Dtype::kFp8E4m3, "deepseek_v3", latent) == 32);
+  CHECK(on("vllm", "a100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
+  // FP8 heads of 512 on Hopper since 0.33 (Gemma-4-31B-NVFP4, executed).
+  CHECK(on("vllm", "h100-80gb", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 64);
+  CHECK(on("vllm@0.30", "h100-80gb", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 16);
+  CHECK(on("vllm", "rtx-4090", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 16);
+  CHECK(on("vllm", "h100-80gb", Dtype::kBfloat16, "gemma4_text", heads(4, 512)) == 16);
   // MiniMax-M3: an index key beside keys and values has blocks of 128; beside a latent it is the latent's 64.
   CacheTerms sparse = heads(4, 128);
   sparse.push_back(term_of("index key", Role::kIndex, 1, 128));

@@ -64,8 +64,9 @@ TEST_CASE("vllm: blocks of latents are the kernel's of the card") {
     if (card != nullptr) request.gpu = card;
     return make_plan(test_model("deepseek-v3"), request).kv_cache.block_size;
   };
-  CHECK(block(nullptr) == 64);
-  CHECK(block("h200") == 64);
+  CHECK(block(nullptr) == 16);
+  CHECK(block("h200") == 16);
+  CHECK(block("b200-180gb") == 32);
   CHECK(block("rtx-5080") == 6080 / 380);
 }
 
@@ -155,12 +156,12 @@ TEST_CASE("vllm: block sizes as \"Setting attention block size\" prints them, an
                       {"llama-3.1-8b", "bfloat16", 1, 16}};
   for (const Row& row : rows) {
     CAPTURE(row.model);
-    Request request = asking("vllm", 8192);
+    Request request = asking("vllm@0.22", 8192);
     request.tensor_parallel = row.ranks;
     request.cache_type_k = request.cache_type_v = parse_dtype(row.kv, "kv");
     CHECK(planned(row.model, request).kv_cache.block_size == row.block);
   }
-  Request mtp = asking("vllm", 8192);
+  Request mtp = asking("vllm@0.30", 8192);
   mtp.mtp = true;
   CHECK(planned("qwen3.5-27b", mtp).kv_cache.block_size == 800);  // a conv column more: log of Qwen3.6-27B with MTP
 }
@@ -279,7 +280,7 @@ TEST_CASE("vllm: what it refuses, in its own words") {
   request.block_size = 24;
   CHECK(refusal("llama-3.1-8b", request).find("multiple of 16") != std::string::npos);
   request.block_size = 16;
-  CHECK(refusal("deepseek-v3", request).find("64") != std::string::npos);
+  CHECK(refusal("deepseek-v3.2", request).find("64") != std::string::npos);
   CHECK(refusal("deepseek-v4-flash", request).find("256") != std::string::npos);
 
   request = asking("vllm", 8192);

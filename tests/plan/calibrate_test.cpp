@@ -91,7 +91,7 @@ TEST_CASE("calibrate: an engine's figures want its release, a model's also the m
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = on("h100-80gb", "vllm", {});
   CalibrationRecord log = record_of("h100-80gb", "vllm", "log");
-  log.engine_version = "0.30";
+  log.engine_version = "0.33";
   log.model = calibration_subject(engine_input(model, request));
   log.add(kActivationFigure, 1000.0 * kMiB);
   log.add(kGraphsFigure, 700.0 * kMiB);

@@ -106,6 +106,12 @@ std::uint64_t most(const PageCounts& counts) {
   return out;
 }
 
+Bytes bytes_of(const PageCounts& counts) {
+  Bytes out;
+  for (const auto& [page, count] : counts) out += page * count;
+  return out;
+}
+
 // The length in [lowest, max of lengths] that pads them least; the longer of equals.
 std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths) {
   const std::uint64_t highest = *std::max_element(lengths.begin(), lengths.end());
@@ -203,33 +209,27 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
 StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& groups, std::uint64_t first_layer,
                      std::uint64_t last_layer) {
   StagePool out;
-  PageCounts slots;  // of a block
+  PageCounts slots;   // of a block
+  PageCounts widest;  // of the group whose pages are the most bytes
   std::uint64_t longest = 0;
-  Bytes widest;
   for (const VllmGroup& group : groups.groups) {
     const PageCounts counts = page_counts(specs, group.members, first_layer, last_layer);
     longest = std::max(longest, most(counts));
-    Bytes all;
-    for (const auto& [page, count] : counts) all += page * count;
-    widest = std::max(widest, all);
+    if (bytes_of(counts) > bytes_of(widest)) widest = counts;
     for (const auto& [page, count] : counts) slots[page] = std::max(slots[page], count);
   }
-  for (const auto& [page, count] : slots) {
-    out.block += page * count;
-    if (groups.pool != Pool::kPacked) out.slots.insert(out.slots.end(), count, page);
-  }
-  out.gate = out.block;
-  if (groups.pool == Pool::kPacked) {
-    // The check before start-up counts a page of each size of the first group for every slot.
-    Bytes tuple;
-    for (const auto& [page, count] : page_counts(specs, groups.groups.front().members, first_layer, last_layer)) {
-      tuple += page;
-      out.slots.insert(out.slots.end(), longest, page);
-    }
-    out.gate = tuple * longest;
+  const bool is_packed = groups.pool == Pool::kPacked;
+  if (is_packed && groups.packed_block == PackedBlock::kWidestGroup) slots = widest;
+  out.block = out.gate = bytes_of(slots);
+  if (is_packed && groups.packed_block != PackedBlock::kWidestGroup) {
+    // The check before start-up counted a page of each size of the first group for every slot.
+    PageCounts tuples = page_counts(specs, groups.groups.front().members, first_layer, last_layer);
+    for (auto& [page, count] : tuples) count = longest;
+    out.gate = bytes_of(tuples);
     if (groups.packed_block == PackedBlock::kTuples) out.block = out.gate;
-    if (groups.packed_block == PackedBlock::kWidestGroup) out.block = widest;
+    slots = tuples;
   }
+  for (const auto& [page, count] : slots) out.slots.insert(out.slots.end(), count, page);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engines/drafts.h"
+#include "engines/vllm/card.h"
 
 namespace kvplan {
 
@@ -29,7 +30,19 @@ constexpr std::uint64_t kLargestCards = 28;           // #51726: cards of 160 Gi
 // Weights without the tower are in a log of 0.30, the rule in source of August 2026; the release that had it first was
 // not looked up.
 constexpr std::uint64_t kTowersLeftOut = 11;
-constexpr std::uint64_t kNewestSpecs = 27;  // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
+constexpr std::uint64_t kNewestSpecs = 27;        // AttentionSpec.head_size_v; MambaSpec "all" + S; align by default
+constexpr std::uint64_t kCachedStates = 27;       // #50991: is_prefix_caching_supported of hybrids
+constexpr std::uint64_t kNullBlock = 27;          // get_kv_cache_configs: check_memory
+constexpr std::uint64_t kLatentStateBlocks = 27;  // Platform._align_hybrid_block_size; 0.26 has it not, 0.30 has
+constexpr std::uint64_t kCompositeMasks = 27;     // TRITON_FLASHINFER; 0.26 has it not, 0.30 has
+constexpr std::uint64_t kLatentsByCard = 26;      // FLASH_ATTN_MLA, FLASHINFER_MLA first; the oldest that was executed
+constexpr std::uint64_t kPlainDeclaredFp8 = 27;   // FLASHINFER_MLA_SPARSE_SM90; 0.26 has it not, 0.30 has
+constexpr std::uint64_t kScanCheckpoints = 31;    // MambaMixer2.get_kv_cache_spec; 0.30 has it not, 0.32 has
+constexpr std::uint64_t kOneMode = 31;            // CacheConfig.mamba_cache_mode "all" is gone
+constexpr std::uint64_t kGlmFp8 = 31;             // GlmMoeDsaForCausalLM in models/config.py; 0.30 has it not, 0.32 has
+constexpr std::uint64_t kDeltaCheckpoints = 33;   // qwen_gdn_linear_attn.py get_kv_cache_spec
+constexpr std::uint64_t kWideFp8Blocks = 33;      // FlashAttentionBackend._get_sm90_fa4_fp8_kv_block_size
+constexpr std::uint64_t kWholeTypes = 33;         // MiMo-V2's layers get the cache's settings
 
 constexpr std::array kVersions{
     EngineVersion{"0.6",
@@ -39,8 +52,12 @@ constexpr std::array kVersions{
     EngineVersion{"0.19", "old \"KV cache size\" line; logs of Qwen3.5, Gemma-4, DeepSeek-V3, EXAONE-4, Llama"},
     EngineVersion{"0.21", "\"KV cache size\" is concurrency x length; CUDA graphs in the budget; a log of Qwen2.5-14B"},
     EngineVersion{"0.22", "values of windows, padded pages, DeepSeek-V4; logs of GLM-5, Kimi-K3, DeepSeek-V4-Flash"},
-    EngineVersion{"0.26", "windows are charged two batches in flight; source and pull request 47728 only"},
-    EngineVersion{"0.30", "newest known; block size and \"KV cache needed\" lines of Qwen3.5, Qwen3.8, Kimi-Linear"},
+    EngineVersion{"0.26", "executed; windows are charged two batches in flight"},
+    EngineVersion{"0.27", "prefix caching of states, the null block; source, a log of Qwen3.8"},
+    EngineVersion{"0.30", "executed; block size and \"KV cache needed\" lines of Qwen3.5, Qwen3.8, Kimi-Linear"},
+    EngineVersion{"0.31", "Mamba 2 keeps a checkpoint of a prefill; a log of Llama-3.1"},
+    EngineVersion{"0.32", "as 0.31; source, starts on a CPU"},
+    EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets, FP8 heads of 512 on Hopper"},
 };
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
@@ -53,11 +70,6 @@ constexpr std::uint64_t kLargeCard = 70 * kGiB;
 constexpr std::uint64_t kLargestCard = 160 * kGiB;
 // Gemma 4's largest item, a video: 32 frames of at most 70 tokens, their two ends and a time (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
-
-// Blackwell of data centres, compute capability 10.
-bool is_sm100(const Request& request) {
-  return request.gpu && starts_with_any(*request.gpu, {"b100", "b200", "b300", "gb200", "gb300"});
-}
 
 // A card that EngineArgs counts as large: 70 GiB and no A100. A size alone names no card: then, and without one, the
 // figures of a large card hold, so that more memory never means less room.
@@ -89,6 +101,18 @@ VllmRules vllm_rules(const Request& request) {
                                            : PackedBlock::kTuples;
   rules.packed_sum_of_pages = v >= kNewestSpecs;  // #48317
   rules.local_value_width = rules.all_mode_speculative = rules.align_by_default = v >= kNewestSpecs;
+  rules.caches_states = v >= kCachedStates;
+  rules.all_mode = v < kOneMode;
+  rules.scan_checkpoints = v >= kScanCheckpoints;
+  rules.delta_checkpoints = v >= kDeltaCheckpoints;
+  rules.latent_state_blocks = v >= kLatentStateBlocks;
+  rules.latents_by_card = v >= kLatentsByCard;
+  rules.composite_masks = v >= kCompositeMasks;
+  rules.wide_fp8_blocks = v >= kWideFp8Blocks;
+  rules.null_block = v >= kNullBlock;
+  rules.plain_declared_fp8 = v >= kPlainDeclaredFp8;
+  rules.split_types = v < kWholeTypes;
+  rules.glm_fp8 = v >= kGlmFp8;
   return rules;
 }
 
@@ -134,12 +158,12 @@ bool vllm_leaves_towers(const Request& request, Arch arch, bool hears) {
 }
 
 bool vllm_keeps_fp8_plain(const Request& request) {
-  return is_sm100(request) && engine_version(engine_of(request), request) >= kPlainFp8Latents;
+  return vllm_is_data_blackwell(request) && engine_version(engine_of(request), request) >= kPlainFp8Latents;
 }
 
 std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules) {
   const bool by_class = arch == Arch::kGptOss && rules.version >= kGptOssGraphs;
-  return by_class || (is_sm100(request) && rules.version >= kLargestCards) ? 1024 : 512;
+  return by_class || (vllm_is_data_blackwell(request) && rules.version >= kLargestCards) ? 1024 : 512;
 }
 
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
@@ -148,18 +172,16 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) 
 }
 
 bool vllm_has_flash_mla(const Request& request) {
-  return !request.gpu || starts_with_any(*request.gpu, {"h100", "h200", "gh200", "h800", "h20", "b100", "b200", "b300",
-                                                        "gb200", "gb300"});
+  return !request.gpu || vllm_is_hopper(request) || vllm_is_data_blackwell(request);
 }
 
 // Marlin: quantization/mxfp4.py; FlashInfer on data centre Blackwell; Triton on Hopper as stored. gpt-oss-20b on an
 // A100: 13.72 GiB as printed, 12.82 as stored.
 std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request) {
   if (!request.gpu) return {1, 1};
-  if (starts_with_any(*request.gpu,
-                      {"h100", "h200", "gh200", "h800", "h20", "mi", "rx-", "radeon", "w7", "r9700", "strix"}))
+  if (vllm_is_hopper(request) || starts_with_any(*request.gpu, {"mi", "rx-", "radeon", "w7", "r9700", "strix"}))
     return {1, 1};
-  if (is_sm100(request)) return {256, 256};
+  if (vllm_is_data_blackwell(request)) return {256, 256};
   return {128, 256};
 }
 

@@ -5,16 +5,17 @@
 
 #include "engines/drafts.h"
 #include "engines/parallel.h"
+#include "engines/vllm/kernels.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
 
 namespace {
 
-// Tokens of a kernel's block: FlashAttention, FlashInfer and Triton; FlashMLA; MiniMax-M3's sparse layers;
-// DeepSeek-V4's entries and, beside them, its window and the compressor's states.
+// Tokens of a kernel's block: the usual ones; MiniMax-M3's sparse layers; DeepSeek-V4's entries and, beside them, its
+// window and the compressor's states.
 constexpr std::uint64_t kAttentionBlock = 16;
-constexpr std::uint64_t kLatentBlock = 64;
+constexpr std::uint64_t kLatentStateBlock = 128;  // beside states
 constexpr std::uint64_t kSparseBlock = 128;
 constexpr std::uint64_t kPackedBlock = 256;
 constexpr std::uint64_t kPackedWindowBlock = 64;
@@ -24,6 +25,7 @@ constexpr std::uint64_t kShortStateWindow = 8;
 constexpr std::uint64_t kPackedAlignment = 576;  // pages of fp8_ds_mla
 // Tokens of a chunk of the Mamba kernels: what Mamba-2 models name mostly, and vLLM's fallback.
 constexpr std::uint64_t kStateChunk = 256;
+constexpr std::uint64_t kNemotronChunk = 128;
 constexpr std::uint64_t kStateChunkFallback = 2048;
 // TurboQuant keeps this many layers at either end of a dense model in the model's own type.
 constexpr std::uint64_t kBoundaryLayers = 2;
@@ -110,22 +112,27 @@ class SpecMaker {
   void choose_mode() {
     const Request& request = input_.request;
     ChargeRules& charge = out_.charge;
-    if (request.mamba_cache_mode) {
-      if (*request.mamba_cache_mode == "all")
-        charge.mamba_mode = MambaMode::kAll;
-      else if (*request.mamba_cache_mode == "align")
-        charge.mamba_mode = MambaMode::kAlign;
-      else if (*request.mamba_cache_mode != "none")
-        refuse("--mamba-cache-mode: vLLM has no mode \"" + *request.mamba_cache_mode + "\"", "use none, align or all");
-    } else if (request.prefix_caching && has_state_) {
+    const std::string_view mode = request.mamba_cache_mode ? std::string_view(*request.mamba_cache_mode) : "none";
+    if (mode != "none" && mode != "align" && !(mode == "all" && rules_.all_mode))
+      refuse("--mamba-cache-mode: vLLM has no mode \"" + std::string(mode) + "\"",
+           rules_.all_mode ? "use none, align or all" : "use none or align");
+    // Without prefix caching there is no mode; with it, none stands for the release's own choice.
+    if (has_state_ && request.prefix_caching.value_or(caches_states() || mode != "none")) {
       // Only the selective-scan models keep a state for every block; the delta-rule ones align.
-      const bool all = !rules_.align_by_default && has_selective_scan();
+      const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && has_selective_scan());
       charge.mamba_mode = all ? MambaMode::kAll : MambaMode::kAlign;
     }
     const std::uint64_t drafts = vllm_speculative_tokens(input_);
-    charge.state_slots = checked_add(charge.mamba_mode == MambaMode::kAlign ? 2 : 1, drafts, "draft tokens");
+    const std::uint64_t states = charge.mamba_mode != MambaMode::kAlign      ? 1
+                                 : vllm_checkpoint_alignment(input_, rules_) ? 3
+                                                                             : 2;
+    charge.state_slots = checked_add(states, drafts, "draft tokens");
     charge.extra_slots = rules_.all_mode_speculative ? drafts : 0;
   }
+
+  // Prefix caching is on for hybrid models, off for classes without attention
+  // (ModelConfig.is_prefix_caching_supported).
+  bool caches_states() const { return rules_.caches_states && input_.model.arch != Arch::kMamba; }
 
   bool has_selective_scan() const {
     return std::any_of(caches_.begin(), caches_.end(), [](const LayerCache& cache) {
@@ -143,7 +150,10 @@ class SpecMaker {
   }
 
   void choose_block() {
-    kernel_ = packed_ ? kPackedBlock : sparse_ ? kSparseBlock : latent_ ? latent_block() : kAttentionBlock;
+    kernel_ = packed_   ? kPackedBlock
+              : sparse_ ? kSparseBlock
+              : latent_ ? vllm_latent_block(input_, rules_)
+                        : vllm_head_block(input_, rules_);
     block_ = input_.request.block_size.value_or(kernel_);
     if (block_ == 0 || block_ % kernel_ != 0 || (packed_ && block_ != kernel_))
       refuse("--block-size " + std::to_string(block_) + ": vLLM's attention kernel for this model has blocks of " +
@@ -153,14 +163,6 @@ class SpecMaker {
       notes_.push_back({NoteLevel::kInfo, "block_size",
                         "vLLM's automatic block size of 16 fails for this model: planned with --block-size " +
                             std::to_string(kernel_)});
-  }
-
-  // FlashMLA wants Hopper or a data centre's Blackwell, where its indexed form runs too; elsewhere Triton's kernel
-  // takes any block (platforms/cuda.py). Without a card: FlashMLA's.
-  std::uint64_t latent_block() const {
-    const bool indexed = std::any_of(caches_.begin(), caches_.end(),
-                                     [](const LayerCache& cache) { return any_term(cache.compact, is_index); });
-    return indexed || vllm_has_flash_mla(input_.request) ? kLatentBlock : kAttentionBlock;
   }
 
   // A rank's units. States must be shared out evenly; keys and values repeat where there are fewer heads than ranks.
@@ -316,19 +318,26 @@ class SpecMaker {
     }
     if (state == Bytes(0)) return;
     const MambaMode mode = out_.charge.mamba_mode;
-    const std::uint64_t chunk = has_selective_scan() ? kStateChunk : kStateChunkFallback;
+    const std::uint64_t chunk = !has_selective_scan()                   ? kStateChunkFallback
+                                : input_.model.arch == Arch::kNemotronH ? kNemotronChunk
+                                                                        : kStateChunk;
     if (attention == nullptr) {
       if (mode == MambaMode::kNone) return;
-      for (VllmSpec& spec : out_.specs) spec.block_size = chunk;
+      for (VllmSpec& spec : out_.specs) spec.block_size = block_;
       return;
     }
     const std::uint64_t token = attention->entry.count();
-    const std::uint64_t step = std::max(kernel_, block_);
+    std::uint64_t step = std::max(kernel_, block_);
+    // TRTLLM's kernels of latents want whole 128 tokens.
+    if (latent_ && rules_.latent_state_blocks) step = std::max(step, kLatentStateBlock);
     std::uint64_t tokens = 0;
     if (mode == MambaMode::kAll) {
       const std::uint64_t unit = checked_mul(chunk / std::gcd(chunk, step), step, "the tokens of a block");
       tokens = round_up(ceil_div(state.count(), token), unit, kWhat);
     } else {
+      // Checkpoints of a prefill fall on the end of a block.
+      if (mode == MambaMode::kAlign && rules_.delta_checkpoints)
+        step = std::lcm(step, vllm_checkpoint_alignment(input_, rules_).value_or(1));
       tokens = step * ceil_div(state.count(), checked_mul(step, token, kWhat));
     }
     block_ = std::max(block_, tokens);

@@ -30,10 +30,12 @@
 // of its own draft models, ReplaySSM rings, kv_cache_dtype_skip_layers.
 #include <algorithm>
 
+#include "engines/capacity.h"
 #include "engines/engine.h"
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
+#include "engines/vllm/card.h"
 #include "engines/vllm/groups.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/rules.h"
@@ -154,9 +156,16 @@ class VllmLayout : public CacheLayout {
     return best == nullptr ? std::nullopt : std::optional(best->block_size);
   }
 
+  // The pool keeps one block for itself, which the check before start-up leaves out (get_kv_cache_configs).
+  std::string shortfall(Bytes budget, const Load& load) const override {
+    return CacheLayout::shortfall(usable(budget), load);
+  }
+
   Capacity capacity(Bytes budget, const Load& load) const override {
     Capacity out;
     out.kv_cache_memory = budget;
+    out.max_model_len = longest_sequence(*this, usable(budget), load);
+    out.max_num_seqs = most_sequences(*this, usable(budget), load);
     const std::uint64_t each = blocks_of_concurrency(load);
     if (widest_block_ == Bytes(0) || each == 0) return out;
     const std::uint64_t pool = budget.count() / widest_block_.count();
@@ -176,6 +185,11 @@ class VllmLayout : public CacheLayout {
   }
 
  private:
+  Bytes usable(Bytes budget) const {
+    const Bytes null_block = rules_.null_block ? widest_block_ : Bytes(0);
+    return budget > null_block ? budget - null_block : Bytes(0);
+  }
+
   struct Stage {
     std::uint64_t first, last;  // layers [first, last)
     StagePool pool;
@@ -364,12 +378,20 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
            "use --kv-cache-dtype");
   if (!vllm_keeps(types.key))
     refuse("vLLM has no KV cache in " + std::string(name(types.key)),
-           "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
+         "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
+  const VllmRules rules = vllm_rules(request);
+  const bool is_auto = !request.cache_type_k && !model.declared_kv_dtype;
+  if (is_auto && rules.glm_fp8 && model.arch == Arch::kGlmMoeDsa && vllm_is_data_blackwell(request))
+    types.key = types.value = Dtype::kFp8E4m3;
+  if (rules.split_types && model.arch == Arch::kMimoV2) types.key = types.value = types.model;
   const bool packs = vllm_packs_fp8_latents(model.arch);
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
   // DeepSeek-V4 keeps nothing else; `auto` stands for the option that it demands.
   const bool only_packed = model.arch == Arch::kDeepseekV4 && !request.cache_type_k;
-  const bool plain = vllm_keeps_fp8_plain(request) && model.arch != Arch::kDeepseekV4;
+  // What a checkpoint asks for is fp8_e4m3, which no packed kernel takes; the option fp8 stands for the packed layout.
+  const bool declared = !request.cache_type_k && model.declared_kv_dtype;
+  const bool plain =
+      (vllm_keeps_fp8_plain(request) || (declared && rules.plain_declared_fp8)) && model.arch != Arch::kDeepseekV4;
   if (packs && ((fp8 && !plain) || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
   if (types.key == Dtype::kFp8DsMla && !packs)
     refuse("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");

@@ -33,9 +33,9 @@ constexpr std::string_view kJambaModules[] = {"mlp=feed_forward feed_forward.gat
 // clang-format off
 std::span<const Family> mamba_family() {
   static constexpr Family kRows[] = {
-    {.is = {"mamba falcon_mamba", "mamba", Arch::kOther, "executed class"}, .layers = read_mamba,
+    {.is = {"mamba falcon_mamba", "mamba", Arch::kMamba, "executed class"}, .layers = read_mamba,
      .tensors = {.norms = 1, .has_mlps = false, .ties_by_default = true, .layer = "backbone.layers.*", .ssm = "mixer"}},
-    {.is = {"mamba2", "mamba2", Arch::kOther, "executed class"}, .layers = read_mamba2_model, .tensors = {.norms = 1,
+    {.is = {"mamba2", "mamba2", Arch::kMamba, "executed class"}, .layers = read_mamba2_model, .tensors = {.norms = 1,
      .has_mlps = false, .layer = "backbone.layers.*", .ssm = "mixer"}},
     {.is = {"jamba", "jamba", Arch::kJamba, "executed class"}, .layers = read_jamba, .tensors = {.moe = "feed_forward"},
      .mixer = write_jamba, .modules = kJambaModules},

@@ -1,0 +1,71 @@
+#include "engines/vllm/kernels.h"
+
+#include <algorithm>
+
+#include "engines/vllm/card.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kUsualBlock = 16;
+constexpr std::uint64_t kFlashMlaBlock = 64;
+constexpr std::uint64_t kBlackwellLatentBlock = 32;
+constexpr std::uint64_t kWideBlock = 64;
+constexpr std::uint64_t kWidestHead = 512;
+constexpr std::uint64_t kMaskedHead = 256;  // the other one that TRITON_FLASHINFER takes
+
+// kda_checkpoint.py; FLASHINFER_GDN_CHECKPOINT_ALIGNMENT of gdn_attn.py.
+constexpr std::uint64_t kFlashKdaAlignment = 16;
+constexpr std::uint64_t kDeltaAlignment = 64;
+
+template <class Holds>
+bool any_term(const EngineInput& input, const Holds& holds) {
+  return std::any_of(input.caches.begin(), input.caches.end(), [&](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(), holds);
+  });
+}
+
+// FlashKDA, and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
+bool has_prefill_kernels(const Request& request) {
+  const unsigned major = vllm_capability(request) / 10;
+  return !request.gpu || major == 9 || major == 10 || major == 12;
+}
+
+}  // namespace
+
+std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules) {
+  const Request& request = input.request;
+  if (any_term(input, [](const Term& term) { return term.role == Role::kIndex; })) return kFlashMlaBlock;
+  if (!vllm_has_flash_mla(request)) return kUsualBlock;
+  if (!rules.latents_by_card) return kFlashMlaBlock;
+  if (vllm_is_data_blackwell(request)) return kBlackwellLatentBlock;
+  return plain_bytes(input.types.key) == 2 ? kUsualBlock : kFlashMlaBlock;
+}
+
+std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules) {
+  const Request& request = input.request;
+  std::uint64_t widest = 0;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.role == Role::kValue) widest = std::max(widest, term.shape.width);
+  const bool is_fp8 = input.types.key == Dtype::kFp8E4m3;
+  if (rules.wide_fp8_blocks && is_fp8 && widest == kWidestHead && (!request.gpu || vllm_is_hopper(request)))
+    return kWideBlock;
+  const bool masks = input.model.vision && input.model.vision->both_ways && !request.extras.language_model_only;
+  const bool composite = masks && (widest == kWidestHead || widest == kMaskedHead);
+  return rules.composite_masks && composite && vllm_is_data_blackwell(request) ? kWideBlock : kUsualBlock;
+}
+
+std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input, const VllmRules& rules) {
+  const bool has_kernels = has_prefill_kernels(input.request);
+  if (input.model.arch == Arch::kKimiK3) return has_kernels ? std::optional(kFlashKdaAlignment) : std::nullopt;
+  // Mamba 2: its state is a matrix of each head.
+  const bool scans =
+      any_term(input, [](const Term& term) { return term.name == "ssm state" && term.shape.vectors > 1; });
+  if (scans) return rules.scan_checkpoints ? std::optional<std::uint64_t>(1) : std::nullopt;
+  const bool has_delta_rule = is_one_of(input.model.arch, {Arch::kQwen3Next, Arch::kQwen3p5});
+  return has_delta_rule && rules.delta_checkpoints && has_kernels ? std::optional(kDeltaAlignment) : std::nullopt;
+}
+
+}  // namespace kvplan
