@@ -73,6 +73,12 @@ struct EngineInput {
   std::shared_ptr<const EngineInput> draft;
 };
 
+// Requests that come one after another and run together: their lengths, in turn, and what all of them begin with.
+struct Running {
+  std::vector<Tokens> lengths;
+  Tokens shared_prefix;
+};
+
 // One GPU's share of the cache.
 struct RankCache {
   Bytes logical;   // its share of the model's need, with what must be replicated there
@@ -108,6 +114,9 @@ class CacheLayout {
   // What `budget` bytes a GPU hold, as the engine's own log prints it. max_model_len and max_num_seqs are left to
   // longest_sequence and most_sequences (capacity.h) unless the engine has a rule of its own.
   virtual Capacity capacity(Bytes budget, const Load& load) const = 0;
+  // How many requests the engine's own scheduler runs together in `budget` bytes a GPU, without its cap on sequences.
+  // Absent where kvplan does not know its rule.
+  virtual std::optional<std::uint64_t> runs_at_once(Bytes, const Load&, const Running&) const { return std::nullopt; }
   // What the engine allocates for it on one GPU (`rank` counts as in explain), adding up to its reserved bytes. Without
   // a rule of its own: one buffer for each line of the ledger.
   virtual std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const;

@@ -79,6 +79,7 @@ class SpecMaker {
     if (!manager_on()) promote_windows();
     check_context_parallel();
     out_.charge.in_flight_tokens = in_flight_tokens();
+    out_.charge.batch_tokens = vllm_batched_tokens(input_, rules_);
     // CrossAttentionSpec charges max_num_encoder_input_tokens, which is the batch.
     if (rules_.batch_for_source) out_.charge.source_tokens = vllm_batched_tokens(input_, rules_);
     out_.charge.context_ranks = input_.request.decode_context_parallel;
@@ -127,6 +128,7 @@ class SpecMaker {
                                  : vllm_checkpoint_alignment(input_, rules_) ? 3
                                                                              : 2;
     charge.state_slots = checked_add(states, drafts, "draft tokens");
+    charge.drafts = drafts;
     charge.extra_slots = rules_.all_mode_speculative ? drafts : 0;
   }
 

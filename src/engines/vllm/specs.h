@@ -45,10 +45,12 @@ struct VllmSpec {
 // How a request is charged: what max_memory_usage_bytes reads of the configuration.
 struct ChargeRules {
   std::uint64_t in_flight_tokens = 8192;  // beside a window
+  std::uint64_t batch_tokens = 8192;      // of one step
   std::uint64_t source_tokens = 0;        // of any source, whatever its length; 0: its own
   std::uint64_t context_ranks = 1;        // decode context parallel: ranks that share a sequence's tokens
   MambaMode mamba_mode = MambaMode::kNone;
   std::uint64_t state_slots = 1;  // of one request; modes none and align
+  std::uint64_t drafts = 0;       // tokens guessed ahead, a state each
   std::uint64_t extra_slots = 0;  // mode all: beside one for each block
 };
 

@@ -35,6 +35,7 @@
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
+#include "engines/vllm/at_once.h"
 #include "engines/vllm/card.h"
 #include "engines/vllm/groups.h"
 #include "engines/vllm/memory.h"
@@ -159,6 +160,14 @@ class VllmLayout : public CacheLayout {
   // The pool keeps one block for itself, which the check before start-up leaves out (get_kv_cache_configs).
   std::string shortfall(Bytes budget, const Load& load) const override {
     return CacheLayout::shortfall(usable(budget), load);
+  }
+
+  std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
+    if (widest_block_ == Bytes(0) || !rules_.hybrid_manager) return std::nullopt;
+    const std::uint64_t blocks = budget.count() / widest_block_.count();
+    VllmPool pool{blocks > 0 ? blocks - 1 : 0, {}, &charge_, &rules_, load.max_model_len};
+    for (const VllmGroup& group : groups_.groups) pool.groups.push_back(&specs_[group.members.front()]);
+    return vllm_runs_at_once(pool, running);
   }
 
   Capacity capacity(Bytes budget, const Load& load) const override {

@@ -1,0 +1,165 @@
+// One request after another is admitted and runs to its length; the last is the one that finds no room.
+//
+// A request is admitted where the pool has the blocks of its whole prompt, windows at most those that the check before
+// start-up charges (KVCacheManager.allocate_slots, full_sequence_must_fit; max_admission_blocks_per_request). While it
+// is prefilled a state takes a second block and a third, for the batches in flight and a checkpoint. What it keeps is
+// less: windows and chunks give back the blocks behind them (remove_skipped_blocks), states keep one.
+//
+// Held against the scheduler itself: the rows "at_once" of testdata/conformance/vllm-*.jsonl.
+#include "engines/vllm/at_once.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kWhat = "the blocks of running requests";
+
+// Tokens at the end of a request that it decodes itself: its prompt is shorter by them. The executed rows' own number.
+constexpr std::uint64_t kAnswer = 64;
+// The last two tokens of a request are not computed yet, or in flight.
+constexpr std::uint64_t kUncomputed = 2;
+
+std::uint64_t prompt_of(std::uint64_t length) {
+  return length > kAnswer ? length - kAnswer : length;
+}
+
+// States that a prefill holds for a moment: one for each batch in flight, one more as a checkpoint; blocks longer than
+// a batch are crossed one at a time.
+std::uint64_t most_states(const VllmSpec& spec, const ChargeRules& charge, std::uint64_t prompt) {
+  const bool split = prompt > charge.batch_tokens && spec.block_size <= charge.batch_tokens;
+  return std::min<std::uint64_t>(ceil_div(prompt, spec.block_size), split ? 3 : 2);
+}
+
+std::uint64_t admitted_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint64_t prompt) {
+  const ChargeRules& charge = *pool.charge;
+  const std::uint64_t drafts = charge.drafts;
+  Load load;
+  load.max_model_len = Tokens(prompt);
+  switch (spec.type) {
+    case SpecType::kSliding:
+    case SpecType::kSlidingMla:
+    case SpecType::kChunked: {
+      Load longest;
+      longest.max_model_len = pool.max_model_len;
+      return std::min(ceil_div(prompt, spec.block_size), charged_blocks(spec, charge, longest));
+    }
+    case SpecType::kState:
+      if (charge.mamba_mode == MambaMode::kNone) return 1 + drafts;
+      if (charge.mamba_mode == MambaMode::kAll) return ceil_div(prompt, spec.block_size) + drafts;
+      return most_states(spec, charge, prompt) + drafts;
+    case SpecType::kFull:
+    case SpecType::kMla:
+    case SpecType::kCross: break;
+  }
+  return charged_blocks(spec, charge, load);
+}
+
+std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint64_t length) {
+  const ChargeRules& charge = *pool.charge;
+  const std::uint64_t computed = length > kUncomputed ? length - kUncomputed : 0;
+  Load load;
+  load.max_model_len = Tokens(length);
+  switch (spec.type) {
+    case SpecType::kSliding:
+    case SpecType::kSlidingMla: {
+      const std::uint64_t behind = computed + 1 > spec.window ? computed + 1 - spec.window : 0;
+      return ceil_div(length, spec.block_size) - behind / spec.block_size;
+    }
+    case SpecType::kChunked:
+      return ceil_div(length, spec.block_size) - computed / spec.window * spec.window / spec.block_size;
+    case SpecType::kState: {
+      const std::uint64_t prompt = prompt_of(length);
+      // Before 0.27 the state at the end of each batch stayed.
+      if (charge.mamba_mode == MambaMode::kAlign && !pool.rules->caches_states && prompt > charge.batch_tokens)
+        return ceil_div(prompt, std::max(charge.batch_tokens / spec.block_size, std::uint64_t{1}) * spec.block_size);
+      return 1 + charge.drafts;
+    }
+    case SpecType::kFull:
+    case SpecType::kMla:
+    case SpecType::kCross: break;
+  }
+  return charged_blocks(spec, charge, load);
+}
+
+// What a request takes at its most, and what it keeps.
+struct Blocks {
+  std::uint64_t most = 0, kept = 0;
+};
+
+class Counter {
+ public:
+  Counter(const VllmPool& pool, const Running& running) : pool_(pool) {
+    std::uint64_t unit = 1;
+    for (const VllmSpec* spec : pool.groups) {
+      if (spec->block_size > 0) unit = std::lcm(unit, spec->block_size);
+      forgets_ = forgets_ || spec->is_state() || spec->is_sliding();
+      has_windows_ = has_windows_ || spec->is_sliding();
+    }
+    prefix_ = running.shared_prefix.count() / unit * unit;
+  }
+
+  Blocks of(std::uint64_t length, bool is_first) const {
+    Blocks out;
+    std::uint64_t shared = 0, rest = 0;
+    for (const VllmSpec* spec : pool_.groups) {
+      out.most = checked_add(out.most, admitted_blocks(*spec, pool_, prompt_of(length)), kWhat);
+      out.kept = checked_add(out.kept, kept_blocks(*spec, pool_, length), kWhat);
+      if (spec->is_full_family()) shared += prefix_ / spec->block_size;
+      if (spec->block_size > 0)
+        rest += ceil_div(prompt_of(length) - std::min(prefix_, prompt_of(length)), spec->block_size);
+    }
+    if (is_first || prefix_ == 0) return {std::max(out.most, out.kept), out.kept};
+    out.kept -= shared;
+    // Windows and states before the end of the prefix may be gone: a request is admitted as if it shared nothing.
+    if (!forgets_) out.most = rest;
+    if (has_windows_ && !pool_.rules->caches_states) out.most -= shared;
+    return {std::max(out.most, out.kept), out.kept};
+  }
+
+ private:
+  const VllmPool& pool_;
+  std::uint64_t prefix_ = 0;
+  bool forgets_ = false, has_windows_ = false;
+};
+
+}  // namespace
+
+std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Running& running) {
+  const bool has_states =
+      std::any_of(pool.groups.begin(), pool.groups.end(), [](const VllmSpec* spec) { return spec->is_state(); });
+  const bool shares = running.shared_prefix > Tokens(0);
+  if (running.lengths.empty() || (shares && has_states && !pool.rules->caches_states)) return std::nullopt;
+  const Counter counter(pool, running);
+  std::vector<Blocks> turn;
+  std::uint64_t kept = 0;
+  for (const Tokens length : running.lengths) {
+    turn.push_back(counter.of(length.count(), false));
+    kept = checked_add(kept, turn.back().kept, kWhat);
+  }
+  // The first request shares nothing with one before it.
+  const Blocks first = counter.of(running.lengths.front().count(), true);
+  if (first.most > pool.blocks) return 0;
+  std::uint64_t free = pool.blocks - first.kept;
+  std::uint64_t out = 1;
+  // Whole turns that surely fit, then one request at a time.
+  std::uint64_t most = 0;
+  for (const Blocks& blocks : turn) most = std::max(most, blocks.most);
+  const std::uint64_t margin = checked_add(most, kept, kWhat);
+  if (kept > 0 && free > margin) {
+    const std::uint64_t turns = (free - margin) / kept;
+    free -= turns * kept;
+    out += turns * turn.size();
+  }
+  while (kept > 0) {
+    const Blocks& next = turn[out % turn.size()];
+    if (next.most > free) break;
+    free -= next.kept;
+    ++out;
+  }
+  return kept > 0 ? out : kAnyCount;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,104 @@
+// What vLLM's scheduler ran together, by its own code (rows "at_once" of testdata/conformance/vllm-*.jsonl), against
+// the layout's rule. Exact, or one request off; the few that are further off are named.
+#include "engines/vllm/at_once.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/planner.h"
+#include "models/read.h"
+#include "plan/plan.h"
+
+namespace kvplan {
+
+namespace {
+
+using conformance::Json;
+using conformance::kFolder;
+using conformance::read_lines;
+using Config = std::pair<std::string, std::string>;  // config.json, hf_quant_config.json
+
+const std::map<std::string, Config>& named_configs() {
+  static const std::map<std::string, Config> kConfigs = [] {
+    std::map<std::string, Config> out;
+    for (const Json& row : read_lines(kFolder + "configs.jsonl"))
+      out[row.at("name")] = {row.at("config").dump(),
+                             row.contains("hf_quant_config") ? row["hf_quant_config"].dump() : ""};
+    return out;
+  }();
+  return kConfigs;
+}
+
+// The rows of one release: how many loads are equal, one off, further off.
+struct Tally {
+  int equal = 0, near = 0;
+  std::string far;
+};
+
+void count(const std::string& model, const Json& row, const std::string& release, Tally& out) {
+  const Config& config = named_configs().at(model);
+  const ModelSpec spec = read_config(config.first, config.second, model, {});
+  Request request;
+  find_engine("vllm@" + release, request);
+  const std::string card = row.at("card");
+  request.gpu = card == "h100" ? "h100-80gb" : card;
+  request.tensor_parallel = row.at("tp");
+  request.prefix_caching = row.at("prefix_caching").get<bool>();
+  request.max_model_len = Tokens(row.at("max_model_len").get<std::uint64_t>());
+  if (row.at("args").contains("kv_cache_dtype")) request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
+  const EngineInput input = engine_input(spec, request);
+  std::vector<Note> notes;
+  const auto layout = engine_of(request).layout(input, notes);
+  Load load;
+  load.max_model_len = *request.max_model_len;
+  const std::vector<std::pair<std::string, Running>> loads{{"8k", {{Tokens(8192)}, {}}},
+                                                           {"32k", {{Tokens(32768)}, {}}},
+                                                           {"mix", {{Tokens(2048), Tokens(32768)}, {}}},
+                                                           {"shared", {{Tokens(32768)}, Tokens(16384)}}};
+  for (const auto& [name, running] : loads) {
+    const Json& ran = row.at("at_once").at(name);
+    const auto planned = layout->runs_at_once(Bytes(row.at("mem").get<std::uint64_t>()), load, running);
+    if (ran.is_null() || !planned) continue;
+    const auto off = static_cast<std::int64_t>(*planned) - ran.get<std::int64_t>();
+    if (off == 0)
+      ++out.equal;
+    else if (off == 1 || off == -1)
+      ++out.near;
+    else
+      out.far += model + ", " + name + ": " + std::to_string(*planned) + " for " + ran.dump() + "; ";
+  }
+}
+
+Tally tally_of(const std::string& release) {
+  Tally out;
+  for (const Json& row : read_lines(kFolder + "vllm-" + release + ".jsonl"))
+    if (row.contains("at_once") && !row["at_once"].is_null() && row["config"].is_string() &&
+        named_configs().contains(row["config"]))
+      count(row["config"], row, release, out);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("vllm: requests that its scheduler ran at once") {
+  struct Row {
+    const char* release;
+    int equal, near;
+    std::string far;
+  };
+  const Row rows[] = {
+      {"0.26.0", 220, 0, ""}, {"0.30.0", 258, 4, "moonshotai--Kimi-K3, mix: 39 for 37; "}, {"0.33.0", 260, 3, ""}};
+  for (const Row& row : rows) {
+    CAPTURE(row.release);
+    const Tally tally = tally_of(row.release);
+    CHECK(tally.equal == row.equal);
+    CHECK(tally.near == row.near);
+    CHECK(tally.far == row.far);
+  }
+}
+
+}  // namespace kvplan
