@@ -61,7 +61,6 @@ enum class LineId : std::uint8_t {
   kOutsideTorch,  // what grows beside PyTorch's allocator
   kRequestTable,
 };
-using LineKind = LineId;
 
 // What a figure rests on.
 enum class Basis : std::uint8_t { kExact, kEstimate, kLog, kCalibrated };
@@ -171,10 +170,11 @@ struct VerdictReport {
   Verdict status = Verdict::kUnknown;
   bool close = false;  // the limit lies inside the range
   VerdictLimit limit = VerdictLimit::kNone;
-  Bytes needed, budget;             // of the limit, where it is of bytes
-  Bytes low, high;                  // the range of `needed`
-  std::optional<bool> starts;       // the engine starts, whether or not all sequences run at once; absent: not known
-  std::vector<Remedy> suggestions;  // where it does not fit, least loss first
+  Bytes needed, budget;        // of the limit, where it is of bytes
+  Bytes low, high;             // the range of `needed`
+  std::optional<bool> starts;  // the engine starts, whether or not all sequences run at once; absent: not known
+  std::optional<std::uint64_t> runs_at_once;  // sequences like these, by the engine's own scheduler
+  std::vector<Remedy> suggestions;            // where it does not fit, least loss first
   std::string reason;
   std::optional<std::int64_t> headroom;  // bytes left (or missing) on the fullest GPU
   Bytes either_way;                      // where it is close: half the width of the range

@@ -38,6 +38,7 @@ struct SideFacts {
 // What is said of a model, whatever is asked of it.
 struct ModelFacts {
   std::string source;                    // file, "-" or Hub id
+  std::string name;                      // the last part of it: "llama-3.1-8b"
   std::string model_type, architecture;  // empty where the config names none
   std::string family;                    // the rule that classified it
   std::string_view checked;              // what its numbers were held against; empty: nothing

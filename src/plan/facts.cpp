@@ -42,9 +42,22 @@ LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, const Load
 
 }  // namespace
 
+// A config.json is named as the folder that holds it, other files without their ending.
+std::string name_of(std::string_view source) {
+  if (source == "-") return "standard input";
+  for (const std::string_view file : {"/config.json", "/params.json", "/"})
+    if (source.ends_with(file)) source.remove_suffix(file.size());
+  if (const auto slash = source.find_last_of("/:"); slash != std::string_view::npos && slash + 1 < source.size())
+    source.remove_prefix(slash + 1);
+  for (const std::string_view ending : {".json", ".gguf"})
+    if (source.ends_with(ending) && source.size() > ending.size()) source.remove_suffix(ending.size());
+  return std::string(source.substr(0, source.find('@')));
+}
+
 std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model) {
   ModelFacts out;
   out.source = model.source;
+  out.name = name_of(model.source);
   out.model_type = model.model_type;
   out.architecture = model.architecture;
   out.family = model.family;

@@ -10,6 +10,9 @@
 
 namespace kvplan {
 
+// What a model is called by where it lies: "llama-3.1-8b" of configs/llama-3.1-8b.json.
+std::string name_of(std::string_view source);
+
 std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model);
 
 // Layers at the types and the load of a plan.

@@ -31,8 +31,8 @@ void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, By
 // Whether the engine starts with what the verdict was held against.
 std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, const Plan& plan) {
   const VerdictReport& verdict = plan.verdict;
-  if (verdict.limit == VerdictLimit::kNone || verdict.limit == VerdictLimit::kMaxVram || verdict.limit == VerdictLimit::kMinContext ||
-      verdict.limit == VerdictLimit::kMinSeqs)
+  if (verdict.limit == VerdictLimit::kNone || verdict.limit == VerdictLimit::kMaxVram ||
+      verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs)
     return std::nullopt;
   const bool fits = verdict.status == Verdict::kFits;
   if (engine.start == Start::kUnknown) return std::nullopt;
@@ -42,6 +42,15 @@ std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, cons
   least.num_seqs = 1;
   if (engine.start == Start::kAnything) least.max_model_len = Tokens(1);
   return budget > Bytes(0) && layout.shortfall(budget, least).empty();
+}
+
+// Sequences of the stated lengths, or of the request's; one that is beyond memory runs none.
+std::optional<std::uint64_t> runs_at_once(const CacheLayout& layout, const Plan& plan) {
+  if (!plan.capacity) return std::nullopt;
+  const Request& request = plan.request;
+  Running running{request.seq_lens, request.shared_prefix.value_or(Tokens(0))};
+  if (running.lengths.empty()) running.lengths = {request.avg_len.value_or(plan.load.max_model_len)};
+  return layout.runs_at_once(plan.capacity->kv_cache_memory, plan.load, running);
 }
 
 }  // namespace
@@ -120,7 +129,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   }
   require_shared_memory(plan, *fullest, low, high, require);
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
-  if (plan.request.max_vram) require(fullest->total, low, high, *plan.request.max_vram, VerdictLimit::kMaxVram, "--max-vram");
+  if (plan.request.max_vram)
+    require(fullest->total, low, high, *plan.request.max_vram, VerdictLimit::kMaxVram, "--max-vram");
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view what,
                             std::string_view option) {
     if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
@@ -140,6 +150,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
            "--min-context");
   at_least(plan.request.min_seqs, seqs, "sequence", "--min-seqs");
   verdict.starts = starts(engine, layout, plan);
+  if (in_words) verdict.runs_at_once = runs_at_once(layout, plan);
   // A part that is not known may be the largest: without it nothing is said to fit.
   const bool whole = fullest->weights && fullest->activation && fullest->runtime;
   if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes) {

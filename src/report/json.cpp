@@ -40,16 +40,6 @@ std::string_view growth_name(Growth growth) {
   return "";
 }
 
-std::string_view part_name(Section part) {
-  switch (part) {
-    case Section::kWeights: return "weights";
-    case Section::kKvCache: return "kv_cache";
-    case Section::kActivation: return "activation";
-    case Section::kRuntime: return "runtime";
-  }
-  return "";
-}
-
 std::string_view verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kFits: return "fits";
@@ -111,7 +101,7 @@ Json model_json(const Plan& plan) {
   return {{"source", model.source},
           {"model_type", text_or_null(model.model_type)},
           {"architecture", text_or_null(model.architecture)},
-          {"family", model.family},
+          {"name", model.name},
           {"checked", text_or_null(model.checked)},
           {"attention", plan.attention},
           {"dtype", name(model.dtype)},
@@ -195,7 +185,8 @@ Json cache_json(const KvCachePlan& kv) {
 Json lines_json(const std::vector<LedgerLine>& lines) {
   Json out = Json::array();
   for (const LedgerLine& line : lines)
-    out.push_back({{"part", part_name(line.part)},
+    out.push_back({{"basis", name(line.basis)},
+                   {"part", name(line.part)},
                    {"what", line.what},
                    {"bytes", line.bytes.count()},
                    {"low_bytes", line.low.count()},
@@ -258,11 +249,28 @@ Json mix_json(const std::optional<MixReport>& mix) {
           {"shared_saving_bytes", mix->shared_saving.count()}};
 }
 
+Json suggestions_json(const std::vector<Remedy>& remedies) {
+  Json out = Json::array();
+  for (const Remedy& remedy : remedies) {
+    Json changes = Json::object();
+    for (const auto& [option, value] : remedy.changes) changes.add(option, value);
+    out.push_back({{"changes", std::move(changes)},
+                   {"total_bytes", remedy.total.count()},
+                   {"headroom_bytes", or_null(remedy.headroom)}});
+  }
+  return out;
+}
+
 Json verdict_json(const VerdictReport& verdict) {
   return {{"status", verdict_name(verdict.status)},
           {"close", verdict.close},
           {"reason", verdict.reason},
           {"headroom_bytes", or_null(verdict.headroom)},
+          {"starts", or_null(verdict.starts)},
+          {"refusal", nullptr},
+          {"runs_at_once", or_null(verdict.runs_at_once)},
+          {"budget_bytes", verdict.budget > Bytes(0) ? Json(verdict.budget.count()) : Json(nullptr)},
+          {"suggestions", suggestions_json(verdict.suggestions)},
           {"either_way_bytes", verdict.close ? Json(verdict.either_way.count()) : Json(nullptr)},
           {"advice", text_or_null(verdict.advice)}};
 }

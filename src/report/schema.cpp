@@ -161,12 +161,12 @@ constexpr std::string_view kSchema = R"json({
                                      // Compilers promise 64 KiB to a literal; two are easier to read.
                                      R"json(    "model": {
       "type": "object",
-      "required": ["source", "model_type", "architecture", "checked", "attention", "dtype", "num_layers", "max_model_len", "parameters", "config", "layers"],
+      "required": ["source", "model_type", "architecture", "name", "checked", "attention", "dtype", "num_layers", "max_model_len", "parameters", "config", "layers"],
       "properties": {
         "source": {"type": "string"},
         "model_type": {"$ref": "#/$defs/text_or_null"},
         "architecture": {"$ref": "#/$defs/text_or_null"},
-        "family": {"description": "the rule that read it", "type": "string"},
+        "name": {"type": "string"},
         "checked": {"description": "what its weights were held against; null: unverified", "$ref": "#/$defs/text_or_null"},
         "attention": {"description": "the one kind of all caching layers, or hybrid where they differ",
                       "anyOf": [{"$ref": "#/$defs/kind"}, {"const": "hybrid"}]},
@@ -348,8 +348,9 @@ constexpr std::string_view kSchema = R"json({
             "type": "array",
             "items": {
               "type": "object",
-              "required": ["part", "what", "bytes", "low_bytes", "high_bytes", "formula", "source"],
+              "required": ["basis", "part", "what", "bytes", "low_bytes", "high_bytes", "formula", "source"],
               "properties": {
+                "basis": {"enum": ["exact", "estimate", "log", "calibrated"]},
                 "part": {"enum": ["weights", "kv_cache", "activation", "runtime"]},
                 "what": {"type": "string"},
                 "bytes": {"$ref": "#/$defs/count"},
@@ -434,12 +435,29 @@ constexpr std::string_view kSchema = R"json({
     },
     "verdict": {
       "type": "object",
-      "required": ["status", "close", "reason", "headroom_bytes"],
+      "required": ["status", "close", "reason", "headroom_bytes", "starts", "refusal", "runs_at_once", "budget_bytes", "suggestions"],
       "properties": {
         "status": {"enum": ["fits", "does_not_fit", "unknown"]},
         "close": {"description": "the limit lies inside the range", "type": "boolean"},
         "reason": {"type": "string"},
         "headroom_bytes": {"description": "negative where memory is missing", "type": ["integer", "null"]},
+        "starts": {"description": "the engine starts, whether or not all sequences run at once; null where not known", "type": ["boolean", "null"]},
+        "refusal": {"description": "why it does not start, where that is not memory", "$ref": "#/$defs/text_or_null"},
+        "runs_at_once": {"description": "sequences like the request's that the engine's scheduler runs together; null where not known", "$ref": "#/$defs/count_or_null"},
+        "budget_bytes": {"description": "what the verdict was held against", "$ref": "#/$defs/count_or_null"},
+        "suggestions": {
+          "description": "what makes it fit: one change each, the one that gives up least first",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["changes", "total_bytes", "headroom_bytes"],
+            "properties": {
+              "changes": {"description": "option and value", "type": "object", "additionalProperties": {"type": "string"}},
+              "total_bytes": {"description": "of the fullest GPU, then", "$ref": "#/$defs/count"},
+              "headroom_bytes": {"type": ["integer", "null"]}
+            }
+          }
+        },
         "either_way_bytes": {"description": "where it is close: half the width of the range of what a GPU needs", "$ref": "#/$defs/count_or_null"},
         "advice": {"description": "where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for: whether it fits", "$ref": "#/$defs/text_or_null"}
       }

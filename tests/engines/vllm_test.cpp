@@ -378,7 +378,7 @@ TEST_CASE("vllm: towers of images that are not allowed are not loaded") {
     const Plan plan = make_plan(model, request);
     Bytes out;
     for (const LedgerLine& line : plan.memory[0].lines)
-      if (line.what == "vision tower" || line.what == "projector" || line.id == LineKind::kEncoderCache)
+      if (line.what == "vision tower" || line.what == "projector" || line.id == LineId::kEncoderCache)
         out += line.bytes;
     return out;
   };

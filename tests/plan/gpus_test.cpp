@@ -1,5 +1,6 @@
 // The catalogue of cards: its rows make sense, names are found as people type them, own cards come first.
 #include "kvplan/gpus.h"
+#include "formats/gpu_file.h"
 #include "kvplan/strings.h"
 
 #include <doctest/doctest.h>

@@ -481,7 +481,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
       out.gap.push_back({std::string(reason), it->second});
   for (auto& [what, line] : lines)
     out.lines.push_back(
-        of_kind(what == kRecurrent ? LineKind::kStates : LineKind::kUsual,
+        of_kind(what == kRecurrent ? LineId::kStates : LineId::kUsual,
                 exact_line(Section::kKvCache, what, line.first, line.second, "llama.cpp KV buffer size")));
   return out;
 }

@@ -240,7 +240,9 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
                      low,
                      high,
                      formula,
-                     "llama.cpp sched_reserve; checked against runs of v0.5.0"};
+                     "llama.cpp sched_reserve; checked against runs of v0.5.0",
+                     LineId::kComputeBuffer,
+                     Basis::kEstimate};
   LedgerLine runtime{Section::kRuntime,
                      "CUDA context and libraries",
                      Bytes(512 * kMiB),
@@ -248,7 +250,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
                      Bytes(800 * kMiB),
                      "512 MiB a GPU",
                      "estimate: 457 to 749 MiB are seen; llama.cpp's own --fit leaves 1024 MiB free for it and others",
-                     LineKind::kContext};
+                     LineId::kContext};
   std::vector<LedgerLine> out{std::move(compute), std::move(runtime)};
   if (input.request.mtp && last) {
     if (auto line = mtp_context(input, in.load)) out.push_back(std::move(*line));
@@ -259,6 +261,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     draft.engine = input.draft.get();
     LedgerLine line = llama_cpp_overhead(draft).front();
     line.what = "compute buffer of the draft";
+    line.id = LineId::kDraftBuffer;
     out.push_back(std::move(line));
   }
   return out;
@@ -268,11 +271,12 @@ std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const L
   const Graph graph = graph_of(input, load);
   const Bytes compute(add(mul(2, graph.hidden), graph.mask));
   const Bytes logits(mul(mul(input.model.vocab_size, graph.context.num_seqs), kFloat));
-  return {{Section::kActivation, "compute buffer of the host", compute, compute, compute * 2,
-           "inputs of a micro-batch and its masks", "llama.cpp sched_reserve"},
-          exact_line(Section::kActivation, "logits", logits,
-                     "vocab_size * " + std::to_string(graph.context.num_seqs) + " sequences * 4 B",
-                     "llama.cpp output buffer")};
+  return {
+      {Section::kActivation, "compute buffer of the host", compute, compute, compute * 2,
+       "inputs of a micro-batch and its masks", "llama.cpp sched_reserve", LineId::kComputeBuffer, Basis::kEstimate},
+      exact_line(Section::kActivation, "logits", logits,
+                 "vocab_size * " + std::to_string(graph.context.num_seqs) + " sequences * 4 B",
+                 "llama.cpp output buffer")};
 }
 
 }  // namespace kvplan

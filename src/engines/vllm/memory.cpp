@@ -84,7 +84,7 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   Bytes sampler;
   if (samples) sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kWhat) + Bytes(tokens) * hidden * 2;
   if (sampler > layer)
-    return of_kind(LineKind::kSampled,
+    return of_kind(LineId::kSampled,
                    estimate(Section::kActivation, "activation peak (sampler)", sampler,
                             Bytes(sampler.count() / 20 * (each == kSparingBytes ? 14 : 18)),
                             Bytes(sampler.count() / 20 * (each == kSparingBytes ? 46 : 23)),
@@ -109,24 +109,24 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
     return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return card.starts_with(name); });
   };
   if (is_any({"mi1", "mi2", "mi3", "mi5", "rx-", "w7", "r9700", "radeon", "strix"}))
-    return of_kind(LineKind::kOutsideTorch,
+    return of_kind(LineId::kOutsideTorch,
                    estimate(Section::kRuntime, "outside PyTorch", Bytes(600 * kMiB), Bytes(400 * kMiB),
                             Bytes(900 * kMiB), "600 MiB with ROCm", "estimate: 0.46 to 0.73 GiB in 4 start-up logs"));
   if (alone && rules.version < kV1 && is_any({"h100", "h200"}))
-    return of_kind(LineKind::kOutsideTorch,
+    return of_kind(LineId::kOutsideTorch,
                    estimate(Section::kRuntime, "outside PyTorch", Bytes(164 * kMiB), Bytes(100 * kMiB),
                             Bytes(300 * kMiB), "164 MiB on this card", "estimate: 0.16 GiB in 4 start-up logs of V0"));
   if (alone)
-    return of_kind(LineKind::kOutsideTorch,
+    return of_kind(LineId::kOutsideTorch,
                    estimate(Section::kRuntime, "outside PyTorch", Bytes(56 * kMiB), Bytes(0), Bytes(300 * kMiB),
                             "56 MiB on one GPU", "estimate: 0.00 to 0.35 GiB in 24 start-up logs, the median 0.05"));
   if (rules.version < kV1)
     return of_kind(
-        LineKind::kOutsideTorch,
+        LineId::kOutsideTorch,
         estimate(Section::kRuntime, "outside PyTorch and communication", Bytes(360 * kMiB), Bytes(100 * kMiB),
                  Bytes(960 * kMiB), "360 MiB on a rank of several", "estimate: 0.11 to 0.93 GiB in logs of V0"));
   return of_kind(
-      LineKind::kOutsideTorch,
+      LineId::kOutsideTorch,
       estimate(Section::kRuntime, "outside PyTorch and communication", Bytes(1400 * kMiB), Bytes(200 * kMiB),
                Bytes(2200 * kMiB), "1400 MiB on a rank of several", "estimate: 0.21 to 2.43 GiB in logs of V1"));
 }
@@ -137,7 +137,7 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
   if (rules.version < kV1) {
     const Captured sizes = captured(std::min<std::uint64_t>(seqs, 256), 8);
     const Bytes kept = Bytes(sizes.tokens) * layer_row(input);
-    return of_kind(LineKind::kGraphs,
+    return of_kind(LineId::kGraphs,
                    estimate(Section::kRuntime, "CUDA graphs", Bytes(kept.count() / 10 * 13),
                             Bytes(kept.count() / 10 * 8), Bytes(kept.count() / 10 * 19),
                             std::to_string(sizes.sizes) + " sizes of " + std::to_string(sizes.tokens) +
@@ -159,7 +159,7 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
   }
   const Bytes bytes = Bytes(sizes) * checked_mul(layers, each * kKiB, kWhat);
   return of_kind(
-      LineKind::kGraphs,
+      LineId::kGraphs,
       estimate(
           Section::kRuntime, "CUDA graphs", bytes, Bytes(bytes.count() / 10 * 4), Bytes(bytes.count() / 10 * 16),
           std::to_string(sizes) + " graphs * " + std::to_string(layers) + " layers * " + std::to_string(each) + " KiB",
@@ -205,7 +205,7 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
                                 : std::string("; the config sizes no item")) +
               ") * " + std::to_string(width) + " B",
           "estimate: vLLM v1/core/encoder_cache_manager.py compute_mm_encoder_budget",
-          LineKind::kEncoderCache};
+          LineId::kEncoderCache};
 }
 
 // The encoder's own peak counts where it is beyond the batch's: the same rule as for a layer of the decoder.

@@ -333,16 +333,17 @@ class VllmLayout : public CacheLayout {
       drafts = std::min(drafts, bytes);
       std::string blocks = counted(load.num_seqs, "sequence") + " x " + counted(each, "block");
       if (tokens > 0) blocks += " of " + counted(tokens, "token");
-      const auto line = [&](std::string name, Bytes share) {
+      const auto line = [&](LineId id, std::string name, Bytes share) {
         const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, each * load.num_seqs);
-        out.push_back(exact_line(Section::kKvCache, std::move(name), share,
-                                 blocks + " x " + std::to_string(of_block) + " B a block",
-                                 "vLLM v1/core/kv_cache_utils.py"));
+        out.push_back(of_kind(id, exact_line(Section::kKvCache, std::move(name), share,
+                                             blocks + " x " + std::to_string(of_block) + " B a block",
+                                             "vLLM v1/core/kv_cache_utils.py")));
       };
       if (what.empty()) what = draft_layers > 0 ? "padding beside the draft" : "a group without layers on this stage";
-      if (bytes > drafts) line(std::move(what), bytes - drafts);
+      if (bytes > drafts) line(LineId::kUsual, std::move(what), bytes - drafts);
       if (drafts > Bytes(0))
-        line(draft_label_ + ", " + std::to_string(draft_layers) + (draft_layers == 1 ? " layer" : " layers"), drafts);
+        line(LineId::kDraftCache,
+             draft_label_ + ", " + std::to_string(draft_layers) + (draft_layers == 1 ? " layer" : " layers"), drafts);
     }
     return out;
   }
@@ -387,7 +388,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
            "use --kv-cache-dtype");
   if (!vllm_keeps(types.key))
     refuse("vLLM has no KV cache in " + std::string(name(types.key)),
-         "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
+           "use auto, bfloat16, float16, fp8, fp8_e5m2, int8, int4, fp8_per_token_head, nvfp4 or turboquant_*");
   const VllmRules rules = vllm_rules(request);
   const bool is_auto = !request.cache_type_k && !model.declared_kv_dtype;
   if (is_auto && rules.glm_fp8 && model.arch == Arch::kGlmMoeDsa && vllm_is_data_blackwell(request))
