@@ -1,0 +1,100 @@
+// What an answer says beside the numbers of its plan: what a model is called, whether the engine starts, what makes it
+// fit, and what a line stands for.
+#include "plan/answer.h"
+
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+#include "plan/answers.h"
+#include "plan/complete.h"
+#include "plan/facts.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+
+TEST_CASE("a model is called by where it lies") {
+  const struct {
+    const char *source, *name;
+  } rows[] = {
+      {"testdata/configs/llama-3.1-8b.json", "llama-3.1-8b"},
+      {"models/Qwen3-32B/config.json", "Qwen3-32B"},
+      {"models/Qwen3-32B/", "Qwen3-32B"},
+      {"Qwen/Qwen3-32B", "Qwen3-32B"},
+      {"Qwen/Qwen3-32B@main", "Qwen3-32B"},
+      {"x/Qwen3-32B-Q4_K_M.gguf", "Qwen3-32B-Q4_K_M"},
+      {"ollama:qwen3", "qwen3"},
+      {"-", "standard input"},
+  };
+  for (const auto& row : rows) CHECK(name_of(row.source) == row.name);
+}
+
+Plan complete_plan(const char* model, Request request) {
+  const ModelSpec spec = test_model(model);
+  Plan plan = make_plan(spec, request);
+  suggest(spec, plan);
+  complete(spec, {}, plan);
+  return plan;
+}
+
+TEST_CASE("vLLM starts where one sequence fits, and llama.cpp where all do") {
+  // Llama-3.1-8B: 4 GiB of cache for 32,768 tokens; 16 sequences are 64 GiB.
+  Request request = request_for("vllm", 32768);
+  request.gpu = "rtx-4090";
+  request.num_seqs = 16;
+  Plan plan = complete_plan("llama-3.1-8b", request);
+  CHECK(plan.verdict.status == Verdict::kDoesNotFit);
+  CHECK(plan.verdict.starts == true);
+  CHECK(plan.verdict.runs_at_once == 1);
+  CHECK(plan.verdict.limit == VerdictLimit::kCard);
+  CHECK(plan.verdict.budget == *plan.card);
+  request.max_model_len = Tokens(131072);
+  request.num_seqs = 1;
+  CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == false);
+  request.engine = "llama.cpp";
+  CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == false);
+  request.max_model_len = Tokens(8192);
+  CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == true);
+  request.engine = "transformers";
+  CHECK_FALSE(complete_plan("llama-3.1-8b", request).verdict.starts);
+}
+
+TEST_CASE("what makes it fit does, and gives up the least first") {
+  Request request = request_for("vllm", 32768);
+  request.gpu_memory = Bytes(24 * kGib);
+  request.num_seqs = 2;
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const Plan plan = complete_plan("llama-3.1-8b", request);
+  REQUIRE(plan.verdict.status == Verdict::kDoesNotFit);
+  REQUIRE(!plan.verdict.suggestions.empty());
+  CHECK(plan.verdict.suggestions.front().changes.front().first == "--kv-cache-dtype");
+  for (const Remedy& remedy : plan.verdict.suggestions) {
+    CAPTURE(remedy.changes.front().first);
+    CHECK(remedy.headroom.value_or(-1) >= 0);
+    CHECK(remedy.total > Bytes(0));
+  }
+  CHECK(plan.verdict.reason.find("--kv-cache-dtype") != std::string::npos);
+}
+
+TEST_CASE("a line says what it stands for, and what it rests on") {
+  const Plan plan = complete_plan("llama-3.1-8b", request_for("sglang", 4096));
+  const auto line = [&](std::string_view id) -> const LedgerLine* {
+    for (const LedgerLine& each : plan.memory.front().lines)
+      if (id_of(each) == id) return &each;
+    return nullptr;
+  };
+  REQUIRE(line("cuda_graphs") != nullptr);
+  CHECK(line("cuda_graphs")->basis == Basis::kEstimate);
+  REQUIRE(line("request_table") != nullptr);
+  CHECK(line("request_table")->basis == Basis::kExact);
+  REQUIRE(line("lm_head") != nullptr);
+  CHECK(line("lm_head")->bytes == Bytes(128256ULL * 4096 * 2));
+  CHECK(line("kv_cache") != nullptr);
+  CHECK_FALSE(is_extra(LineId::kLmHead));
+  CHECK(is_extra(LineId::kLora));
+}
+
+}  // namespace
+}  // namespace kvplan
