@@ -38,7 +38,7 @@ std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules
   const Request& request = input.request;
   if (any_term(input, [](const Term& term) { return term.role == Role::kIndex; })) return kFlashMlaBlock;
   if (!vllm_has_flash_mla(request)) return kUsualBlock;
-  if (!rules.latents_by_card) return kFlashMlaBlock;
+  if (!rules.latents_by_card || !request.gpu) return kFlashMlaBlock;  // as logs print it where the card is not known
   if (vllm_is_data_blackwell(request)) return kBlackwellLatentBlock;
   return plain_bytes(input.types.key) == 2 ? kUsualBlock : kFlashMlaBlock;
 }
