@@ -79,7 +79,8 @@ void check_writable(const std::string& path) {
   const std::string place = place_of(path);
   if (exists(place)) load_calibration(place);
   if (path != "default" && access(folder_of(place).c_str(), W_OK) != 0)
-    usage_error("--save-calibration: " + one_line(folder_of(place), 200) + " cannot be written to", "name another file");
+    usage_error("--save-calibration: " + one_line(folder_of(place), 200) + " cannot be written to",
+                "name another file");
 }
 
 }  // namespace
@@ -110,7 +111,8 @@ void prepare_measuring(Invocation& call) {
   if (options.wanted && call.format != "table" && call.format != "json")
     usage_error("--measure has no form \"" + call.format + "\"", "use table or json");
   if (!options.wanted && (!options.device.empty() || options.tolerance))
-    usage_error(options.device.empty() ? "--tolerance without --measure" : "--device without --measure", "add --measure");
+    usage_error(options.device.empty() ? "--tolerance without --measure" : "--device without --measure",
+                "add --measure");
   if (!options.wanted && !options.save.empty() && call.command != "check-log")
     usage_error("--save-calibration without --measure", "add --measure, or use kvplan check-log");
   if (call.command == "check-log" && !options.save.empty() && !call.request.gpu)

@@ -380,8 +380,9 @@ TEST_CASE("vllm specs: blocks of the kernels") {
   CacheTerms latent{term_of("latent", Role::kKey, 1, 512)};
   latent[0].part = Part::kLatent;
   CHECK(block("llama", heads(8, 128)) == 16);
-  // FLASH_ATTN_MLA, FlashMLA for FP8, FLASHINFER_MLA, Triton; FlashMLA before. As executed (DeepSeek-V3).
-  CHECK(block("deepseek_v3", latent) == 16);
+  // FlashMLA where no card is named; FLASH_ATTN_MLA, FlashMLA for FP8, FLASHINFER_MLA, Triton; FlashMLA before. As
+  // executed (DeepSeek-V3).
+  CHECK(block("deepseek_v3", latent) == 64);
   CHECK(on("vllm@0.26", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
   CHECK(on("vllm@0.22", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 64);
   CHECK(on("vllm", "h100-80gb", Dtype::kFp8E4m3, "deepseek_v3", latent) == 64);

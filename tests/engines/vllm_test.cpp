@@ -64,7 +64,7 @@ TEST_CASE("vllm: blocks of latents are the kernel's of the card") {
     if (card != nullptr) request.gpu = card;
     return make_plan(test_model("deepseek-v3"), request).kv_cache.block_size;
   };
-  CHECK(block(nullptr) == 16);
+  CHECK(block(nullptr) == 64);
   CHECK(block("h200") == 16);
   CHECK(block("b200-180gb") == 32);
   CHECK(block("rtx-5080") == 6080 / 380);

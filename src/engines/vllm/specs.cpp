@@ -116,7 +116,7 @@ class SpecMaker {
     const std::string_view mode = request.mamba_cache_mode ? std::string_view(*request.mamba_cache_mode) : "none";
     if (mode != "none" && mode != "align" && !(mode == "all" && rules_.all_mode))
       refuse("--mamba-cache-mode: vLLM has no mode \"" + std::string(mode) + "\"",
-           rules_.all_mode ? "use none, align or all" : "use none or align");
+             rules_.all_mode ? "use none, align or all" : "use none or align");
     // Without prefix caching there is no mode; with it, none stands for the release's own choice.
     if (has_state_ && request.prefix_caching.value_or(caches_states() || mode != "none")) {
       // Only the selective-scan models keep a state for every block; the delta-rule ones align.
