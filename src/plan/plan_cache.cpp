@@ -37,7 +37,7 @@ Request of_weights(const Request& request) {
   out.state_dtype = none.state_dtype;
   out.block_size = none.block_size;
   out.layout_given = none.layout_given;
-  out.gpu = none.gpu;
+  if (engine_of(request).mxfp4_padding == nullptr) out.gpu = none.gpu;  // kernels of a card may pad weights
   out.gpu_memory = none.gpu_memory;
   out.gpu_note = none.gpu_note;
   out.gpu_count = none.gpu_count;

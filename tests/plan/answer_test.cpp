@@ -4,10 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "engines/requests.h"
 #include "plan/answers.h"
 #include "plan/complete.h"
 #include "plan/facts.h"
+#include "plan/plan_cache.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -94,6 +97,22 @@ TEST_CASE("a line says what it stands for, and what it rests on") {
   CHECK(line("kv_cache") != nullptr);
   CHECK_FALSE(is_extra(LineId::kLmHead));
   CHECK(is_extra(LineId::kLora));
+}
+
+TEST_CASE("weights of one card do not answer for another") {
+  // vLLM pads MXFP4 experts as the card's kernels take them.
+  const ModelSpec model = test_model("gpt-oss-20b");
+  PlanCache cache(model);
+  std::set<std::uint64_t> seen;
+  for (const char* card : {"h100-80gb", "b200-180gb", "mi300x-192gb", "h100-80gb"}) {
+    CAPTURE(card);
+    Request request = request_for("vllm", 4096);
+    request.gpu = card;
+    const Bytes weights = *make_plan(cache, request).fullest().weights;
+    CHECK(weights == *make_plan(model, request).fullest().weights);
+    seen.insert(weights.count());
+  }
+  CHECK(seen.size() > 1);
 }
 
 }  // namespace
