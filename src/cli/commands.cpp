@@ -17,6 +17,7 @@
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/strings.h"
 #include "measure/check_log.h"
 #include "measure/log_reader.h"
 #include "plan/answers.h"
@@ -39,6 +40,7 @@ ReportOptions report_options(const Invocation& call) {
   const bool refused = no_color != nullptr && *no_color != '\0';
   out.color = call.color == Color::kAlways || (call.color == Color::kAuto && terminal && !refused);
   winsize size{};
+  out.leads_on = terminal;
   if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) out.width = size.ws_col;
   return out;
 }
@@ -77,7 +79,6 @@ int emit_answered(const Invocation& call, const Answered& answered) {
 }
 
 int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
-  const auto render = answer_of(call.format, &ReportForm::fleet, "a fleet");
   std::vector<FleetEntry> entries(sources.size());
   Answered out;
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -95,7 +96,7 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
       out.exit = std::max(out.exit, static_cast<int>(error.code()));
     }
   }
-  out.text = render(entries, report_options(call));
+  out.text = written(reply_of(entries), call.format, "a fleet", report_options(call));
   return emit_answered(call, out);
 }
 
@@ -121,7 +122,7 @@ int run_plan(const Invocation& call) {
   suggest(model, plan);
   const ReportForm& form = find_format(call.format);
   of_model(model, [&] { complete(model, {form.draws, form.launches}, plan); });
-  emit(call, form.plan(plan, report_options(call)));
+  emit(call, written(reply_of(plan), call.format, "a plan", report_options(call)));
   return exit_of(plan);
 }
 
@@ -137,35 +138,22 @@ const std::string& single_model(const Invocation& call) {
   throw error;
 }
 
-// Commands whose forms are no rows of the table of forms. Error where `call` asks for another than `known`.
-void require_known_form(const Invocation& call, std::initializer_list<std::string_view> known) {
-  if (std::find(known.begin(), known.end(), call.format) != known.end()) return;
-  std::string list;
-  for (const std::string_view form : known) list += (list.empty() ? "use " : " or ") + std::string(form);
-  Error error(Exit::kBadInput, "--format: " + call.command + " has no form \"" + call.format + "\"", list);
-  error.set_source("command line");
-  throw error;
-}
-
 int run_explain(const Invocation& call) {
-  require_known_form(call, {"table", "json"});
   const Asked asked = load_asked(single_model(call), call);
   const ModelSpec& model = asked.model;
   Plan plan = plan_of(model, asked.request);
   of_model(model, [&] { complete(model, {}, plan); });
-  const auto form = call.format == "table" ? explain_text : find_format(call.format).plan;
-  emit(call, form(plan, report_options(call)));
+  emit(call, written(explained(plan), call.format, "explain", report_options(call)));
   return exit_of(plan);
 }
 
 int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
-                std::string (*ReportForm::*render)(const Answers&, const ReportOptions&)) {
-  const auto form = answer_of(call.format, render, call.command);
+                Reply (*reply)(const Answers&)) {
   const Asked asked = load_asked(single_model(call), call);
   const ModelSpec& model = asked.model;
   try {
     const Answers answers = ask(model, asked.request);
-    emit(call, form(answers, report_options(call)));
+    emit(call, written(reply(answers), call.format, call.command, report_options(call)));
     return exit_of(answers.asked);
   } catch (Error& error) {
     error.set_source(model.source);
@@ -174,13 +162,13 @@ int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const R
 }
 
 int run_compare(const Invocation& call) {
-  return run_answers(call, compare_types, &ReportForm::compare);
+  return run_answers(call, compare_types, compared);
 }
 
 int run_fit(const Invocation& call) {
   if (call.models.size() == 1 && call.weights.empty() && (!call.engines.empty() || !call.gpus.empty()))
     return emit_answered(call, answer_fits(call, call.models.front(), report_options(call)));
-  return run_answers(call, fit_model, &ReportForm::fit);
+  return run_answers(call, fit_model, fitted);
 }
 
 int run_diff(const Invocation& call) {
@@ -189,12 +177,8 @@ int run_diff(const Invocation& call) {
     error.set_source("command line");
     throw error;
   }
-  require_known_form(call, {"table", "json", "markdown", "github"});
   const PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]), call.fail_over);
-  emit(call, call.format == "json"       ? diff_json(diff)
-             : call.format == "markdown" ? diff_markdown(diff)
-             : call.format == "github"   ? diff_github(diff)
-                                         : diff_text(diff, report_options(call)));
+  emit(call, written(reply_of(diff), call.format, "diff", report_options(call)));
   return static_cast<int>(diff.is_too_much ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
@@ -215,7 +199,7 @@ int run_check_log(const Invocation& call) {
     if (!call.measuring.save.empty())
       for (const CalibrationRecord& record : calibration_of_log(model, check, today()))
         save_calibration(call.measuring.save, record);
-    emit(call, call.format == "json" ? check_log_json(check) : check_log_text(check, report_options(call)));
+    emit(call, written(reply_of(check), call.format, "check-log", report_options(call)));
     return static_cast<int>(check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
   } catch (Error& error) {
     error.set_source(path);
@@ -234,51 +218,49 @@ void refuse_words(const Invocation& call) {
 
 int run_formulas(const Invocation& call) {
   refuse_words(call);
-  require_known_form(call, {"table", "markdown"});
-  emit(call, call.format == "markdown" ? kinds_markdown(all_kinds()) : kinds_text(all_kinds()));
+  emit(call, written(reply_of(all_kinds()), call.format, "formulas", report_options(call)));
   return 0;
 }
 
 int run_dtypes(const Invocation& call) {
   refuse_words(call);
-  require_known_form(call, {"table"});
-  emit(call, dtypes_text());
+  emit(call, written(dtypes_reply(), call.format, "dtypes", report_options(call)));
   return 0;
 }
 
 int run_engines(const Invocation& call) {
   refuse_words(call);
-  require_known_form(call, {"table"});
   std::vector<EngineRow> rows;
   for (const Engine& engine : engines())
     for (const EngineVersion& version : engine.versions) rows.push_back({engine.name, version.version, version.note});
-  emit(call, engines_text(rows));
+  emit(call, written(reply_of(std::span<const EngineRow>(rows)), call.format, "engines", report_options(call)));
   return 0;
+}
+
+// Cards with `text` in one of their names; the one card that it names where there is none.
+std::vector<Gpu> cards_called(const std::string& text) {
+  std::vector<Gpu> out;
+  for (const Gpu& gpu : gpus())
+    if (folded(gpu.name).find(folded(text)) != std::string::npos ||
+        folded(gpu.aliases).find(folded(text)) != std::string::npos)
+      out.push_back(gpu);
+  if (out.empty()) out.push_back(with_source("command line", [&] { return parse_gpu(text, "gpus"); }));
+  return out;
 }
 
 int run_gpus(const Invocation& call) {
   std::vector<Gpu> cards(gpus().begin(), gpus().end());
-  if (!call.models.empty()) {
-    cards.clear();
-    for (const std::string& name : call.models) {
-      try {
-        cards.push_back(parse_gpu(name, "gpus"));
-      } catch (Error& error) {
-        error.set_source("command line");
-        throw;
-      }
-    }
-  }
-  if (call.format != "json" && call.format != "table")
-    require_form(static_cast<void (*)()>(nullptr), call.format, call.command);
-  emit(call, call.format == "json" ? gpus_json(cards) : gpus_text(cards));
+  if (!call.models.empty()) cards.clear();
+  for (const std::string& name : call.models)
+    for (const Gpu& gpu : cards_called(name)) cards.push_back(gpu);
+  emit(call, written(reply_of(std::span<const Gpu>(cards)), call.format, "gpus", report_options(call)));
   return 0;
 }
 
 int run_schema(const Invocation& call) {
   refuse_words(call);
-  require_known_form(call, {"table", "json"});
-  emit(call, schema_json());
+  const Reply schema{{}, schema_json, {}};
+  emit(call, written(schema, call.format == "table" ? "json" : call.format, "schema", report_options(call)));
   return 0;
 }
 
@@ -303,7 +285,7 @@ constexpr std::string_view kTables = "--format --json --output";
 constexpr std::string_view kUnmeasured = "--fail-over --measure --measure-max --device --tolerance --save-calibration";
 
 constexpr std::array kCommands{
-    Command{"plan", "MODEL... [options]", "a memory plan; several MODELs give a row each", run_plan, "Load|Types", "",
+    Command{"plan", "MODEL... [options]", "a memory plan; of several MODELs a row each", run_plan, "Load|Types", "",
             "--fail-over",
             "kvplan config.json --max-model-len 32k\n"
             "kvplan *.json --engine vllm --gpu rtx-4090,l40s,h100-80gb --weights bf16,fp8\n"
@@ -312,46 +294,54 @@ constexpr std::array kCommands{
             "", kUnmeasured,
             "kvplan compare config.json --max-model-len 32k\n"
             "kvplan compare config.json --engine vllm --gpu rtx-4090\n"
-            "kvplan compare config.json --gpu-memory 24GiB --format markdown"},
-    Command{"fit", "MODEL [options]", "what fits: longest context, most sequences, fewest GPUs", run_fit,
+            "kvplan compare config.json --gpu-memory 24GiB --format markdown",
+            "args k8s"},
+    Command{"fit", "MODEL [options]", "longest context, most sequences, fewest GPUs", run_fit,
             "Parallelism|Card and limits", "", kUnmeasured,
             "kvplan fit config.json --gpu rtx-4090\n"
-            "kvplan fit config.json --engine vllm,sglang --gpu h100-80gb --gpu-count 4 --num-seqs 16\n"
-            "kvplan fit config.json --max-model-len 32k"},
+            "kvplan fit config.json --engine vllm,sglang --gpu h100-80gb --num-seqs 16\n"
+            "kvplan fit config.json --max-model-len 32k",
+            "args k8s"},
     Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff, "",
             "--fail-over --format --json --output --color", "",
             "kvplan diff before.json after.json\n"
             "kvplan diff before.json after.json --fail-over 5%\n"
-            "kvplan diff before.json after.json --format markdown -o comment.md"},
+            "kvplan diff before.json after.json --format markdown -o comment.md",
+            "args k8s csv"},
     Command{
-        "check-log", "MODEL LOG", "a start-up log against the plan, line by line", run_check_log, "Load|Parallelism",
-        "",
+        "check-log", "MODEL LOG", "an engine's start-up log against the plan", run_check_log, "Load|Parallelism", "",
         "--fail-over --measure --measure-max --device --tolerance --calibration --max-vram --min-context --min-seqs "
         "--gpu-bandwidth --gpu-tflops",
         "kvplan check-log config.json vllm.log\n"
         "kvplan check-log model.gguf server.log --engine llama.cpp\n"
-        "journalctl -u vllm | kvplan check-log config.json -"},
-    Command{"explain", "MODEL [options]", "every layer, every formula, where each number came from", run_explain,
-            "Load|Types", "", kUnmeasured,
+        "journalctl -u vllm | kvplan check-log config.json -",
+        "args k8s csv"},
+    Command{"explain", "MODEL [options]", "every layer and formula, with its sources", run_explain, "Load|Types", "",
+            kUnmeasured,
             "kvplan explain config.json\n"
             "kvplan explain config.json --engine vllm --max-model-len 32k\n"
-            "kvplan explain config.json --kv-cache-dtype fp8 | less"},
-    Command{"formulas", "", "the kinds of attention", run_formulas, "", "--format --output", "",
-            "kvplan formulas\nkvplan formulas --format markdown\nkvplan formulas | grep mla"},
-    Command{"engines", "", "the engines, and what each part rests on", run_engines, "", kTables, "",
-            "kvplan engines\nkvplan engines | grep vllm\nkvplan engines -o engines.txt"},
-    Command{"gpus", "[NAME...]", "the catalogue of cards", run_gpus, "", "--gpu-file --format --json --output", "",
-            "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt"},
-    Command{"dtypes", "", "the KV types and their true bytes", run_dtypes, "", kTables, "",
-            "kvplan dtypes\nkvplan dtypes | grep fp8\nkvplan dtypes -o types.txt"},
+            "kvplan explain config.json --kv-cache-dtype fp8 | less",
+            "args k8s"},
+    Command{"formulas", "", "the kinds of attention", run_formulas, "", kTables, "",
+            "kvplan formulas\nkvplan formulas --format markdown\nkvplan formulas | grep mla", "json csv args k8s",
+            true},
+    Command{"engines", "", "engines and releases, with the evidence", run_engines, "", kTables, "",
+            "kvplan engines\nkvplan engines | grep vllm\nkvplan engines -o engines.txt", "json csv args k8s", true},
+    Command{"gpus", "[NAME...]", "the catalogue of GPUs", run_gpus, "", "--gpu-file --format --json --output", "",
+            "kvplan gpus\nkvplan gpus | grep rtx\nkvplan gpus -o cards.txt", "csv args k8s", true},
+    Command{"dtypes", "", "KV cache types and bytes per element", run_dtypes, "", kTables, "",
+            "kvplan dtypes\nkvplan dtypes | grep fp8\nkvplan dtypes -o types.txt", "json csv args k8s", true},
     Command{"schema", "", "the JSON Schema of every report", run_schema, "", kTables, "",
-            "kvplan schema\nkvplan schema -o kvplan.schema.json\nkvplan schema | python3 -m json.tool"},
+            "kvplan schema\nkvplan schema -o kvplan.schema.json\nkvplan schema | python3 -m json.tool",
+            "markdown github csv html args k8s", true},
     Command{"completions", "bash|zsh|fish", "completions for a shell", run_completions, "", "--output", "",
             "source <(kvplan completions bash)\n"
             "kvplan completions zsh -o ~/.zfunc/_kvplan\n"
-            "kvplan completions fish -o ~/.config/fish/completions/kvplan.fish"},
+            "kvplan completions fish -o ~/.config/fish/completions/kvplan.fish",
+            "json markdown github csv html args k8s", true},
     Command{"man", "", "the man page, as roff", run_man, "", "--output", "",
-            "kvplan man | man -l -\nkvplan man -o kvplan.1\nkvplan man | groff -man -Tutf8 | less -R"},
+            "kvplan man | man -l -\nkvplan man -o kvplan.1\nkvplan man | groff -man -Tutf8 | less -R",
+            "json markdown github csv html args k8s", true},
 };
 
 }  // namespace

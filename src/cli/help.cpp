@@ -1,7 +1,9 @@
-// Help that fits a screen: a command's own options in full, the rest by name.
+// Help in 80 columns: first what most people need, then a command's own options, an engine's, and all of them.
 #include <algorithm>
 
+#include "cli/engine_options.h"
 #include "cli/shell.h"
+#include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "report/report.h"
 
@@ -11,8 +13,14 @@ namespace {
 
 using std::string_view;
 
-constexpr std::size_t kWidth = 100;
-constexpr std::size_t kColumn = 34;  // where the explanations begin
+constexpr std::size_t kWidth = 80;
+constexpr std::size_t kColumn = 32;  // where the explanations begin
+
+// What most plans need, by their first names.
+constexpr string_view kUsual =
+    "--engine --gpu --gpu-count --max-model-len --num-seqs --weights --kv-cache-dtype --tensor-parallel-size "
+    "--max-vram "
+    "--format --json --output";
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 2, width), ' ');
@@ -33,59 +41,42 @@ std::string long_usage(const Option& option, const Command& command) {
   return out;
 }
 
-// The forms that a command has.
-std::string forms_of(const Command& command) {
-  std::string out;
-  const auto add = [&](std::string_view form) { out += (out.empty() ? "" : ", ") + std::string(form); };
-  const auto only = [&](std::initializer_list<std::string_view> names) {
-    for (const std::string_view form : names) add(form);
-    return out;
-  };
-  if (command.name == "diff") return only({"table", "json", "markdown", "github"});
-  if (command.name == "formulas") return only({"table", "markdown"});
-  if (command.name == "explain" || command.name == "gpus" || command.name == "check-log")
-    return only({"table", "json"});
-  for (const ReportForm& form : forms())
-    if (command.name == "plan" || (command.name == "fit" ? form.fit : form.compare) != nullptr) add(form.name);
-  return out;
-}
-
 std::string help_of(const Option& option, const Command& command) {
   std::string out(option.help);
   if (words(option.names).front() != "--format") return out;
-  return out + ": " + forms_of(command);
+  return out + ": " + join(forms_of(command));
 }
 
-// First names only, wrapped: "  Types            --weights  --dtype".
-std::string condensed(string_view group, const std::vector<const Option*>& options) {
+// `text` from `column` on; what is longer than a line goes on below.
+std::string folded_at(std::size_t column, string_view text) {
   std::string out;
-  std::string line = padded("  " + std::string(group), 19);
-  for (const Option* option : options) {
-    if (option->group != group) continue;
-    const std::string usage(words(option->names).front());
-    if (line.size() + usage.size() > kWidth) {
-      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-      line = std::string(19, ' ');
-    }
-    line += usage + " ";
+  while (column + text.size() > kWidth) {
+    const auto space = text.rfind(' ', kWidth - column);
+    if (space == string_view::npos) break;
+    out += std::string(text.substr(0, space)) + "\n" + std::string(column, ' ');
+    text.remove_prefix(space + 1);
   }
-  return out + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  return out + std::string(text) + "\n";
 }
 
-std::string option_line(const Option& option, const Command& command) {
-  const std::string usage = padded("  " + long_usage(option, command), kColumn);
-  const std::string help = help_of(option, command);
-  if (usage.size() + help.size() <= kWidth) return usage + help + "\n";
-  std::string out = usage.substr(0, usage.find_last_not_of(' ') + 1) + "\n";
-  // What is longer than a line goes on below.
-  string_view rest = help;
-  while (kColumn + rest.size() > kWidth) {
-    const auto space = rest.rfind(' ', kWidth - kColumn);
-    if (space == string_view::npos) break;
-    out += std::string(kColumn, ' ') + std::string(rest.substr(0, space)) + "\n";
-    rest.remove_prefix(space + 1);
-  }
-  return out + std::string(kColumn, ' ') + std::string(rest) + "\n";
+// The first name with the shortest other: "--max-model-len, -c N".
+std::string short_usage(const Option& option, const Command& command) {
+  const std::vector<string_view> names = words(option.names);
+  const string_view shortest =
+      *std::min_element(names.begin(), names.end(), [](string_view a, string_view b) { return a.size() < b.size(); });
+  std::string value(option.value);
+  if (!takes_lists(command, names.front())) value = value.substr(0, value.find("[,"));
+  return std::string(names.front()) + (shortest == names.front() ? "" : ", " + std::string(shortest)) +
+         (value.empty() ? "" : " " + value);
+}
+
+std::string option_line(const Option& option, const Command& command, bool is_short = false) {
+  std::string out = "  " + (is_short ? short_usage(option, command) : long_usage(option, command));
+  if (out.size() + 2 > kColumn)
+    out += "\n" + std::string(kColumn, ' ');
+  else
+    out.resize(kColumn, ' ');
+  return out + folded_at(kColumn, help_of(option, command));
 }
 
 std::string in_full(string_view group, const std::vector<const Option*>& options, const Command& command) {
@@ -113,7 +104,7 @@ std::string examples(const Command& command) {
   return out;
 }
 
-std::string usage_of(const Command& command) {
+std::string command_usage(const Command& command) {
   std::string out = "kvplan ";
   if (command.name != "plan") out += std::string(command.name) + " ";
   out += command.arguments;
@@ -122,23 +113,59 @@ std::string usage_of(const Command& command) {
 
 }  // namespace
 
+std::vector<string_view> forms_of(const Command& command) {
+  std::vector<string_view> out;
+  for (const ReportForm& form : forms())
+    if (!has_word(command.lacks, form.name)) out.push_back(form.name);
+  return out;
+}
+
+std::string greeting() {
+  return "kvplan " + std::string(kVersion) +
+         ": how much memory a model takes, in the engine you run, and why\n\n"
+         "  kvplan testdata/configs/llama-3.1-8b.json --engine vllm --gpu rtx-4090\n"
+         "  kvplan fit testdata/configs/gemma-4-26b.json --engine vllm --gpu h100-80gb\n"
+         "  kvplan Qwen/Qwen3-32B --engine llama.cpp --weights q4_k_m --gpu rtx-4090 -c 32k\n\n"
+         "kvplan --help has the commands and the options that most plans need.\n";
+}
+
 std::string main_help() {
   std::string out =
-      "kvplan " + std::string(kVersion) + ": how much memory a model takes, in the engine you run, and why\n\n";
-  for (const Command& command : commands())
-    out += padded("  " + usage_of(command), 36) + std::string(command.help) + "\n";
+      "kvplan " + std::string(kVersion) + ": how much memory a model takes, in the engine you run, and why\n";
+  for (const bool reference : {false, true}) {
+    out += reference ? "\nReference\n" : "\nAnswers\n";
+    for (const Command& command : commands())
+      if (command.is_reference == reference)
+        out += padded("  " + command_usage(command), 36) + std::string(command.help) + "\n";
+  }
   out +=
-      "\nMODEL is a config.json, a directory with one, a *.gguf file, - for standard input, or a Hub id\n"
-      "(org/name[@revision]), ollama:NAME, lmstudio:NAME or llama.cpp:NAME.\n\n"
-      "Options (kvplan COMMAND --help explains a command's own, kvplan --help all each of them)\n";
+      "\nMODEL is a config.json, a directory with one, a *.gguf file, - for standard\n"
+      "input, a Hub id (org/name[@revision]), ollama:NAME, lmstudio:NAME or\n"
+      "llama.cpp:NAME.\n\n"
+      "Options\n";
   const Command& plan = commands().front();
-  const std::vector<const Option*> taken = options_of(plan);
-  for (const string_view group : groups_of(taken)) out += condensed(group, taken);
-  return out + examples(plan);
+  for (const string_view name : split(kUsual))
+    for (const Option* option : options_of(plan))
+      if (words(option->names).front() == name) out += option_line(*option, plan, true);
+  return out +
+         "More: kvplan COMMAND --help, kvplan --engine vllm --help for an engine's own,\n"
+         "kvplan --help all for every option.\n" +
+         examples(plan);
+}
+
+std::string engine_help(string_view engine) {
+  const Command& plan = commands().front();
+  std::string out = "kvplan MODEL... --engine " + std::string(engine) + " [options]\n\nOptions of " +
+                    std::string(engine) + " (kvplan --help all: every option)\n";
+  for (const Option* option : options_of(plan))
+    for (const EngineOption& row : engine_options())
+      if (row.option == words(option->names).front() && has_word(row.engines, engine))
+        out += option_line(*option, plan);
+  return out;
 }
 
 std::string command_help(const Command& command) {
-  std::string out = usage_of(command) + "\n" + std::string(command.help) + "\n";
+  std::string out = command_usage(command) + "\n" + std::string(command.help) + "\n";
   const std::vector<const Option*> taken = options_of(command);
   std::string rest;
   for (const string_view group : groups_of(taken)) {
@@ -146,14 +173,14 @@ std::string command_help(const Command& command) {
     if (all || command.groups.find(group) != string_view::npos)
       out += "\n" + in_full(group, taken, command);
     else
-      rest += condensed(group, taken);
+      rest += (rest.empty() ? "" : ", ") + std::string(group);
   }
-  if (!rest.empty()) out += "\nAnd (each explained by kvplan " + std::string(command.name) + " --help all)\n" + rest;
+  if (!rest.empty()) out += "\nMore, by kvplan " + std::string(command.name) + " --help all:\n" + folded_at(0, rest);
   return out + examples(command);
 }
 
 std::string full_help(const Command& command) {
-  std::string out = usage_of(command) + "\n" + std::string(command.help) + "\n";
+  std::string out = command_usage(command) + "\n" + std::string(command.help) + "\n";
   const std::vector<const Option*> taken = options_of(command);
   for (const string_view group : groups_of(taken)) out += "\n" + in_full(group, taken, command);
   return out + examples(command);

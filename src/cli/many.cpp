@@ -33,7 +33,6 @@ bool is_grid(const Invocation& call) {
 }
 
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options) {
-  const auto render = answer_of(call.format, &ReportForm::grid, "a table of cards");
   Grid grid;
   const std::vector<std::string> cards = call.gpus.empty() ? std::vector<std::string>{*call.request.gpu} : call.gpus;
   for (const std::string& card : cards) grid.cards.push_back({card, parse_gpu(card).budget()});
@@ -55,7 +54,8 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
       row.exit = error.code();
     }
   }
-  Answered out{render(grid, options), static_cast<int>(worst_of(grid)), {}, false};
+  Answered out{
+      written(reply_of(grid), call.format, "a table of cards", options), static_cast<int>(worst_of(grid)), {}, false};
   for (const GridRow& row : grid.rows) {
     if (row.cells.empty()) out.errors.push_back(row.error);
     out.any = out.any || !row.cells.empty();
@@ -65,7 +65,6 @@ Answered answer_grid(const Invocation& call, const std::vector<std::string>& sou
 
 Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources,
                          const ReportOptions& options) {
-  const auto render = answer_of(call.format, &ReportForm::fleet, "a fleet");
   const std::vector<std::string>& engines = or_as_asked(call.engines);
   const std::vector<std::string>& weights = or_as_asked(call.weights);
   std::vector<FleetEntry> entries;
@@ -97,18 +96,12 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
       }
     }
   }
-  const bool side_by_side = call.format == "table" && sources.size() == 1 && call.weights.empty();
-  out.text = side_by_side ? engines_table(entries, options) : render(entries, options);
+  const bool is_one = sources.size() == 1 && call.weights.empty();
+  out.text = written(is_one ? side_by_side(entries) : reply_of(entries), call.format, "a fleet", options);
   return out;
 }
 
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options) {
-  const auto render = call.format == "table"      ? fits_table
-                      : call.format == "json"     ? fits_json
-                      : call.format == "markdown" ? fits_markdown
-                      : call.format == "csv"      ? fits_csv
-                                                  : nullptr;
-  require_form(render, call.format, "fit of several engines or cards", "table, json, markdown, csv");
   const Asked asked = load_asked(source, call);
   const ModelSpec& model = asked.model;
   std::vector<FitEntry> entries;
@@ -134,7 +127,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
       }
     }
   }
-  out.text = render(entries, options);
+  out.text = written(reply_of(entries), call.format, "fit of several engines or cards", options);
   return out;
 }
 

@@ -157,7 +157,7 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
   if (!call.measuring.save.empty() && seen.status != MeasureStatus::kFailed)
     save_calibration(call.measuring.save, calibration_of(seen, plan, today()));
   complete(model, {}, plan);
-  write_output(call.output, find_format(call.format).plan(plan, options));
+  write_output(call.output, written(reply_of(plan), call.format, "a measurement", options));
   const bool good = seen.status == MeasureStatus::kAgrees && plan.verdict.status != Verdict::kDoesNotFit;
   return static_cast<int>(good ? Exit::kAnswered : Exit::kDoesNotFit);
 }

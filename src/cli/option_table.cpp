@@ -129,10 +129,10 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.ctx_size = Tokens(parse_count(v, n)); }},
     Option{"--num-seqs --parallel -np", "N", kLoad, "live sequences, each at full length (default 1)",
            [](Invocation& c, string_view v, string_view n) { c.request.num_seqs = parse_count(v, n); }},
-    Option{"--max-num-seqs", "N", kLoad, "the scheduler's cap: logits, graphs, state slots",
+    Option{"--max-num-seqs", "N", kLoad, "the scheduler's limit; sizes graphs and logits, not KV (--num-seqs)",
            [](Invocation& c, string_view v, string_view n) { c.request.max_num_seqs = parse_count(v, n); }},
     // Before --flash-attn, which is llama.cpp's own word for it and wins.
-    Option{"--attention", "naive|flash", kLoad, "whether a prefill holds a matrix of scores",
+    Option{"--attention", "naive|flash", kLoad, "attention kernel, for activations",
            [](Invocation& c, string_view v, string_view n) { set_attention(c.request, v, n); }},
     Option{"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens of a prefill chunk",
            [](Invocation& c, string_view v, string_view n) {
@@ -140,7 +140,7 @@ constexpr std::array kOptions{
            }},
     Option{"--encoder-len", "N", kLoad, "source tokens for cross attention",
            [](Invocation& c, string_view v, string_view n) { c.request.encoder_len = Tokens(parse_count(v, n)); }},
-    Option{"--seq-lens", "N,N,...", kLoad, "a mix of lengths: waste of slabs and of pages",
+    Option{"--seq-lens", "N,N,...", kLoad, "sequence lengths to plan for, instead of all at full length",
            [](Invocation& c, string_view v, string_view n) {
              c.request.seq_lens.clear();
              for (const string_view length : split(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
@@ -182,7 +182,7 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.data_parallel = parse_count(v, n); }},
     Option{"--decode-context-parallel-size --dcp -dcp", "N", kLayout, "ranks that share the tokens of a sequence",
            [](Invocation& c, string_view v, string_view n) { c.request.decode_context_parallel = parse_count(v, n); }},
-    Option{"--enable-expert-parallel", "", kLayout, "experts whole on ranks",
+    Option{"--enable-expert-parallel", "", kLayout, "distribute whole experts over the ranks",
            [](Invocation& c, string_view, string_view) { c.request.expert_parallel = true; }},
     Option{"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
            [](Invocation& c, string_view, string_view) { c.request.dp_attention = true; }},
@@ -190,11 +190,11 @@ constexpr std::array kOptions{
     // Before --gpu, which looks its name up: options apply in the order of this table.
     Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
            [](Invocation&, string_view v, string_view) { set_own_gpus(read_gpu_file(std::string(v))); }},
-    Option{"--gpu", "NAME[,...]", kCard, "h100-80gb ... (kvplan gpus), or auto; plan and fit take several",
+    Option{"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto",
            [](Invocation& c, string_view v, string_view) { set_gpus(c, v); }},
     Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
            [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
-    Option{"--gpu-count", "N", kCard, "cards; without -tp and -pp the best layout is chosen",
+    Option{"--gpu-count", "N", kCard, "GPUs; without -tp and -pp the best layout is chosen",
            [](Invocation& c, string_view v, string_view n) {
              c.request.gpu_count = parse_count(v, n);
              c.request.gpu_count_given = true;
@@ -203,13 +203,13 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.memory_utilization = parse_share(v, n); }},
     Option{"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
            [](Invocation& c, string_view v, string_view n) { c.request.kv_cache_memory_bytes = parse_size(v, n); }},
-    Option{"--margin", "P%", kCard, "range of every estimate (default: of each its own, else 5%)",
+    Option{"--margin", "P%", kCard, "use +-P% for every estimate",
            [](Invocation& c, string_view v, string_view n) {
              const double percent = parse_percent(v, n);
              if (percent > 100) fail(std::string(n) + ": more than 100% is no margin", "give 0% to 100%");
              c.request.margin = percent / 100;
            }},
-    Option{"--gpu-bandwidth", "GB/s", kCard, "for bounds of speed, where it is not the card's",
+    Option{"--gpu-bandwidth", "GB/s", kCard, "memory bandwidth, overrides the catalogue",
            [](Invocation& c, string_view v, string_view n) { c.request.gpu_bandwidth = parse_rate(v, n); }},
     Option{"--gpu-tflops", "T", kCard, "dense 16 bit TFLOPS, for the bound on the first token",
            [](Invocation& c, string_view v, string_view n) { c.request.gpu_tflops = parse_rate(v, n); }},
@@ -244,7 +244,7 @@ constexpr std::array kOptions{
              if (v.empty()) fail(std::string(n) + ": an empty name", "name a file, or default");
              c.measuring.save = std::string(v);
            }},
-    Option{"--calibration", "FILE", kMeasuring, "figures kept earlier, in place of estimates; or none",
+    Option{"--calibration", "FILE", kMeasuring, "use saved measurements (none: ignore)",
            [](Invocation& c, string_view v, string_view n) {
              if (v.empty()) fail(std::string(n) + ": an empty name", "name a file, or none");
              c.measuring.calibration = std::string(v);
@@ -256,7 +256,7 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
     Option{"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
            [](Invocation& c, string_view v, string_view) { c.request.mamba_cache_mode = std::string(v); }},
-    Option{"--language-model-only", "", kVllm, "no images, videos or sounds: their towers are not loaded",
+    Option{"--language-model-only", "", kVllm, "text only: vision and audio encoders are not loaded",
            [](Invocation& c, string_view, string_view) { c.request.extras.language_model_only = true; }},
     Option{"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
            [](Invocation& c, string_view, string_view) { c.request.hybrid_manager = false; }},
@@ -322,7 +322,7 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view) { c.request.extras.mamba_strategy = std::string(v); }},
     Option{"--disable-radix-cache", "", kSglang, "no prefix cache, one state for each request",
            [](Invocation& c, string_view, string_view) { c.request.extras.disable_radix_cache = true; }},
-    Option{"--swa-full-tokens-ratio", "R", kSglang, "tokens of the window pool for one of the others",
+    Option{"--swa-full-tokens-ratio", "R", kSglang, "sliding-window tokens per full-attention token",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.swa_ratio = parse_share(v, n); }},
     Option{"--max-mamba-cache-size", "N", kSglang, "slots of recurrent states",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.state_slots = parse_count(v, n); }},
@@ -332,9 +332,9 @@ constexpr std::array kOptions{
     Option{"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
            "a draft model, EAGLE or Medusa heads", apply_draft},
     Option{"--speculative-method --speculative-algorithm --spec-type", "draft_model|eagle|eagle3|mtp|medusa|ngram",
-           kExtras, "how tokens are guessed (default: what --draft is)", apply_speculative_method},
+           kExtras, "the drafting method (default: what --draft is)", apply_speculative_method},
     Option{"--speculative-config", "JSON", kExtras, "the same as vLLM has it", apply_speculative_config},
-    Option{"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "tokens guessed in a step",
+    Option{"--num-speculative-tokens --speculative-num-steps --draft-max", "N", kExtras, "draft tokens per step",
            [](Invocation& c, string_view v, string_view n) { c.request.num_speculative_tokens = parse_count(v, n); }},
     Option{"--mtp", "", kExtras, "plan the model's own MTP layers too",
            [](Invocation& c, string_view, string_view) { c.request.mtp = true; }},
@@ -358,7 +358,7 @@ constexpr std::array kOptions{
     Option{"--mmproj", "FILE", kExtras, "llama.cpp: the GGUF of an image projector, or its Hub id", apply_mmproj},
     Option{"--num-beams --beam-width", "N", kExtras, "beams of a request", apply_beams},
     Option{"--num-samples --num-return-sequences", "N", kExtras, "parallel samples of a request", apply_samples},
-    Option{"--mamba-full-memory-ratio", "R", kExtras, "SGLang: bytes of states for one of tokens",
+    Option{"--mamba-full-memory-ratio", "R", kExtras, "SGLang: state memory relative to KV memory",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.state_ratio = parse_rate(v, n); }},
 
     Option{"--format", "FORM", kOutput, "the form of the answer",

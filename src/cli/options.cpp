@@ -16,6 +16,7 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/mistake.h"
+#include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "measure/detect.h"
 #include "report/report.h"
@@ -70,8 +71,40 @@ void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
     fail("there is no command and no file \"" + one_line(arguments[0], 60) + "\"", near);
 }
 
+// "help" and "help COMMAND", as other programs have it.
+void say_help_first(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help" || std::filesystem::exists("help")) return;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+}
+
+// The engine that help was asked for; empty where it was for the command.
+std::string asked_engine(const Arguments& given) {
+  Request scratch;
+  for (const GivenOption& each : given.options)
+    if (first_name(*each.option) == "--engine") return std::string(find_engine(each.value, scratch).name);
+  return "";
+}
+
+std::string help_text(const Command& command, const Arguments& given) {
+  if (!given.words.empty() && given.words.back() == "all") return full_help(command);
+  if (const std::string engine = asked_engine(given); !engine.empty()) return engine_help(engine);
+  return &command == &commands().front() ? main_help() : command_help(command);
+}
+
+void require_form(const Command& command, std::string_view format) {
+  if (has_word(command.lacks, format))
+    fail("--format: " + std::string(command.name) + " has no form \"" + std::string(format) + "\"",
+         "use " + join(forms_of(command)));
+}
+
 // Nothing where help or the version was printed.
 bool parse(std::vector<std::string> arguments, Invocation& call) {
+  if (arguments.empty()) {
+    std::fputs(greeting().c_str(), stdout);
+    return false;
+  }
+  say_help_first(arguments);
   const Command* command = arguments.empty() ? nullptr : find_command(arguments.front());
   if (command != nullptr) {
     arguments.erase(arguments.begin());
@@ -83,11 +116,8 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
   Arguments given = parse_arguments(*command, std::move(arguments));
   call.models = std::move(given.words);
   if (given.help) {
-    const bool all = !call.models.empty() && call.models.back() == "all";
-    const std::string text = all                              ? full_help(*command)
-                             : command == &commands().front() ? main_help()
-                                                              : command_help(*command);
-    std::fputs(text.c_str(), stdout);
+    given.words = call.models;
+    std::fputs(help_text(*command, given).c_str(), stdout);
     return false;
   }
   if (given.version) {
@@ -97,6 +127,7 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
   if (command->arguments.empty() && !call.models.empty())
     fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
   apply(given, call);
+  require_form(*command, call.format);
   prepare_measuring(call);
   check_options_of_engines(call, given);
   check_contradictions(call, [&](string_view name) {

@@ -64,6 +64,8 @@ struct Command {
   std::string_view only = "";          // the options that it takes; "" for all but those of `without`
   std::string_view without = "";
   std::string_view examples = "";  // a line each
+  std::string_view lacks = "";     // forms that it does not have
+  bool is_reference = false;       // it shows a built-in table
 };
 std::span<const Command> commands();
 

@@ -22,7 +22,12 @@ bool takes_path(const Option& option);
 // The words a command chooses its own arguments from ("bash", "zsh", "fish").
 std::vector<std::string_view> argument_choices(const Command& command);
 
+// The forms that a command has.
+std::vector<std::string_view> forms_of(const Command& command);
+
+std::string greeting();                            // of kvplan alone
 std::string main_help();                           // fits a screen
+std::string engine_help(std::string_view engine);  // the options of one engine
 std::string command_help(const Command& command);  // likewise: the options that matter most to it in full
 std::string full_help(const Command& command);     // every option that it takes, a line each
 

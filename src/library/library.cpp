@@ -59,7 +59,7 @@ std::string Model::report(std::string_view engine, const Request& request, std::
   Plan plan = plan_for(*spec_, engine, request);
   const ReportForm& form = find_format(format);
   complete(*spec_, {form.draws, form.launches}, plan);
-  return form.plan(plan, {});
+  return written(reply_of(plan), format, "a plan", {});
 }
 
 }  // namespace kvplan

@@ -137,10 +137,10 @@ void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) 
   const std::uint64_t most = most_from(cache, request);
   if (most > 0) add(with_seqs(request, most >= kMost ? request.num_seqs : most), "most_sequences", {seqs_option(most)});
   if (longest == 0) {
-    out.sentences.push_back("not one token fits: the weights and what the engine needs beside them take the card");
+    out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
   } else {
-    out.sentences.push_back("the longest context is " + short_count(longest) + " tokens at " +
-                            std::to_string(request.num_seqs) + " sequence" + (request.num_seqs == 1 ? "" : "s"));
+    out.sentences.push_back("max context: " + short_count(longest) + " tokens at " + std::to_string(request.num_seqs) +
+                            " sequence" + (request.num_seqs == 1 ? "" : "s"));
   }
 
   // The frontier: powers of two of sequences, each with its longest context.
@@ -172,14 +172,13 @@ void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) 
     options.push_back(context_option(request, tokens));
     add(with_context(change.request, shown(tokens)), "change", std::move(options));
     if (change.request.gpu_count != request.gpu_count) {
-      out.sentences.push_back("twice the GPUs (" + std::to_string(change.request.gpu_count) + "): +" +
-                              short_count(gain) + " tokens");
+      out.sentences.push_back(std::to_string(change.request.gpu_count) + " GPUs: +" + short_count(gain) + " tokens");
     } else if (gain > best_gain) {
       best_gain = gain;
       out.buys_most = options_text(change.options) + ": +" + short_count(gain) + " tokens";
     }
   }
-  if (best_gain > 0) out.sentences.push_back("what buys most: " + out.buys_most);
+  if (best_gain > 0) out.sentences.push_back("biggest gain: " + out.buys_most);
 }
 
 // A bound from below: what the request takes with nothing repeated.
@@ -231,7 +230,7 @@ void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
     }
     if (found.empty()) continue;
     if (count != request.gpu_count)
-      out.sentences.push_back(std::to_string(count) + " GPU" + (count == 1 ? "" : "s") + " hold the request");
+      out.sentences.push_back("minimum: " + std::to_string(count) + " GPU" + (count == 1 ? "" : "s"));
     for (Answer& answer : found) out.answers.push_back(std::move(answer));
     return;
   }

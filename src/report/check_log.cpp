@@ -12,25 +12,6 @@ namespace kvplan {
 
 namespace {
 
-std::string figure(double value, LogUnit unit) {
-  switch (unit) {
-    case LogUnit::kGibibytes:
-    case LogUnit::kMebibytes: return fmt::format("{:.2f} {}", value, unit_name(unit));
-    case LogUnit::kTimes: return fmt::format("{:.2f}x", value);
-    case LogUnit::kShare: return fmt::format("{:.2f}", value);
-    default:
-      return fmt::format("{} {}", grouped(static_cast<std::uint64_t>(std::round(std::max(0.0, value)))),
-                         unit_name(unit));
-  }
-}
-
-std::string where(const Observation& seen) {
-  std::string out(seen.what);
-  if (!seen.device.empty()) out += " " + one_line(seen.device, 20);
-  if (seen.rank) out += fmt::format(" rank {}", *seen.rank);
-  return out;
-}
-
 JsonText total_json(const std::optional<LogTotal>& total) {
   using Json = JsonText;
   if (!total) return nullptr;
@@ -51,44 +32,6 @@ JsonText total_json(const std::optional<LogTotal>& total) {
 }
 
 }  // namespace
-
-std::string check_log_text(const LogCheck& check, const ReportOptions& options) {
-  const Plan& plan = check.plan;
-  std::string out = tinted(fmt::format("{} {}", plan.request.engine, plan.engine_version), Tint::kBold, options.color) +
-                    fmt::format("  {} tokens, TP {}, KV {}\n", grouped(plan.load.max_model_len.count()),
-                                plan.request.tensor_parallel, name(plan.types.key));
-  if (!check.options.version.empty())
-    out += fmt::format("the log names release {}\n", one_line(check.options.version, 40));
-  std::vector<std::vector<std::string>> rows{{"line", "what", "printed", "predicted", "off", ""}};
-  for (const LogLine& line : check.lines) {
-    if (!line.predicted) {
-      rows.push_back({std::to_string(line.seen.line_number), where(line.seen), figure(line.seen.value, line.seen.unit),
-                      "-", "-", ""});
-      continue;
-    }
-    rows.push_back({std::to_string(line.seen.line_number), where(line.seen), figure(line.seen.value, line.seen.unit),
-                    figure(*line.predicted, line.seen.unit), fmt::format("{:+.1f} %", 100 * line.difference()),
-                    line.reason});
-  }
-  out += "\n" + columns(rows, 0b011101, "");
-  if (check.total && check.total->parts.size() > 1) {
-    const LogTotal& total = *check.total;
-    const bool inside = total.low <= total.observed && total.observed <= total.high;
-    out += fmt::format("\nwithout the cache: {} printed, {} predicted ({} to {}): {} the range\n", gib(total.observed),
-                       gib(total.predicted), gib(total.low), gib(total.high), inside ? "inside" : "outside");
-  }
-  for (const std::string& remark : check.remarks) out += "\nnote: " + remark + "\n";
-  out += "\n" +
-         tinted(check.compared == 0        ? "no line of it is one that can be told exactly"
-                : check.disagreements == 0 ? "the exact lines agree"
-                                           : fmt::format("{} exact lines disagree", check.disagreements),
-                check.compared == 0        ? Tint::kYellow
-                : check.disagreements == 0 ? Tint::kGreen
-                                           : Tint::kRed,
-                options.color) +
-         "\n";
-  return out;
-}
 
 std::string check_log_json(const LogCheck& check) {
   using Json = JsonText;

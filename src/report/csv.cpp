@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "report/report.h"
-#include "report/rows.h"
+#include "report/words.h"
 
 namespace kvplan {
 

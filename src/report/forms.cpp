@@ -1,29 +1,51 @@
 #include <array>
 
 #include "kvplan/mistake.h"
+#include "kvplan/strings.h"
+#include "report/pages/pages.h"
+#include "report/renderers/renderers.h"
 #include "report/report.h"
 
 namespace kvplan {
 
 namespace {
+
+std::string as_json(const Reply& reply, const ReportOptions&) {
+  return reply.json ? reply.json() : std::string();
+}
+std::string as_csv(const Reply& reply, const ReportOptions&) {
+  return reply.csv ? reply.csv() : std::string();
+}
+std::string as_markdown(const Reply& reply, const ReportOptions&) {
+  return reply.page ? markdown(reply.page()) : std::string();
+}
+std::string as_html(const Reply& reply, const ReportOptions&) {
+  return reply.page ? html(reply.page()) : std::string();
+}
+std::string as_github(const Reply& reply, const ReportOptions&) {
+  return reply.page ? github(reply.page()) : std::string();
+}
+std::string as_table(const Reply& reply, const ReportOptions& options) {
+  return reply.page ? terminal(reply.page(), options) : std::string();
+}
+std::string as_args(const Reply& reply, const ReportOptions&) {
+  return reply.plan != nullptr ? launch_args(*reply.plan) : std::string();
+}
+std::string as_k8s(const Reply& reply, const ReportOptions&) {
+  return reply.plan != nullptr ? launch_k8s(*reply.plan) : std::string();
+}
+
 constexpr std::array kForms{
-    ReportForm{"table", "for people (default)", plan_table, fleet_table, compare_table, fit_table, grid_table},
-    ReportForm{"json", "for machines", plan_json, fleet_json, answers_json, answers_json, grid_json},
-    ReportForm{"markdown", "for a pull-request comment", plan_markdown, fleet_markdown, compare_markdown, fit_markdown,
-               grid_markdown},
-    ReportForm{"github", "workflow annotations", plan_github, fleet_github, nullptr, nullptr},
-    ReportForm{.name = "args", .help = "the engine's own command line", .plan = plan_args, .launches = true},
-    ReportForm{.name = "k8s", .help = "a container's arguments and resources", .plan = plan_k8s, .launches = true},
-    ReportForm{"csv", "for a spreadsheet", plan_csv, fleet_csv, answers_csv, answers_csv, grid_csv},
-    ReportForm{.name = "html",
-               .help = "one page to share, without network",
-               .plan = plan_html,
-               .fleet = fleet_html,
-               .compare = compare_html,
-               .fit = fit_html,
-               .grid = grid_html,
-               .draws = true},
+    ReportForm{"table", "for people (default)", as_table},
+    ReportForm{"json", "for machines", as_json},
+    ReportForm{"markdown", "for a pull-request comment", as_markdown},
+    ReportForm{"github", "workflow annotations", as_github},
+    ReportForm{.name = "args", .help = "the engine's own command line", .write = as_args, .launches = true},
+    ReportForm{.name = "k8s", .help = "a container's arguments and resources", .write = as_k8s, .launches = true},
+    ReportForm{"csv", "for a spreadsheet", as_csv},
+    ReportForm{.name = "html", .help = "one page to share, without network", .write = as_html, .draws = true},
 };
+
 }  // namespace
 
 std::span<const ReportForm> forms() {
@@ -36,6 +58,87 @@ const ReportForm& find_format(std::string_view name) {
   std::vector<std::string_view> known;
   for (const ReportForm& form : kForms) known.push_back(form.name);
   fail("--format: there is no form \"" + one_line(name, 40) + "\"", nearest_remedy(name, known));
+}
+
+std::string written(const Reply& reply, std::string_view format, std::string_view question,
+                    const ReportOptions& options) {
+  std::string out = find_format(format).write(reply, options);
+  if (!out.empty()) return out;
+  std::vector<std::string_view> others;
+  for (const ReportForm& form : kForms)
+    if ((form.write != as_json || reply.json) && (form.write != as_csv || reply.csv) &&
+        (!form.launches || reply.plan != nullptr))
+      others.push_back(form.name);
+  Error error(Exit::kBadInput, "--format: " + std::string(question) + " has no form \"" + std::string(format) + "\"",
+              "use " + join(others));
+  error.set_source("command line");
+  throw error;
+}
+
+Reply reply_of(const Plan& plan) {
+  return {[&plan] { return plan_page(plan); }, [&plan] { return plan_json(plan, {}); },
+          [&plan] { return plan_csv(plan, {}); }, plan.launch ? &plan : nullptr};
+}
+
+Reply explained(const Plan& plan) {
+  return {[&plan] { return explain_page(plan); }, [&plan] { return plan_json(plan, {}); },
+          [&plan] { return plan_csv(plan, {}); }};
+}
+
+Reply reply_of(const std::vector<FleetEntry>& entries) {
+  return {[&entries] { return fleet_page(entries); }, [&entries] { return fleet_json(entries, {}); },
+          [&entries] { return fleet_csv(entries, {}); }};
+}
+
+Reply side_by_side(const std::vector<FleetEntry>& entries) {
+  Reply out = reply_of(entries);
+  out.page = [&entries] { return engines_page(entries); };
+  return out;
+}
+
+Reply compared(const Answers& answers) {
+  return {[&answers] { return compare_page(answers); }, [&answers] { return answers_json(answers, {}); },
+          [&answers] { return answers_csv(answers, {}); }};
+}
+
+Reply fitted(const Answers& answers) {
+  Reply out = compared(answers);
+  out.page = [&answers] { return fit_page(answers); };
+  return out;
+}
+
+Reply reply_of(const std::vector<FitEntry>& entries) {
+  return {[&entries] { return fits_page(entries); }, [&entries] { return fits_json(entries, {}); },
+          [&entries] { return fits_csv(entries, {}); }};
+}
+
+Reply reply_of(const Grid& grid) {
+  return {[&grid] { return grid_page(grid); }, [&grid] { return grid_json(grid, {}); },
+          [&grid] { return grid_csv(grid, {}); }};
+}
+
+Reply reply_of(const PlanDiff& diff) {
+  return {[&diff] { return diff_page(diff); }, [&diff] { return diff_json(diff); }, {}};
+}
+
+Reply reply_of(const LogCheck& check) {
+  return {[&check] { return check_log_page(check); }, [&check] { return check_log_json(check); }, {}};
+}
+
+Reply reply_of(std::span<const KindInfo> kinds) {
+  return {[kinds] { return kinds_page(kinds); }, {}, {}};
+}
+
+Reply dtypes_reply() {
+  return {dtypes_page, {}, {}};
+}
+
+Reply reply_of(std::span<const EngineRow> rows) {
+  return {[rows] { return engine_table_page(rows); }, {}, {}};
+}
+
+Reply reply_of(std::span<const Gpu> cards) {
+  return {[cards] { return gpus_page(cards); }, [cards] { return gpus_json(cards); }, {}};
 }
 
 }  // namespace kvplan

@@ -10,43 +10,6 @@
 
 namespace kvplan {
 
-namespace {
-
-std::string mib_as_gib(std::uint64_t mib) {
-  return fmt::format("{:.2f}", static_cast<double>(mib) / 1024);
-}
-
-// Exact figures print bare; the mark says that nobody recorded what the driver reports.
-std::string memory_text(const Gpu& gpu) {
-  return (gpu.reported ? "" : "~") + mib_as_gib(gpu.memory_mib);
-}
-
-// "data sheet; nvidia-smi; CUDA total ..." without the sheet, which every row has for its bandwidth, and the details.
-std::string source_text(const Gpu& gpu) {
-  std::string out;
-  for (std::string_view part : split(gpu.source, ';')) {
-    if (part.starts_with(' ')) part.remove_prefix(1);
-    if (part != "data sheet") out += (out.empty() ? "" : ", ") + std::string(part.substr(0, part.find(" from ")));
-  }
-  return out.empty() ? std::string(gpu.source) : out;
-}
-
-}  // namespace
-
-std::string gpus_text(std::span<const Gpu> cards) {
-  std::vector<std::vector<std::string>> rows{
-      {"vendor", "card", "memory GiB", "usable", "GB/s", "source", "also called"}};
-  for (const Gpu& gpu : cards)
-    rows.push_back({std::string(gpu.vendor), std::string(gpu.name), memory_text(gpu),
-                    gpu.usable_mib == 0 ? "-" : mib_as_gib(gpu.usable_mib),
-                    gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-", source_text(gpu),
-                    gpu.aliases.empty() ? "-" : std::string(gpu.aliases)});
-  return columns(rows, 0b11100, "") +
-         "\nMemory as the driver reports it (by the tool that the source names); ~ nominal, where no report is known. "
-         "Usable: what a program is given of "
-         "it (CUDA's\ntotal, Metal's working set); engines share out that, or the memory where it is not known.\n";
-}
-
 std::string gpus_json(std::span<const Gpu> cards) {
   using Json = JsonText;
   Json rows = Json::array();

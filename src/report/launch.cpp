@@ -28,11 +28,11 @@ std::string yaml_string(std::string_view text) {
 
 }  // namespace
 
-std::string plan_args(const Plan& plan, const ReportOptions&) {
+std::string launch_args(const Plan& plan) {
   return join(plan.launch->arguments, " ", quoted) + "\n";
 }
 
-std::string plan_k8s(const Plan& plan, const ReportOptions&) {
+std::string launch_k8s(const Plan& plan) {
   const Launch& launcher = *plan.launch;
   std::string out =
       fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n",

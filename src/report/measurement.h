@@ -11,10 +11,6 @@
 
 namespace kvplan {
 
-// Sections of the table; "" where the plan has none.
-std::string measurement_lines(const Plan& plan, const ReportOptions& options);
-std::string calibration_lines(const Plan& plan, const ReportOptions& options);
-
 // Objects of the plan; null where it has none.
 JsonText measurement_object(const Plan& plan);
 JsonText calibration_object(const Plan& plan);

@@ -1,8 +1,8 @@
-// The forms of the answer. One file for each form, one row in the table of forms.
+// The forms of an answer: one row in the table of forms for each, for every question.
 #ifndef KVPLAN_REPORT_REPORT_H_
 #define KVPLAN_REPORT_REPORT_H_
 
-#include <optional>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,23 +10,27 @@
 
 #include "kvplan/error.h"
 #include "plan/answer.h"
+#include "report/page.h"
 
 namespace kvplan {
 
 struct ReportOptions {
   bool color = false;
   int width = 80;
+  bool leads_on = false;  // for a person at a terminal: the next command
 };
 
-// A question that a form has no answer for is a null pointer: require_form says so.
+// An answer in every form: a page for people, fields for programs. What is empty the question does not have.
+struct Reply {
+  std::function<Page()> page;
+  std::function<std::string()> json, csv;
+  const Plan* plan = nullptr;  // of the launch that is shown
+};
+
 struct ReportForm {
   std::string_view name;
   std::string_view help;
-  std::string (*plan)(const Plan& plan, const ReportOptions& options) = nullptr;
-  std::string (*fleet)(const std::vector<FleetEntry>& entries, const ReportOptions& options) = nullptr;
-  std::string (*compare)(const Answers& answers, const ReportOptions& options) = nullptr;
-  std::string (*fit)(const Answers& answers, const ReportOptions& options) = nullptr;
-  std::string (*grid)(const Grid& grid, const ReportOptions& options) = nullptr;
+  std::string (*write)(const Reply& reply, const ReportOptions& options);
   bool draws = false;     // it shows the curves of an answer
   bool launches = false;  // it shows the engine's command line
 };
@@ -34,92 +38,53 @@ struct ReportForm {
 std::span<const ReportForm> forms();
 // Error that lists the known forms.
 const ReportForm& find_format(std::string_view name);
-// Error(kBadInput) where the form has no answer for `command`; `others` have one.
-template <class Render>
-Render require_form(Render render, std::string_view format, std::string_view command,
-                    std::string_view others = "table or json") {
-  if (render == nullptr)
-    fail("--format: " + std::string(command) + " has no form \"" + std::string(format) + "\"",
-         "use " + std::string(others));
-  return render;
-}
-// The answer of the form of that name, or Error(kBadInput) with those that have one.
-template <class Render>
-Render answer_of(std::string_view format, Render ReportForm::*answer, std::string_view command) {
-  std::string others;
-  for (const ReportForm& form : forms())
-    if (form.*answer != nullptr) others += (others.empty() ? "" : ", ") + std::string(form.name);
-  return require_form(find_format(format).*answer, format, command, others);
-}
+// The reply in the form of that name; Error(kBadInput) where `question` has none such.
+std::string written(const Reply& reply, std::string_view format, std::string_view question,
+                    const ReportOptions& options);
 
-// The forms' own files.
-std::string plan_json(const Plan& plan, const ReportOptions& options);
-std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string plan_table(const Plan& plan, const ReportOptions& options);
-std::string fleet_table(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-// Engines side by side for one model, as a table for people.
-std::string engines_table(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-// The mix of lengths of a plan; "" where it has none.
-std::string mix_lines(const Plan& plan);
-std::string plan_markdown(const Plan& plan, const ReportOptions& options);
-std::string fleet_markdown(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+Reply reply_of(const Plan& plan);
+Reply explained(const Plan& plan);
+Reply reply_of(const std::vector<FleetEntry>& entries);
+// Engines side by side for one model.
+Reply side_by_side(const std::vector<FleetEntry>& entries);
+Reply compared(const Answers& answers);
+Reply fitted(const Answers& answers);
+Reply reply_of(const std::vector<FitEntry>& entries);
+Reply reply_of(const Grid& grid);
+Reply reply_of(const PlanDiff& diff);
+Reply reply_of(const LogCheck& check);
 
-std::string answers_json(const Answers& answers, const ReportOptions& options);
-std::string compare_table(const Answers& answers, const ReportOptions& options);
-std::string fit_table(const Answers& answers, const ReportOptions& options);
-std::string compare_markdown(const Answers& answers, const ReportOptions& options);
-std::string fit_markdown(const Answers& answers, const ReportOptions& options);
-std::string plan_github(const Plan& plan, const ReportOptions& options);
-std::string fleet_github(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string plan_args(const Plan& plan, const ReportOptions& options);
-std::string plan_k8s(const Plan& plan, const ReportOptions& options);
-std::string plan_csv(const Plan& plan, const ReportOptions& options);
-std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string answers_csv(const Answers& answers, const ReportOptions& options);
-std::string plan_html(const Plan& plan, const ReportOptions& options);
-std::string fleet_html(const std::vector<FleetEntry>& entries, const ReportOptions& options);
-std::string compare_html(const Answers& answers, const ReportOptions& options);
-std::string fit_html(const Answers& answers, const ReportOptions& options);
-
-// fit for several engines or cards, side by side.
-std::string fits_table(const std::vector<FitEntry>& entries, const ReportOptions& options);
-std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions& options);
-std::string fits_markdown(const std::vector<FitEntry>& entries, const ReportOptions& options);
-std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions& options);
-
-// Models against cards.
-std::string grid_table(const Grid& grid, const ReportOptions& options);
-std::string grid_json(const Grid& grid, const ReportOptions& options);
-std::string grid_markdown(const Grid& grid, const ReportOptions& options);
-std::string grid_csv(const Grid& grid, const ReportOptions& options);
-std::string grid_html(const Grid& grid, const ReportOptions& options);
-
-// Every layer, every formula with its numbers put in, and where each number came from.
-std::string explain_text(const Plan& plan, const ReportOptions& options);
+// The built-in tables: kinds, types, engines, cards.
+Reply reply_of(std::span<const KindInfo> kinds);
+Reply dtypes_reply();
+Reply reply_of(std::span<const EngineRow> rows);
+Reply reply_of(std::span<const Gpu> cards);
 
 // The sentence a reviewer reads: "+3.1 GiB: num_key_value_heads 4 -> 8".
 std::string diff_headline(const PlanDiff& diff);
-std::string diff_text(const PlanDiff& diff, const ReportOptions& options);
-std::string diff_json(const PlanDiff& diff);
-std::string diff_markdown(const PlanDiff& diff);
-std::string diff_github(const PlanDiff& diff);
 
+// Forms for programs.
+std::string plan_json(const Plan& plan, const ReportOptions& options);
+std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string answers_json(const Answers& answers, const ReportOptions& options);
+std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions& options);
+std::string grid_json(const Grid& grid, const ReportOptions& options);
+std::string plan_csv(const Plan& plan, const ReportOptions& options);
+std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string answers_csv(const Answers& answers, const ReportOptions& options);
+std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions& options);
+std::string grid_csv(const Grid& grid, const ReportOptions& options);
+std::string diff_json(const PlanDiff& diff);
+std::string check_log_json(const LogCheck& check);
+std::string gpus_json(std::span<const Gpu> cards);
 // The JSON Schema of all of them.
 std::string schema_json();
-
-std::string check_log_text(const LogCheck& check, const ReportOptions& options);
-std::string check_log_json(const LogCheck& check);
-
 // A calibration file.
 std::string calibration_json(const Calibration& calibration);
 
-// The built-in tables: kinds (also as Markdown, for formulas/README.md), types, engines, cards.
-std::string kinds_text(std::span<const KindInfo> kinds);
-std::string kinds_markdown(std::span<const KindInfo> kinds);
-std::string dtypes_text();
-std::string engines_text(std::span<const EngineRow> rows);
-std::string gpus_text(std::span<const Gpu> cards);
-std::string gpus_json(std::span<const Gpu> cards);
+// What to paste: the engine's own command line, and a container's arguments and resources.
+std::string launch_args(const Plan& plan);
+std::string launch_k8s(const Plan& plan);
 
 }  // namespace kvplan
 

@@ -132,7 +132,7 @@ TEST_CASE("bad input: a quantization file beside the config is named") {
 TEST_CASE("bad usage") {
   const std::string model = "testdata/configs/llama-3.1-8b.json";
   const std::vector<std::vector<std::string>> rows{
-      {},
+      {"--json"},
       {model, "--max-model-len", "0"},
       {model, "--max-model-len", "-1"},
       {model, "--max-model-len", "many"},

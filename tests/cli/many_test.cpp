@@ -143,10 +143,10 @@ TEST_CASE("a plan that does not fit names the change that makes it fit") {
       return github;
     }());
     CHECK(run.exit == 1);
-    const std::size_t end = run.out.find(" makes it fit");
-    REQUIRE(end != std::string::npos);
-    const std::size_t begin = run.out.rfind("; ", end) + 2;
-    const std::string remedy = run.out.substr(begin, end - begin);
+    const std::string lead = "; to make it fit: ";
+    const std::size_t begin = run.out.find(lead) + lead.size();
+    REQUIRE(begin > lead.size());
+    const std::string remedy = run.out.substr(begin, run.out.find_first_of(",\n", begin) - begin);
     CAPTURE(remedy);
     const std::size_t space = remedy.find(' ');
     arguments.insert(arguments.end(), {remedy.substr(0, space), remedy.substr(space + 1)});

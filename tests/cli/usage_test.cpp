@@ -91,7 +91,7 @@ TEST_CASE("bounds of speed want a machine's figures") {
       check_refused({kLlama, option, value}, "from 0.01 to 1000000");
   const Run slow = run_program({kLlama, "--gpu-bandwidth", "0.05", "--gpu-tflops", "0.01", "--max-model-len", "8k"});
   CHECK(slow.exit == 0);
-  CHECK(has(slow.out, "by 0.05 GB/s"));
+  CHECK(has(slow.out, "(0.05 GB/s memory bandwidth)"));
 }
 
 TEST_CASE("--speculative-config: a value of the wrong type names its key") {

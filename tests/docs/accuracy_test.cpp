@@ -131,7 +131,8 @@ std::string unrecorded(const std::vector<RecordedFigure>& figures) {
   std::set<std::string> kinds;
   std::istringstream table(run_program({"formulas", "--format", "markdown"}).out);
   for (std::string line; std::getline(table, line);)
-    if (line.starts_with("| `")) kinds.insert(line.substr(3, line.find('`', 3) - 3));
+    if (line.starts_with("| ")) kinds.insert(line.substr(2, line.find(' ', 2) - 2));
+  kinds.erase("kind");  // the titles
   kinds.erase("none");
   kinds.erase("shared");
   for (const RecordedFigure& figure : figures) {

@@ -45,7 +45,7 @@ export MAX_VRAM=40GiB BASE=base FAIL_OVER=5% CI_MERGE_REQUEST_DIFF_BASE_SHA
 CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse base)
 block 0 2
 has "$work/out" '^::notice '
-has "$work/summary" '| GPU |'
+has "$work/summary" '| Memory |'
 MAX_VRAM=8GiB block 1 2
 has "$work/out" '^::error '
 MAX_VRAM= OPTIONS= block 0 2

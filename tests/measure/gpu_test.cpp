@@ -78,7 +78,7 @@ TEST_CASE("gpu: the table says what a person wants to know") {
   for (const std::string line :
        {"Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by others (1 program)",
         "gqa, 32 layers: whole granules of 2 MiB, at most 3 MiB",
-        "AGREES: 128.0 MiB measured, 125.0 MiB planned: +2.400 %"})
+        "AGREES  128.0 MiB measured, 125.0 MiB planned: +2.400 %"})
     CHECK(run.out.find(line) != std::string::npos);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   const Run plan = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "h100-80gb", "--calibration", file});
   CHECK(plan.exit == 0);
   CHECK(plan.out.find("Calibrated by " + file) != std::string::npos);
-  CHECK(plan.out.find("450.0 MiB, measured 2 times on") != std::string::npos);
+  CHECK(plan.out.find("450.0 MiB  measured 2 times on") != std::string::npos);
   const Run again = measure({"--calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
   CHECK(says(again, "\"context_bytes\": " + std::to_string(450ull << 20)));
   CHECK(says(again, "\"planned_context_bytes\": " + std::to_string(450ull << 20)));

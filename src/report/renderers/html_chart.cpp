@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/html_page.h"
+#include "report/renderers/renderers.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -67,7 +67,7 @@ std::string legend(const Chart& chart) {
   for (std::size_t i = 0; i < chart.series.size(); ++i)
     out += fmt::format(
         "<li><svg viewBox=\"0 0 26 10\" aria-hidden=\"true\"><path class=\"curve l{}\" d=\"M0 5H26\"/></svg>{}</li>",
-        i % 6 + 1, html_escape(chart.series[i].name));
+        i % 6 + 1, html_escape(chart.series[i].name.str()));
   return out + "</ul>\n";
 }
 
@@ -93,7 +93,7 @@ std::string html_chart(const Chart& chart) {
   const auto py = [&](double value) { return kHeight - kBottom - y.at(value); };
 
   std::string out = fmt::format("<figure>\n<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n",
-                                kWidth, kHeight, html_escape(chart.title));
+                                kWidth, kHeight, html_escape(chart.title.str()));
   for (const double value : ticks(y, chart.y_is_tokens))
     out += fmt::format(
         "<path class=\"grid\" d=\"M{0:.1f} {1:.1f}H{2:.1f}\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" "
@@ -108,7 +108,7 @@ std::string html_chart(const Chart& chart) {
   }
   out +=
       fmt::format("<text x=\"2\" y=\"16\">{}</text>\n<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-                  html_escape(chart.y_title), kWidth - kRight, kHeight - 6, html_escape(chart.x_title));
+                  html_escape(chart.y_title.str()), kWidth - kRight, kHeight - 6, html_escape(chart.x_title.str()));
   if (chart.marked && *chart.marked >= x.low && *chart.marked <= x.high)
     out +=
         fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", px(*chart.marked), kTop, kHeight - kBottom);
@@ -123,13 +123,13 @@ std::string html_chart(const Chart& chart) {
     out += fmt::format(
         "<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/><text class=\"strong\" x=\"{:.1f}\" "
         "y=\"{:.1f}\">{}</text>\n",
-        kLeft, level, kWidth - kRight, kLeft + 6, level - 6, html_escape(chart.limit_name));
+        kLeft, level, kWidth - kRight, kLeft + 6, level - 6, html_escape(chart.limit_name.str()));
   }
   out += "</svg>\n" + legend(chart);
   std::string caption;
-  if (chart.limit && !drawn) caption += "Far above this picture: " + html_escape(chart.limit_name) + ". ";
+  if (chart.limit && !drawn) caption += "Far above this picture: " + html_escape(chart.limit_name.str()) + ". ";
   if (chart.marked && !chart.marked_name.empty())
-    caption += "The upright line is " + html_escape(chart.marked_name) + ".";
+    caption += "The upright line is " + html_escape(chart.marked_name.str()) + ".";
   if (!caption.empty()) out += "<figcaption class=\"small\">" + caption + "</figcaption>\n";
   return out + "</figure>\n";
 }

@@ -1,0 +1,192 @@
+// compare and fit: answers beside each other.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/pages/pages.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+Page begin(const Answers& answers) {
+  const Plan& asked = answers.asked;
+  Page page;
+  page.title = title_of(*asked.model);
+  page.facts = facts_of_plan(asked);
+  page.file = asked.model->source;
+  page.about.push_back(request_text(asked));
+  if (const std::string card = card_text(asked); !card.empty()) page.about.push_back(card);
+  page.headlines = headlines_of(asked.verdict, asked);
+  return page;
+}
+
+void add_sentences(const Answers& answers, Page& page) {
+  if (answers.sentences.empty()) return;
+  page.blocks.push_back({"", Detail::kComment, Sentences(answers.sentences.begin(), answers.sentences.end()), {}});
+}
+
+std::string left_text(const VerdictReport& verdict) {
+  return verdict.headroom ? fmt::format("{:.2f}", static_cast<double>(*verdict.headroom) / kGiB) : "-";
+}
+
+// A row of fit, as people call it.
+std::string title_of(const Answer& answer) {
+  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
+      {"frontier", "sequences vs context"}, {"change", "one change"},           {"card", "GPU"},
+      {"layout", "parallel layout"},        {"longest_context", "max context"}, {"most_sequences", "max seqs"}};
+  for (const auto& [name, title] : kTitles)
+    if (answer.name == name) return std::string(title);
+  std::string out = answer.name;
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out;
+}
+
+const Answer* find_answer(const Answers& answers, std::string_view name) {
+  for (const Answer& answer : answers.answers)
+    if (answer.name == name) return &answer;
+  return nullptr;
+}
+
+}  // namespace
+
+Page compare_page(const Answers& answers) {
+  Page page = begin(answers);
+  const bool rooms = answers.asked.capacity.has_value();
+  const bool has_loss = std::any_of(answers.answers.begin(), answers.answers.end(), [](const Answer& answer) {
+    return !answer.plan.weights_loss.empty() && answer.plan.weights_loss != "none";
+  });
+  std::vector<std::string> titles{"weights", "KV", "weights GiB", "KV GiB", "total GiB"};
+  if (rooms) titles.insert(titles.end(), {"fits", "max context", "max seqs"});
+  if (has_loss) titles.emplace_back("typical loss");
+  Rows rows;
+  Bars bars;
+  set_limits(answers.asked, bars);
+  for (const Answer& answer : answers.answers) {
+    const Plan& plan = answer.plan;
+    const GpuMemory& gpu = plan.fullest();
+    std::vector<std::string>& row = rows.emplace_back();
+    row = {plan.weights_dtype + (answer.changes.empty() ? " *" : ""), cache_types_name(plan.types),
+           part_text(gpu.weights), gib_number(plan.kv_cache.reserved), gib_number(gpu.total)};
+    if (rooms) {
+      row.emplace_back(verdict_word(plan.verdict) == "fits" ? "yes" : verdict_word(plan.verdict));
+      row.push_back(plan.capacity ? count_text(plan.capacity->max_model_len) : "-");
+      row.push_back(plan.capacity ? count_text(plan.capacity->max_num_seqs) : "-");
+    }
+    if (has_loss) row.emplace_back(plan.weights_loss);
+    bars.rows.push_back(stacked(fmt::format("{} x {}", plan.weights_dtype, cache_types_name(plan.types)), gpu));
+  }
+  std::vector<std::size_t> goes;
+  if (rooms) goes = {2, 3};
+  Table table = titled_table(titles, rooms ? 0b11011100U : 0b00011100U, rows, goes);
+  for (std::size_t i = 0; rooms && i < table.rows.size(); ++i)
+    if (answers.answers[i].plan.verdict.status == Verdict::kFits) table.rows[i].tone = Tone::kGood;
+  Block block{"", Detail::kComment, std::move(table), {"* the checkpoint's own types"}};
+  if (has_loss)
+    block.remarks.push_back(
+        "typical loss: of benchmark scores, by the weight type alone, as its makers publish it; what the KV type costs "
+        "is not in it");
+  page.blocks.push_back(std::move(block));
+  add_sentences(answers, page);
+  page.blocks.push_back({"Memory of the fullest GPU", Detail::kDocument, std::move(bars), {}});
+  page.notes = notes_of(answers.asked.notes);
+  return page;
+}
+
+Page fit_page(const Answers& answers) {
+  Page page = begin(answers);
+  add_sentences(answers, page);
+  Rows rows;
+  for (const Answer& answer : answers.answers) {
+    const GpuMemory& gpu = answer.plan.fullest();
+    rows.push_back({title_of(answer), options_of(answer.changes), part_text(gpu.weights),
+                    gib_number(answer.plan.kv_cache.reserved), gib_number(gpu.total), left_text(answer.plan.verdict)});
+  }
+  page.blocks.push_back(
+      {"",
+       Detail::kComment,
+       titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}),
+       {}});
+  add_frontier(answers.frontier, page);
+  page.notes = notes_of(answers.asked.notes);
+  return page;
+}
+
+namespace {
+
+std::string figure_of(const Answer* answer, std::uint64_t (*figure)(const Plan&)) {
+  if (answer == nullptr) return "0";
+  return answer->changes.front().second == "any" ? "any" : grouped(figure(answer->plan));
+}
+
+std::string smallest_cards(const Answers& answers) {
+  std::string out;
+  for (const Answer& answer : answers.answers)
+    if (answer.name == "card" && std::count(out.begin(), out.end(), ',') < 2)
+      out += (out.empty() ? answer.changes[1].second + " x " : ", ") + answer.changes[0].second;
+  return out.empty() ? "none" : out;
+}
+
+std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
+  const Plan& asked = answers.asked;
+  const std::string engine = asked.request.engine + " " + asked.engine_version;
+  if (!has_cards)
+    return {engine, cache_types_name(asked.types), gib_number(asked.kv_cache.reserved),
+            gib_number(asked.fullest().total), smallest_cards(answers)};
+  const Answer* layout = find_answer(answers, "layout");
+  std::string card = asked.request.gpu.value_or("-");
+  if (asked.request.tensor_parallel > 1) card += fmt::format(" TP {}", asked.request.tensor_parallel);
+  if (asked.request.pipeline_parallel > 1) card += fmt::format(" PP {}", asked.request.pipeline_parallel);
+  return {
+      engine,
+      card,
+      cache_types_name(asked.types),
+      std::string(verdict_word(asked.verdict) == "fits" ? "yes" : verdict_word(asked.verdict)),
+      figure_of(find_answer(answers, "longest_context"), [](const Plan& p) { return p.load.max_model_len.count(); }),
+      figure_of(find_answer(answers, "most_sequences"), [](const Plan& p) { return p.request.num_seqs; }),
+      layout != nullptr ? std::to_string(layout->plan.memory.size()) : "-",
+      answers.buys_most.empty() ? "-" : answers.buys_most};
+}
+
+}  // namespace
+
+Page fits_page(const std::vector<FitEntry>& entries) {
+  Page page;
+  bool has_cards = false;
+  for (const FitEntry& entry : entries) has_cards = has_cards || (entry.answers && entry.answers->asked.capacity);
+  Rows rows;
+  for (const FitEntry& entry : entries) {
+    if (!entry.answers) {
+      page.notes.push_back(not_planned(entry.error, entry.source));
+      continue;
+    }
+    const Plan& asked = entry.answers->asked;
+    if (rows.empty()) {
+      page.title = title_of(*asked.model);
+      page.facts = fmt::format("{} x {}", plural(asked.load.max_model_len.count(), "token"),
+                               plural(asked.request.num_seqs, "sequence"));
+      page.file = asked.model->source;
+    }
+    rows.push_back(fits_row(*entry.answers, has_cards));
+  }
+  if (rows.empty()) return page;
+  Block block{"", Detail::kComment, Table{}, {}};
+  if (has_cards) {
+    block.body = titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "biggest gain"},
+                              0b01110000U, rows, {3, 7});
+    block.remarks.push_back(
+        "max context: tokens at the requested sequences; max seqs: sequences at the requested context; GPUs: the "
+        "fewest that hold the request");
+  } else {
+    block.body = titled_table({"engine", "KV type", "KV GiB", "total GiB", "smallest GPUs that hold it"}, 0b01100U,
+                              rows, {3, 2});
+  }
+  page.blocks.push_back(std::move(block));
+  return page;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,133 @@
+// What changed between two plans, biggest first.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kvplan/strings.h"
+#include "report/pages/pages.h"
+#include "report/report.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// "kv_cache" and "does_not_fit" as people write them.
+std::string spoken(std::string_view word) {
+  if (word == "kv_cache") return "KV cache";
+  if (word == "activation") return "activations";
+  std::string out(word);
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out;
+}
+
+std::string change_text(const ValueChange& change) {
+  return fmt::format("{} {} -> {}", change.key, change.before.empty() ? "(none)" : change.before,
+                     change.after.empty() ? "(none)" : change.after);
+}
+
+std::string capacity_name(std::string_view what) {
+  if (what == "tokens") return "GPU KV cache size, tokens";
+  return what == "max_model_len" ? "max context" : "max sequences";
+}
+
+std::string count_or_none(const std::optional<std::uint64_t>& count) {
+  return count ? count_text(*count) : "-";
+}
+
+bool verdict_changed(const PlanDiff& diff) {
+  return diff.before.verdict != diff.after.verdict;
+}
+
+std::string verdict_text(const std::string& verdict) {
+  return verdict.empty() ? "-" : spoken(verdict);
+}
+
+// "+3.10 GiB", "no change".
+std::string growth_text(const PlanDiff& diff) {
+  const std::int64_t grown = diff.total.difference();
+  return grown == 0 ? "no change" : signed_size(grown);
+}
+
+// What it comes from and what it leads to: "num_key_value_heads 4 -> 8; max context 53,323 -> 17,774".
+std::string causes_text(const PlanDiff& diff) {
+  std::vector<std::string> out;
+  if (!diff.values.empty()) out.push_back(one_line(join(diff.values, ", ", change_text), 300));
+  for (const CapacityChange& change : diff.capacity)
+    if (change.what == "max_model_len")
+      out.push_back(fmt::format("max context {} -> {}", count_or_none(change.before), count_or_none(change.after)));
+  if (verdict_changed(diff))
+    out.push_back(fmt::format("{} -> {}", verdict_text(diff.before.verdict), verdict_text(diff.after.verdict)));
+  return join(out, "; ");
+}
+
+void add_headlines(const PlanDiff& diff, Page& page) {
+  const std::int64_t grown = diff.total.difference();
+  page.headlines.push_back({grown > 0   ? Tone::kCareful
+                            : grown < 0 ? Tone::kGood
+                                        : Tone::kStrong,
+                            growth_text(diff), causes_text(diff)});
+  if (diff.is_too_much)
+    page.headlines.push_back(
+        {Tone::kBad, "OVER THE LIMIT",
+         fmt::format("{} is more than --fail-over {}", signed_size(grown),
+                     diff.limit.percent ? fmt::format("{:g}%", *diff.limit.percent) : human_bytes(*diff.limit.bytes))});
+}
+
+void add_memory(const PlanDiff& diff, Page& page) {
+  Rows rows;
+  const auto row = [](const std::string& part, const MemoryChange& change) {
+    return std::vector<std::string>{part, gib(Bytes(change.before)), gib(Bytes(change.after)),
+                                    signed_size(change.difference())};
+  };
+  for (const MemoryChange& change : diff.memory) rows.push_back(row(spoken(change.part), change));
+  rows.push_back(row("total over all GPUs", diff.total));
+  Table table = titled_table({"memory", "before", "after", "change"}, 0b1110, rows);
+  table.rows.back().tone = Tone::kStrong;
+  page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
+}
+
+void add_capacity(const PlanDiff& diff, Page& page) {
+  Rows rows;
+  if (diff.before.bytes_per_token != diff.after.bytes_per_token)
+    rows.push_back({"KV cache per token", grouped(diff.before.bytes_per_token) + " B",
+                    grouped(diff.after.bytes_per_token) + " B"});
+  for (const CapacityChange& change : diff.capacity)
+    rows.push_back({capacity_name(change.what), count_or_none(change.before), count_or_none(change.after)});
+  if (verdict_changed(diff))
+    rows.push_back({"verdict", verdict_text(diff.before.verdict), verdict_text(diff.after.verdict)});
+  if (!rows.empty())
+    page.blocks.push_back({"", Detail::kComment, titled_table({"capacity", "before", "after"}, 0b110, rows), {}});
+}
+
+void add_values(const PlanDiff& diff, Page& page) {
+  Rows rows;
+  for (const ValueChange& change : diff.values)
+    rows.push_back({change.where, one_line(change.key, 100),
+                    change.before.empty() ? "(none)" : one_line(change.before, 100),
+                    change.after.empty() ? "(none)" : one_line(change.after, 100)});
+  if (!rows.empty())
+    page.blocks.push_back({"", Detail::kComment, titled_table({"changed in", "what", "before", "after"}, 0, rows), {}});
+}
+
+}  // namespace
+
+std::string diff_headline(const PlanDiff& diff) {
+  const std::string causes = causes_text(diff);
+  return growth_text(diff) + (causes.empty() ? "" : ": " + causes);
+}
+
+Page diff_page(const PlanDiff& diff) {
+  Page page;
+  page.file = diff.after.model_file.empty() ? diff.after.source : diff.after.model_file;
+  add_headlines(diff, page);
+  add_memory(diff, page);
+  add_capacity(diff, page);
+  add_values(diff, page);
+  return page;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,284 @@
+// `kvplan explain`: each kind of layer with its formula and the numbers put in, the keys and defaults that the plan
+// rests on, the memory item by item, and what a decoded token costs to compute with and without the cache.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kvplan/strings.h"
+#include "report/pages/pages.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string in_bytes(Bytes bytes) {
+  return grouped(bytes.count()) + " B";
+}
+
+// What is said of one thing: names, then words that are no figures.
+Block described(const std::string& title, const Rows& rows) {
+  return {title, Detail::kComment, titled_table({"", ""}, 0, rows), {}};
+}
+
+std::string shape_text(const TermFacts& term) {
+  const Shape& shape = term.shape;
+  std::string out;
+  const auto factor = [&out](std::uint64_t n) { out += (out.empty() ? "" : " * ") + std::to_string(n); };
+  if (shape.columns > 0) out = fmt::format("({} - 1)", shape.columns);
+  if (shape.units > 1) factor(shape.units);
+  if (shape.vectors > 1) factor(shape.vectors);
+  factor(shape.width);
+  return out;
+}
+
+std::string growth_text(const TermFacts& term) {
+  switch (term.growth) {
+    case Growth::kSequence: return "sequence";
+    case Growth::kSourceToken: return "source token";
+    case Growth::kToken: break;
+  }
+  std::string out = term.stride == 1 ? "token" : fmt::format("{} tokens", term.stride);
+  if (term.token_limit) out += fmt::format(", up to {}", grouped(*term.token_limit));
+  return out;
+}
+
+void add_layer(const LayerFacts& layer, const std::string& whose, Page& page) {
+  Rows rows{{"layers", layer.indices}, {"formula", std::string(layer.kind.formula)}};
+  const std::string values = join(layer.symbols, ", ", [](const Symbol& symbol) {
+    return fmt::format("{} = {} ({})", symbol.symbol, symbol.value, symbol.key);
+  });
+  if (!values.empty()) rows.push_back({"with", values});
+  rows.push_back({"source", std::string(layer.kind.source)});
+  std::string title = fmt::format("{}{} x {}", whose, layer.count, layer.kind.title);
+  if (!layer.variant.empty()) title += fmt::format(" [{}]", layer.variant);
+  page.blocks.push_back(described(title, rows));
+
+  Rows terms;
+  Bytes sum;
+  for (const TermFacts& term : layer.terms) {
+    const Bytes bytes = term.entry * term.entries;
+    sum += bytes;
+    terms.push_back({std::string(term.name), shape_text(term), grouped(term.elements), growth_text(term), term.dtype,
+                     grouped(term.entry.count()), grouped(term.entries), human_bytes(bytes)});
+  }
+  if (terms.empty()) return;
+  page.blocks.push_back(
+      {"",
+       Detail::kComment,
+       titled_table({"term", "shape", "elements", "for each", "type", "B/entry", "entries", "bytes"}, 0b11100100, terms,
+                    {1}),
+       {fmt::format("{} x {} = {}", human_bytes(sum), plural(layer.count, "layer"), human_bytes(sum * layer.count))}});
+}
+
+std::string_view origin_text(Origin origin) {
+  switch (origin) {
+    case Origin::kFile: return "file";
+    case Origin::kAlias: return "file, by another name";
+    case Origin::kClassDefault: return "class default";
+    case Origin::kDerived: return "computed";
+  }
+  return "";
+}
+
+void add_config(const std::string& title, const std::vector<ConfigFact>& config, Page& page) {
+  Rows rows;
+  for (const ConfigFact& fact : config)
+    rows.push_back({one_line(fact.key, 100), one_line(fact.value, 100), std::string(origin_text(fact.origin))});
+  if (!rows.empty())
+    page.blocks.push_back({title, Detail::kComment, titled_table({"field", "value", "from"}, 0, rows), {}});
+}
+
+// The layers of the draft, at its own types, and what was read of its config.
+void add_draft(const Plan& plan, Page& page) {
+  if (plan.request.extras.draft == nullptr || !plan.draft_method) return;
+  for (const LayerFacts& layer : plan.explanation.draft_layers) add_layer(layer, "draft: ", page);
+  add_config(fmt::format("Draft {} ({}): config fields used", one_line(plan.explanation.draft_source, 200),
+                         name(*plan.draft_method)),
+             plan.explanation.draft_config, page);
+}
+
+// The files that are loaded beside the model.
+void add_companions(const ExtrasRequest& extras, Page& page) {
+  for (const AdapterFile& adapter : extras.adapters) {
+    const std::string targets = join(adapter.targets);
+    page.blocks.push_back(described("LoRA adapter " + one_line(adapter.source, 200),
+                                    {{"rank", std::to_string(adapter.rank)},
+                                     {"elements", grouped(adapter.elements.count())},
+                                     {"size", human_bytes(adapter.bytes)},
+                                     {"modules", targets.empty() ? "not named" : targets}}));
+  }
+  if (!extras.projector) return;
+  const auto& projector = *extras.projector;
+  page.blocks.push_back(described("Image projector " + one_line(projector.source, 200),
+                                  {{"kind", fmt::format("{}", projector.projector)},
+                                   {"tensors", fmt::format("{}", projector.tensors)},
+                                   {"size", human_bytes(projector.bytes)},
+                                   {"image size", fmt::format("{}", projector.image_size)},
+                                   {"patch size", fmt::format("{}", projector.patch_size)}}));
+}
+
+void add_gap(const Plan& plan, Page& page) {
+  const KvCachePlan& kv = plan.kv_cache;
+  if (kv.gap.empty()) return;
+  const bool is_share = plan.memory.size() > 1 || kv.logical_per_gpu != kv.logical;
+  const std::string share = is_share ? ", per GPU (largest)" : "";
+  Rows rows{{"needed by the architecture" + share, in_bytes(kv.logical_per_gpu)}};
+  for (const GapLine& line : kv.gap) {
+    const bool more = line.bytes >= 0;
+    rows.push_back({(more ? "+ " : "- ") + line.reason,
+                    in_bytes(Bytes(static_cast<std::uint64_t>(more ? line.bytes : -line.bytes)))});
+  }
+  rows.push_back({"allocated by " + plan.request.engine + share, in_bytes(kv.reserved)});
+  Table table = facts_table(std::move(rows));
+  table.rows.back().tone = Tone::kStrong;
+  page.blocks.push_back({"KV cache, from need to allocation", Detail::kComment, std::move(table), {}});
+}
+
+void add_items(const std::string& title, const std::vector<LedgerLine>& lines, Bytes total, Page& page) {
+  Rows rows;
+  for (const LedgerLine& line : lines)
+    rows.push_back({line.what, human_bytes(line.bytes),
+                    line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high), line.formula,
+                    line.source});
+  rows.push_back({"total", human_bytes(total), "", "", ""});
+  Table table = titled_table({"what", "bytes", "range", "formula", "source"}, 0b00010, rows);
+  for (const std::size_t below : {3U, 4U}) table.columns[below].kind = Column::Kind::kBelow;
+  table.rows.back().tone = Tone::kStrong;
+  page.blocks.push_back({title, Detail::kComment, std::move(table), {}});
+}
+
+void add_ledger(const Plan& plan, Page& page) {
+  for (const GpuMemory& gpu : plan.memory) {
+    if (gpu.gpu > 0 && gpu.total == plan.memory[gpu.gpu - 1].total) continue;
+    add_items(fmt::format("Memory of GPU {}, item by item", gpu.gpu), gpu.lines, gpu.total, page);
+  }
+  if (!plan.host.empty()) add_items("Host memory, item by item", plan.host, plan.host_total(), page);
+}
+
+// Where the budget of the cache comes from, with the numbers put in.
+void add_budget(const Plan& plan, Rows& rows) {
+  const Capacity& capacity = *plan.capacity;
+  if (plan.request.kv_cache_memory_bytes) {
+    rows.push_back({"KV cache budget per GPU", in_bytes(capacity.kv_cache_memory), "--kv-cache-memory-bytes"});
+    return;
+  }
+  const Bytes card = plan.card.value_or(Bytes(0));
+  const Bytes beside = plan.fullest().total - plan.kv_cache.reserved;
+  const double share = plan.usable_share.value_or(1);
+  rows.push_back({"GPU memory", in_bytes(card), ""});
+  rows.push_back({"usable share", fmt::format("{:.4g}", share), "--gpu-memory-utilization"});
+  rows.push_back({"everything but KV", in_bytes(beside), "weights, activations, runtime"});
+  const Bytes usable(static_cast<std::uint64_t>(static_cast<double>(card.count()) * share));
+  const std::int64_t rest =
+      signed_difference(usable.count(), beside.count()) - static_cast<std::int64_t>(capacity.kv_cache_memory.count());
+  rows.push_back({"KV cache budget per GPU", in_bytes(capacity.kv_cache_memory),
+                  rest >= -1 && rest <= 1 ? "memory x share - everything but KV" : "by the engine's own rule"});
+}
+
+// Groups that are alike share a row.
+void add_blocks(const Plan& plan, Rows& rows) {
+  std::vector<std::pair<const CacheGroup*, std::uint64_t>> groups;
+  for (const CacheGroup& group : plan.kv_cache.groups) {
+    if (!group.block_size) continue;
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
+      const CacheGroup& o = *other.first;
+      return o.kind == group.kind && o.layers == group.layers && o.block_size == group.block_size &&
+             o.page_bytes == group.page_bytes;
+    });
+    if (same == groups.end())
+      groups.emplace_back(&group, 1);
+    else
+      ++same->second;
+  }
+  for (const auto& [group, count] : groups)
+    rows.push_back({"a block of " + group->kind, in_bytes(group->page_bytes * group->layers),
+                    fmt::format("{} of {}{}", plural(group->layers, "layer"), plural(*group->block_size, "token"),
+                                count > 1 ? fmt::format(", {} groups", count) : "")});
+}
+
+void add_capacity(const Plan& plan, Page& page) {
+  if (!plan.capacity) return;
+  const Capacity& capacity = *plan.capacity;
+  Rows rows;
+  add_budget(plan, rows);
+  add_blocks(plan, rows);
+  if (capacity.num_blocks) rows.push_back({"blocks", grouped(*capacity.num_blocks), "whole ones in the budget"});
+  if (capacity.tokens) rows.push_back({"GPU KV cache size", grouped(*capacity.tokens) + " tokens", ""});
+  rows.push_back({"max concurrency at " + plural(plan.load.max_model_len.count(), "token"),
+                  fmt::format("{:.2f}x", capacity.max_concurrency), ""});
+  rows.push_back({"allocated for the request", in_bytes(plan.kv_cache.reserved), ""});
+  page.blocks.push_back({"Capacity", Detail::kComment, facts_table(std::move(rows)), {}});
+}
+
+// The floor of the hidden states, and the scores of naive attention whole and by chunks.
+void add_prefill(const Plan& plan, Page& page) {
+  const std::uint64_t chunk = plan.explanation.prefill_chunk;
+  const std::uint64_t length = plan.load.tokens_of_sequence().count();
+  Rows rows;
+  rows.push_back({"hidden states", human_bytes(Bytes(chunk) * plan.model->hidden_size * 2),
+                  fmt::format("{} tokens of a chunk * {} * 2 B", grouped(chunk), plan.model->hidden_size)});
+  if (const std::uint64_t heads = plan.explanation.num_heads; heads > 0) {
+    const Bytes row = Bytes(length) * heads * 4;
+    rows.push_back({"naive attention scores, one pass", human_bytes(row * length),
+                    fmt::format("{} heads * 4 B * {} tokens squared", heads, grouped(length))});
+    rows.push_back({"naive attention scores, by chunks", human_bytes(row * std::min(chunk, length)), ""});
+    rows.push_back({"FlashAttention", "0 B", "never writes the scores to memory"});
+  }
+  page.blocks.push_back({"Prefill: lower bound on activations", Detail::kScreen, facts_table(std::move(rows)), {}});
+}
+
+void add_work(const Plan& plan, Page& page) {
+  const auto tokens = static_cast<double>(plan.load.max_model_len.count());
+  const double attention = plan.explanation.attention_flops;
+  // Two operations for each parameter that a token passes through.
+  const Parameters& parameters = plan.model->parameters;
+  const double matrices = parameters.is_known ? 2 * static_cast<double>(parameters.active) : 0;
+  // Without a cache every earlier token is run again: n times the matrices, and the attention of every position, which
+  // is about half of n times that of the last one.
+  const double with = matrices + attention;
+  const double without = matrices * tokens + attention * tokens / 2;
+  const double times = with > 0 ? without / with : 1.0;
+  Rows rows;
+  rows.push_back({"with the KV cache", fmt::format("{:.3g} FLOPs", with),
+                  fmt::format("2 x active parameters = {:.3g}, attention over the cache {:.3g}", matrices, attention)});
+  const std::string factor =
+      times < 1e15 ? grouped(static_cast<std::uint64_t>(std::max(0.0, times) + 0.5)) : fmt::format("{:.3g}", times);
+  rows.push_back({"recomputing the whole prefix", fmt::format("{:.3g} FLOPs", without), factor + "x"});
+  page.blocks.push_back(
+      {fmt::format("Compute per decoded token after {}{}", plural(plan.load.max_model_len.count(), "token"),
+                   parameters.is_known ? "" : " (attention alone: the parameters are not known)"),
+       Detail::kScreen,
+       facts_table(std::move(rows)),
+       {}});
+}
+
+}  // namespace
+
+Page explain_page(const Plan& plan) {
+  Page page;
+  page.title = title_of(*plan.model);
+  page.facts = facts_of_plan(plan);
+  page.file = plan.model->source;
+  page.about.push_back("recognised as: " + plan.model->family);
+  page.about.push_back(request_text(plan));
+  if (const std::string card = card_text(plan); !card.empty()) page.about.push_back(card);
+  page.headlines = headlines_of(plan.verdict, plan);
+  for (const LayerFacts& layer : plan.layers) add_layer(layer, "", page);
+  add_draft(plan, page);
+  add_companions(plan.request.extras, page);
+  add_gap(plan, page);
+  add_ledger(plan, page);
+  add_capacity(plan, page);
+  add_prefill(plan, page);
+  add_work(plan, page);
+  add_speed(plan, true, page);
+  add_config("Config fields used", plan.model->config, page);
+  page.notes = notes_of(plan.notes);
+  return page;
+}
+
+}  // namespace kvplan

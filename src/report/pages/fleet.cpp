@@ -1,0 +1,149 @@
+// Several models, a row each; and one model in several engines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "report/pages/pages.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// Long names lose the folder that all of them lie in.
+std::size_t shared_folder(const std::vector<FleetEntry>& entries) {
+  constexpr std::size_t kLong = 24;
+  std::size_t shared = std::string::npos;
+  bool is_long = false;
+  for (const FleetEntry& entry : entries) {
+    const std::string& first = entries.front().source;
+    const auto differs = std::mismatch(first.begin(), first.end(), entry.source.begin(), entry.source.end()).first;
+    const auto same = static_cast<std::size_t>(differs - first.begin());
+    const std::size_t slash = std::string_view(first).substr(0, same).find_last_of('/');
+    shared = std::min(shared, slash == std::string::npos ? 0 : slash + 1);
+    is_long = is_long || entry.source.size() > kLong;
+  }
+  return !is_long || entries.size() < 2 ? 0 : shared;
+}
+
+std::string short_name(const FleetEntry& entry, std::size_t shared) {
+  return end_of(one_line(entry.source.substr(std::min(shared, entry.source.size())), 200), 48);
+}
+
+// Titles and rows without the columns that hold nothing but "-".
+Table without_empty(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
+                    const std::vector<std::size_t>& goes) {
+  Table out = titled_table(titles, numbers, rows, goes);
+  for (std::size_t c = titles.size(); c-- > 0;) {
+    const bool is_empty =
+        std::all_of(out.rows.begin(), out.rows.end(), [&](const TableRow& row) { return row.cells[c] == Text("-"); });
+    if (!is_empty) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    out.columns.erase(out.columns.begin() + at);
+    for (TableRow& row : out.rows) row.cells.erase(row.cells.begin() + at);
+  }
+  return out;
+}
+
+Tone tone_of(const Plan& plan) {
+  if (plan.verdict.status == Verdict::kUnknown) return Tone::kPlain;
+  return plan.verdict.status == Verdict::kFits ? Tone::kGood : Tone::kBad;
+}
+
+}  // namespace
+
+Page fleet_page(const std::vector<FleetEntry>& entries) {
+  Page page;
+  page.title = plural(entries.size(), "model");
+  Rows rows;
+  Bars bars;
+  std::vector<Tone> tones;
+  const std::size_t shared = shared_folder(entries);
+  for (const FleetEntry& entry : entries) {
+    if (!entry.plan) {
+      page.notes.push_back(not_planned(entry.error, entry.source));
+      continue;
+    }
+    const Plan& plan = *entry.plan;
+    if (rows.empty()) page.facts = engine_text(plan) + (plan.card ? ", " + card_text(plan) : "");
+    if (page.file.empty() || plan.verdict.status == Verdict::kDoesNotFit) page.file = plan.model->source;
+    const KvCachePlan& kv = plan.kv_cache;
+    rows.push_back({short_name(entry, shared), plan.attention, std::to_string(plan.model->num_layers),
+                    grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
+                    tokens_text(plan.load.max_model_len.count()), gib_number(kv.reserved_total),
+                    gib_number(plan.total.bytes),
+                    plan.host_total() > Bytes(0) ? gib_number(plan.host_total()) : std::string("-"),
+                    std::string(verdict_word(plan.verdict))});
+    tones.push_back(tone_of(plan));
+    bars.rows.push_back(stacked(short_name(entry, shared), plan.fullest()));
+    if (!bars.budget) set_limits(plan, bars);
+    for (const Headline& headline : headlines_of(plan.verdict, plan))
+      if (headline.tone == Tone::kBad)
+        page.notes.push_back(
+            {Tone::kBad, headline.word,
+             one_line(entry.source.substr(std::min(shared, entry.source.size())), 200) + ": " + headline.says.str()});
+  }
+  if (rows.empty()) return page;
+  Table table = without_empty({"model", "attention", "layers", "B/token", "fixed B/seq", "tokens", "KV GiB",
+                               "total GiB", "host GiB", "verdict"},
+                              0b0111111100, rows, {2, 4, 5});
+  for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
+  page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
+  page.blocks.push_back({"Memory of the fullest GPU", Detail::kDocument, std::move(bars), {}});
+  return page;
+}
+
+Page engines_page(const std::vector<FleetEntry>& entries) {
+  const FleetEntry* first = nullptr;
+  for (const FleetEntry& entry : entries)
+    if (entry.plan && first == nullptr) first = &entry;
+  Page page;
+  if (first == nullptr) {
+    for (const FleetEntry& entry : entries) page.notes.push_back(not_planned(entry.error, entry.source));
+    return page;
+  }
+  page.title = title_of(*first->plan->model);
+  page.facts = fmt::format("{} x {}, GiB of the fullest GPU", plural(first->plan->load.max_model_len.count(), "token"),
+                           plural(first->plan->request.num_seqs, "sequence"));
+  page.file = first->plan->model->source;
+  Rows rows;
+  Rows reasons;
+  for (const FleetEntry& entry : entries) {
+    if (!entry.plan) {
+      page.notes.push_back(not_planned(entry.error, entry.source));
+      continue;
+    }
+    const Plan& plan = *entry.plan;
+    const GpuMemory& gpu = plan.fullest();
+    rows.push_back({plan.request.engine + " " + plan.engine_version, cache_types_name(plan.types),
+                    gib_number(plan.kv_cache.logical_per_gpu), gib_number(plan.kv_cache.reserved),
+                    part_text(gpu.weights), part_text(gpu.activation), part_text(gpu.runtime), gib_number(gpu.total),
+                    plan.host_total() > Bytes(0) ? gib_number(plan.host_total()) : "-",
+                    plan.capacity && plan.capacity->tokens ? grouped(*plan.capacity->tokens) : "-",
+                    std::string(verdict_word(plan.verdict))});
+    const std::size_t before = reasons.size();
+    const auto because = [&](std::string why) {
+      reasons.push_back({reasons.size() == before ? plan.request.engine : "", std::move(why)});
+    };
+    if (cache_types_name(plan.types) != cache_types_name(first->plan->types))
+      because("KV in " + cache_types_name(plan.types));
+    if (plan.types.state != first->plan->types.state && plan.kv_cache.bytes_per_sequence > Bytes(0))
+      because(fmt::format("states in {}", name(plan.types.state)));
+    for (const GapLine& line : plan.kv_cache.gap) because(signed_size(line.bytes) + " " + line.reason);
+    if (reasons.size() == before) because("no overhead");
+  }
+  page.blocks.push_back({"",
+                         Detail::kComment,
+                         without_empty({"engine", "KV type", "needs", "KV", "weights", "activ.", "runtime", "total",
+                                        "host", "tokens", "verdict"},
+                                       0b01111111100, rows, {2, 1}),
+                         {}});
+  page.blocks.push_back({"What explains the differences", Detail::kScreen, titled_table({"", ""}, 0, reasons), {}});
+  return page;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,93 @@
+// Models against cards.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/pages/pages.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+std::string length_text(std::uint64_t tokens) {
+  if (tokens >= kAnyCount) return "any";
+  return tokens >= 10240 ? grouped(tokens / 1024) + "k" : grouped(tokens);
+}
+
+bool many_engines(const Grid& grid) {
+  std::string_view first;
+  for (const GridRow& row : grid.rows) {
+    if (first.empty()) first = row.engine;
+    if (!row.engine.empty() && row.engine != first) return true;  // rows of unreadable models name none
+  }
+  return false;
+}
+
+// The folder that all models lie in.
+std::size_t shared_folder(const Grid& grid) {
+  const std::string& first = grid.rows.front().source;
+  std::size_t shared = first.size();
+  bool is_one = true;
+  for (const GridRow& row : grid.rows) {
+    is_one = is_one && row.source == first;
+    const auto differs = std::mismatch(first.begin(), first.end(), row.source.begin(), row.source.end()).first;
+    const std::size_t slash = std::string_view(first.begin(), differs).find_last_of('/');
+    shared = std::min(shared, slash == std::string::npos ? 0 : slash + 1);
+  }
+  if (!is_one) return shared;
+  const std::size_t slash = first.find_last_of('/');
+  return slash == std::string::npos || slash + 1 == first.size() ? 0 : slash + 1;
+}
+
+// "512k", "40k*" (less than was asked for), "-12.3 GiB" (short), "~" before what is close.
+std::string cell_text(const GridRow& row, const GridCell& cell) {
+  if (!cell.error.empty()) return "refused";
+  const VerdictReport& verdict = cell.verdict;
+  if (verdict.status == Verdict::kUnknown) return "?";
+  const std::string mark = verdict.close ? "~" : "";
+  if (verdict.status == Verdict::kFits) return mark + length_text(cell.longest);
+  if (cell.longest >= row.max_model_len) return "no";  // a limit that is not memory
+  if (cell.longest > 0) return mark + length_text(cell.longest) + "*";
+  if (!verdict.headroom || *verdict.headroom >= 0) return "no";
+  return fmt::format("{}-{:.1f} GiB", mark, -static_cast<double>(*verdict.headroom) / kGiB);
+}
+
+std::string legend(const Grid& grid) {
+  std::string out = fmt::format("The longest context that fits, in tokens, at {}", plural(grid.num_seqs, "sequence"));
+  if (grid.gpu_count > 1) out += fmt::format(" on {} GPUs", grid.gpu_count);
+  return out + ". *: less than the request's; -GiB: short by that much; ~: too close to call.";
+}
+
+}  // namespace
+
+Page grid_page(const Grid& grid) {
+  Page page;
+  page.title = "Models and GPUs";
+  const bool engines = many_engines(grid);
+  const std::size_t shared = shared_folder(grid);
+  Table table{{{"model"}}, {}};
+  if (engines) table.columns.push_back({"engine"});
+  table.columns.push_back({"weights"});
+  for (const GridCard& card : grid.cards) table.columns.push_back({card.name, Column::Kind::kNumber});
+  for (const GridRow& row : grid.rows) {
+    if (row.cells.empty()) {
+      page.notes.push_back(not_planned(row.error, row.source));
+      continue;
+    }
+    if (table.rows.empty()) {
+      page.file = row.source;
+      if (!engines) page.facts = row.engine + " " + row.engine_version;
+    }
+    std::vector<Text>& cells = table.rows.emplace_back().cells;
+    cells.emplace_back(end_of(one_line(row.source.substr(std::min(shared, row.source.size())), 200), 30));
+    if (engines) cells.emplace_back(row.engine);
+    cells.emplace_back(row.weights.empty() ? "-" : row.weights);
+    for (const GridCell& cell : row.cells) cells.emplace_back(cell_text(row, cell));
+  }
+  if (!table.rows.empty()) page.blocks.push_back({"", Detail::kComment, std::move(table), {legend(grid)}});
+  return page;
+}
+
+}  // namespace kvplan

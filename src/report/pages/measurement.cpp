@@ -1,0 +1,130 @@
+// A measurement beside the plan, and what a calibration changed in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "report/pages/pages.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// "+2.00 MiB (0.05 %)"; "none".
+std::string difference_text(std::int64_t bytes, Bytes planned) {
+  if (bytes == 0) return "none";
+  const auto size = static_cast<double>(std::llabs(bytes));
+  const double share = planned == Bytes(0) ? 1 : size / static_cast<double>(planned.count());
+  return fmt::format("{} ({:.2f} %)", signed_size(bytes), 100 * share);
+}
+
+std::string speed_text(double bytes_a_second) {
+  return fmt::format("{} GB/s", bytes_a_second >= 1e11 ? grouped(static_cast<std::uint64_t>(bytes_a_second / 1e9))
+                                                       : fmt::format("{:.1f}", bytes_a_second / 1e9));
+}
+
+std::string tokens_of(std::uint64_t tokens, std::uint64_t sequences) {
+  return fmt::format("{} tokens x {}", grouped(tokens), plural(sequences, "sequence"));
+}
+
+Headline headline_of(const Measurement& seen) {
+  Headline out{Tone::kBad, "", ""};
+  switch (seen.status) {
+    case MeasureStatus::kAgrees: out = {Tone::kGood, "AGREES", ""}; break;
+    case MeasureStatus::kDisagrees: out.word = "DISAGREES"; break;
+    case MeasureStatus::kRefused: out.word = "NOT MEASURED"; break;
+    case MeasureStatus::kFailed: out.word = "FAILED"; break;
+  }
+  std::string says;
+  if (seen.status == MeasureStatus::kAgrees || seen.status == MeasureStatus::kDisagrees)
+    says = fmt::format("{} measured, {} planned: {:+.3f} % (tolerance {:g} %)", human_bytes(seen.measured),
+                       human_bytes(seen.planned), 100 * seen.difference(), 100 * seen.tolerance);
+  if (!seen.reason.empty()) says += (says.empty() ? "" : "; ") + seen.reason;
+  out.says = says;
+  return out;
+}
+
+void add_device(const Plan& plan, const Measurement& seen, Page& page) {
+  Rows facts;
+  if (seen.device.nominal > Bytes(0)) facts.push_back({"memory, as the driver reports it", gib(seen.device.nominal)});
+  facts.push_back({"memory that a program sees", gib(seen.device.usable)});
+  if (seen.device.context) facts.push_back({"taken by opening the device", human_bytes(*seen.device.context)});
+  if (seen.device.context && seen.planned_context)
+    facts.push_back({"planned for it, with libraries", human_bytes(*seen.planned_context)});
+  facts.push_back({"free before the measurement", human_bytes(seen.free)});
+  // A driver's own crumbs are nobody's.
+  constexpr std::uint64_t kCrumbs = 16 * kMiB;
+  const std::uint64_t programs = seen.other_processes.value_or(0);
+  if (seen.used_by_others.count() >= kCrumbs || programs > 0)
+    facts.push_back({programs > 0 ? "in use by others (" + plural(programs, "program") + ")" : "in use by others",
+                     human_bytes(seen.used_by_others)});
+  facts.push_back({"allocation granularity", human_bytes(seen.device.granularity)});
+  Block block{fmt::format("Measured on {}: {}{}", seen.device.id, seen.device.name,
+                          seen.device.driver.empty() ? "" : ", driver " + seen.device.driver),
+              Detail::kComment,
+              facts_table(std::move(facts)),
+              {}};
+  if (plan.memory.size() > 1)
+    block.remarks.push_back(fmt::format("the share of GPU {} of {}", seen.gpu, plan.memory.size()));
+  if (!seen.scaled.empty())
+    block.remarks.push_back("at a smaller scale, " + tokens_of(seen.max_model_len, seen.num_seqs) + ": " + seen.scaled);
+  page.blocks.push_back(std::move(block));
+}
+
+void add_lines(const Measurement& seen, Page& page) {
+  Sentences remarks;
+  Rows rows;
+  for (const MeasuredLine& line : seen.lines) {
+    const bool reached = line.measured > Bytes(0) || seen.status != MeasureStatus::kFailed;
+    rows.push_back({line.what, grouped(line.buffers), human_bytes(line.planned),
+                    reached ? human_bytes(line.measured) : "-",
+                    reached ? difference_text(line.difference(), line.planned) : "-"});
+    const bool is_told = std::any_of(seen.lines.data(), &line,
+                                     [&](const MeasuredLine& earlier) { return earlier.reason == line.reason; });
+    if (!line.reason.empty() && !is_told) remarks.push_back(line.what + ": " + line.reason);
+  }
+  if (seen.bandwidth.n > 0)
+    remarks.push_back(fmt::format("streamed at {} ({} passes, {} to {})", speed_text(seen.bandwidth.mean),
+                                  seen.bandwidth.n, speed_text(seen.bandwidth.low), speed_text(seen.bandwidth.high)));
+  if (seen.maximum) {
+    const MeasuredMaximum& most = *seen.maximum;
+    remarks.push_back(fmt::format("the cache alone allocates up to {}, {}; the limit is {}",
+                                  tokens_of(most.max_model_len, most.num_seqs), human_bytes(most.bytes),
+                                  most.limited_by));
+  }
+  if (rows.empty()) {
+    if (!remarks.empty()) page.blocks.push_back({"", Detail::kComment, std::move(remarks), {}});
+    return;
+  }
+  page.blocks.push_back({"", Detail::kComment,
+                         titled_table({"cache", "buffers", "planned", "measured", "difference"}, 0b11110, rows, {1}),
+                         std::move(remarks)});
+}
+
+void add_calibration(const Plan& plan, Page& page) {
+  if (plan.calibrated.empty() || !plan.request.calibration) return;
+  Rows rows;
+  for (const AppliedFigure& each : plan.calibrated)
+    rows.push_back({each.what, human_bytes(each.figure.mean_bytes()), each.source});
+  page.blocks.push_back({"Calibrated by " + one_line(plan.request.calibration->path, 200),
+                         Detail::kScreen,
+                         facts_table(std::move(rows)),
+                         {}});
+}
+
+}  // namespace
+
+void add_measurement(const Plan& plan, Page& page) {
+  add_calibration(plan, page);
+  if (!plan.measurement) return;
+  const Measurement& seen = *plan.measurement;
+  page.headlines.push_back(headline_of(seen));
+  add_device(plan, seen, page);
+  add_lines(seen, page);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,44 @@
+// One page for each question.
+#ifndef KVPLAN_REPORT_PAGES_PAGES_H_
+#define KVPLAN_REPORT_PAGES_PAGES_H_
+
+#include <span>
+#include <vector>
+
+#include "plan/answer.h"
+#include "report/page.h"
+
+namespace kvplan {
+
+// The first screen: the model, the verdict, the parts against the budget, what would make it fit, the capacity.
+Page plan_page(const Plan& plan);
+// Every layer, every formula with its numbers put in, and where each number came from.
+Page explain_page(const Plan& plan);
+Page fleet_page(const std::vector<FleetEntry>& entries);
+// Engines side by side for one model, and what their differences come from.
+Page engines_page(const std::vector<FleetEntry>& entries);
+Page compare_page(const Answers& answers);
+Page fit_page(const Answers& answers);
+// fit for several engines or cards, side by side.
+Page fits_page(const std::vector<FitEntry>& entries);
+// Models against cards.
+Page grid_page(const Grid& grid);
+Page diff_page(const PlanDiff& diff);
+Page check_log_page(const LogCheck& check);
+
+// The built-in tables.
+Page kinds_page(std::span<const KindInfo> kinds);
+Page dtypes_page();
+Page engine_table_page(std::span<const EngineRow> rows);
+Page gpus_page(std::span<const Gpu> cards);
+
+// Blocks that plan and explain share.
+void add_measurement(const Plan& plan, Page& page);
+void add_speed(const Plan& plan, bool is_whole, Page& page);
+void add_host(const Plan& plan, Page& page);
+// The longest context for each number of sequences, as a curve.
+void add_frontier(const Frontier& frontier, Page& page);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_PAGES_PAGES_H_

@@ -1,0 +1,343 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/pages/pages.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+void add_head(const Plan& plan, Page& page) {
+  const ModelFacts& model = *plan.model;
+  page.title = title_of(model);
+  page.facts = facts_of_plan(plan);
+  page.file = model.source;
+  page.about.push_back(request_text(plan));
+  if (const std::string card = card_text(plan); !card.empty()) page.about.push_back(card);
+}
+
+std::string range_text(Bytes low, Bytes high) {
+  const std::string least = gib_number(low);
+  const std::string most = gib_number(high);
+  return least == most ? "" : least + " to " + most;
+}
+
+void add_parts(const Plan& plan, Page& page) {
+  const GpuMemory& gpu = plan.fullest();
+  Bars bars;
+  bars.value_title = "GiB";
+  set_limits(plan, bars);
+  Bytes low;
+  Bytes high;
+  for (const PartName& part : kParts) {
+    Bytes least;
+    Bytes most;
+    for (const LedgerLine& line : gpu.lines)
+      if (line.part == part.part) {
+        least += line.low;
+        most += line.high;
+      }
+    low += least;
+    high += most;
+    const auto& bytes = gpu.*part.bytes;
+    if (!bytes) {
+      bars.rows.push_back({part.name, "-", "not known", {}, {}});
+      continue;
+    }
+    bars.rows.push_back({part.name, gib_number(*bytes), range_text(least, most), {{part.part, *bytes}}, {}});
+  }
+  bars.rows.push_back({"total", gib_number(gpu.total), range_text(low, high), {}, Tone::kStrong});
+  if (std::any_of(bars.rows.begin(), bars.rows.end(), [](const BarRow& row) { return !row.range.empty(); }))
+    bars.range_title = "range";
+  Block block{plan.memory.size() == 1 ? std::string("Memory")
+                                      : fmt::format("Memory of the fullest of {} GPUs", plan.memory.size()),
+              Detail::kComment,
+              std::move(bars),
+              {}};
+  if (plan.taken_at_start && plan.verdict.starts != false) {
+    std::string claim = fmt::format("{} claims {} at start-up", plan.request.engine, gib(*plan.taken_at_start));
+    if (plan.card && *plan.card > Bytes(0))
+      claim += fmt::format(", {:.0f} % of the card", 100 * static_cast<double>(plan.taken_at_start->count()) /
+                                                         static_cast<double>(plan.card->count()));
+    block.remarks.push_back(claim);
+  }
+  if (plan.capacity && plan.capacity->tokens && plan.verdict.starts == true &&
+      plan.verdict.status == Verdict::kDoesNotFit)
+    block.remarks.push_back(fmt::format("KV cache budget {}: {} tokens, max concurrency {:.2f}x",
+                                        gib(plan.capacity->kv_cache_memory), grouped(*plan.capacity->tokens),
+                                        plan.capacity->max_concurrency));
+  page.blocks.push_back(std::move(block));
+}
+
+bool same_parts(const GpuMemory& a, const GpuMemory& b) {
+  return std::all_of(kParts.begin(), kParts.end(), [&](const PartName& p) { return a.*p.bytes == b.*p.bytes; });
+}
+
+// GPUs beside each other that hold the same are one row.
+void add_gpus(const Plan& plan, Page& page) {
+  if (plan.memory.size() < 2) return;
+  Bars bars;
+  bars.value_title = "GiB";
+  set_limits(plan, bars);
+  Rows rows;
+  for (std::size_t first = 0; first < plan.memory.size();) {
+    std::size_t end = first + 1;
+    while (end < plan.memory.size() && same_parts(plan.memory[first], plan.memory[end])) ++end;
+    const std::string label =
+        end == first + 1 ? fmt::format("GPU {}", first) : fmt::format("GPU {} to {}", first, end - 1);
+    const GpuMemory& gpu = plan.memory[first];
+    bars.rows.push_back(stacked(label, gpu));
+    std::vector<std::string> row{label};
+    for (const PartName& part : kParts) row.push_back(part_text(gpu.*part.bytes));
+    row.push_back(gib_number(gpu.total));
+    rows.push_back(std::move(row));
+    first = end;
+  }
+  page.blocks.push_back({"Memory of each GPU", Detail::kDocument, std::move(bars), {}});
+  page.blocks.push_back(
+      {"",
+       Detail::kDocument,
+       titled_table({"", "weights GiB", "KV cache GiB", "activations GiB", "runtime GiB", "total GiB"}, 0b111110, rows),
+       {}});
+}
+
+void add_remedies(const Plan& plan, Page& page) {
+  if (plan.verdict.status != Verdict::kDoesNotFit) return;
+  Rows rows;
+  constexpr std::size_t kMost = 4;
+  for (const Remedy& remedy : plan.verdict.suggestions) {
+    if (rows.size() == kMost) break;
+    std::string left;
+    if (remedy.headroom && *remedy.headroom >= 0)
+      left = human_bytes(Bytes(static_cast<std::uint64_t>(*remedy.headroom))) + " free";
+    if (remedy.gpus != plan.request.gpu_count && remedy.gpus > 1) left += fmt::format(" on {} GPUs", remedy.gpus);
+    rows.push_back({options_of(remedy.changes), gib(remedy.total), left});
+    page.remedies.push_back(options_of(remedy.changes));
+  }
+  if (rows.empty())
+    page.blocks.push_back({"", Detail::kComment, Sentences{"No one change makes it fit."}, {}});
+  else
+    page.blocks.push_back({"To make it fit", Detail::kComment, facts_table(std::move(rows)), {}});
+}
+
+void add_extras(const Plan& plan, Page& page) {
+  Rows rows;
+  bool asked = false;  // an encoder's outputs alone are the engine's own habit, and stand in the ledger
+  for (const LedgerLine& line : plan.fullest().lines) {
+    if (!is_extra(line.id) || line.bytes == Bytes(0)) continue;
+    asked = asked || line.id != LineId::kEncoderCache;
+    rows.push_back({line.what, human_bytes(line.bytes),
+                    line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high)});
+  }
+  if (asked) page.blocks.push_back({"Extras, part of the above", Detail::kScreen, facts_table(std::move(rows)), {}});
+}
+
+void add_cache(const Plan& plan, Detail detail, Page& page) {
+  const KvCachePlan& kv = plan.kv_cache;
+  const std::string engine = plan.request.engine;
+  Rows rows;
+  rows.push_back({"per token", grouped(kv.bytes_per_token.count()) + " B"});
+  if (kv.bytes_per_token_in_window != kv.bytes_per_token)
+    rows.push_back(
+        {"per token, until the sliding windows are full", grouped(kv.bytes_per_token_in_window.count()) + " B"});
+  if (kv.bytes_per_sequence > Bytes(0)) rows.push_back({"fixed, per sequence", human_bytes(kv.bytes_per_sequence)});
+  rows.push_back({"needed by the architecture", human_bytes(kv.logical)});
+  if (kv.reserved != kv.logical) {
+    if (kv.logical_per_gpu != kv.logical) rows.push_back({"per GPU (largest)", human_bytes(kv.logical_per_gpu)});
+    for (const GapLine& line : kv.gap)
+      if (line.bytes != 0) {
+        const auto size = static_cast<std::uint64_t>(line.bytes > 0 ? line.bytes : -line.bytes);
+        rows.push_back({(line.bytes > 0 ? "+ " : "- ") + line.reason, human_bytes(Bytes(size))});
+      }
+    rows.push_back({"allocated by " + engine + (plan.memory.size() > 1 ? ", per GPU" : ""), human_bytes(kv.reserved)});
+  }
+  page.blocks.push_back({"KV cache", detail, facts_table(std::move(rows)), {}});
+}
+
+void add_capacity(const Plan& plan, Detail detail, Page& page) {
+  if (!plan.capacity) return;
+  const Capacity& capacity = *plan.capacity;
+  Rows rows;
+  rows.push_back({"KV cache budget per GPU", gib(capacity.kv_cache_memory)});
+  if (capacity.tokens)
+    rows.push_back({"GPU KV cache size", grouped(*capacity.tokens) + " tokens",
+                    capacity.num_blocks ? grouped(*capacity.num_blocks) + " blocks" : ""});
+  const std::optional<std::uint64_t>& running = plan.verdict.runs_at_once;
+  rows.push_back({"max concurrency at " + plural(plan.load.max_model_len.count(), "token"),
+                  fmt::format("{:.2f}x", capacity.max_concurrency),
+                  running && *running < kAnyCount ? fmt::format("runs {} at once", grouped(*running)) : ""});
+  rows.push_back(
+      {"max context, " + plural(plan.request.num_seqs, "sequence"), count_text(capacity.max_model_len) + " tokens"});
+  page.blocks.push_back({"Capacity", detail, facts_table(std::move(rows)), {}});
+}
+
+std::string wasted(Bytes taken, Bytes needed) {
+  if (taken == Bytes(0)) return "-";
+  return fmt::format("{:.1f} %",
+                     100.0 * static_cast<double>((taken - needed).count()) / static_cast<double>(taken.count()));
+}
+
+void add_mix(const Plan& plan, Page& page) {
+  if (!plan.mix) return;
+  const MixReport& mix = *plan.mix;
+  Rows rows;
+  rows.push_back({"needed", gib_number(mix.needed), "-", ""});
+  rows.push_back({"contiguous", gib_number(mix.slab), wasted(mix.slab, mix.needed),
+                  fmt::format("{} tokens for every sequence", grouped(plan.load.max_model_len.count()))});
+  rows.push_back(
+      {"paged", gib_number(mix.pages), wasted(mix.pages, mix.needed),
+       fmt::format("pages of {} tokens{}", mix.block_size, mix.engine_pages ? "" : " (the engine has none)")});
+  rows.push_back({"page tables", gib_number(mix.page_table), "", human_bytes(mix.page_table)});
+  if (mix.shared_prefix > Tokens(0))
+    rows.push_back(
+        {"paged, prefix shared", gib_number(mix.pages - mix.shared_saving), "",
+         fmt::format("{} tokens stored once save {}", grouped(mix.shared_prefix.count()), gib(mix.shared_saving))});
+  page.blocks.push_back(
+      {fmt::format("Mix of {}, {} (all GPUs)", plural(mix.sequences, "sequence"), plural(mix.tokens.count(), "token")),
+       Detail::kScreen,
+       titled_table({"", "KV GiB", "wasted", ""}, 0b0110, rows),
+       {}});
+}
+
+void add_contexts(const Plan& plan, Detail detail, Page& page) {
+  const CacheCurve& curve = plan.contexts;
+  if (curve.tokens.empty()) return;
+  Table table{{{"tokens"}}, {{{"KV GiB"}}}};
+  // Wide ladders keep every other rung.
+  const std::size_t keep = curve.tokens.size() > 8 ? 2 : 1;
+  for (std::size_t i = 0; i < curve.tokens.size(); ++i) {
+    if ((curve.tokens.size() - 1 - i) % keep != 0) continue;
+    table.columns.push_back({tokens_text(curve.tokens[i]), Column::Kind::kNumber});
+    table.rows[0].cells.push_back(gib_number(curve.bytes[i]));
+  }
+  page.blocks.push_back(
+      {fmt::format("KV cache by context ({}{}{})", plan.load.pooled ? "a pool of " : "",
+                   plural(plan.load.num_seqs, "sequence"), plan.memory.size() > 1 ? ", fullest GPU" : ""),
+       detail,
+       std::move(table),
+       {}});
+}
+
+void add_layers(const Plan& plan, Detail detail, Page& page) {
+  Rows rows;
+  for (const LayerFacts& layer : plan.layers) {
+    constexpr std::size_t kMost = 44;
+    std::string indices = layer.indices;
+    if (indices.size() > kMost) indices = indices.substr(0, kMost - 3) + "...";
+    rows.push_back({std::to_string(layer.count), kind_of(layer),
+                    layer.bytes_per_token > 0 ? grouped(layer.bytes_per_token) : "-",
+                    layer.bytes_per_sequence > 0 ? grouped(layer.bytes_per_sequence) : "-",
+                    layer.token_limit ? grouped(*layer.token_limit) : "-", indices});
+  }
+  page.blocks.push_back(
+      {"Layers (bytes per layer)",
+       detail,
+       titled_table({"layers", "kind", "B/token", "fixed B/seq", "window", "layer indices"}, 0b011101, rows, {5}),
+       {}});
+}
+
+double in_gib(Bytes bytes) {
+  return static_cast<double>(bytes.count()) / kGiB;
+}
+
+// KV of the fullest GPU against context, a curve for the plan's KV type and for each that the engine's users choose.
+void add_curves(const Plan& plan, Page& page) {
+  if (plan.curves.empty()) return;
+  const std::uint64_t asked = plan.load.max_model_len.count();
+  Chart chart;
+  chart.title = "KV cache against context, a curve for each KV type";
+  chart.x_title = plan.load.pooled ? "tokens of the pool" : "tokens of a sequence";
+  chart.y_title = fmt::format("KV GiB{}, {}", plan.memory.size() > 1 ? " of the fullest GPU" : "",
+                              plural(plan.load.num_seqs, "sequence"));
+  chart.x_is_tokens = true;
+  for (const CacheCurve& curve : plan.curves) {
+    if (chart.x.empty()) chart.x.assign(curve.tokens.begin(), curve.tokens.end());
+    ChartSeries& series = chart.series.emplace_back(ChartSeries{curve.types, {}});
+    for (const Bytes bytes : curve.bytes) series.y.push_back(in_gib(bytes));
+  }
+  if (plan.capacity) {
+    chart.limit = in_gib(plan.capacity->kv_cache_memory);
+    chart.limit_name = fmt::format("KV cache budget: {}", gib(plan.capacity->kv_cache_memory));
+  }
+  if (asked < plan.model->max_model_len.count()) {
+    chart.marked = static_cast<double>(asked);
+    chart.marked_name = fmt::format("the request, {} tokens", grouped(asked));
+  }
+  page.blocks.push_back({"KV cache against context", Detail::kDocument, std::move(chart), {}});
+}
+
+void add_ledger(const Plan& plan, Page& page) {
+  for (std::size_t g = 0; g < plan.memory.size(); ++g) {
+    if (g > 0 && same_parts(plan.memory[g - 1], plan.memory[g])) continue;
+    const GpuMemory& gpu = plan.memory[g];
+    Rows rows;
+    for (const PartName& part : kParts)
+      for (const LedgerLine& line : gpu.lines)
+        if (line.part == part.part)
+          rows.push_back({line.what, std::string(part.name), gib_number(line.bytes), grouped(line.bytes.count()),
+                          range_text(line.low, line.high), line.formula, line.source});
+    Block block{fmt::format("Memory of GPU {}, item by item: {}", g, gib(gpu.total)),
+                Detail::kDocument,
+                titled_table({"what", "part", "GiB", "bytes", "range GiB", "formula", "source"}, 0b1100, rows),
+                {}};
+    block.is_folded = g > 0;
+    page.blocks.push_back(std::move(block));
+  }
+}
+
+// A word as a shell takes it.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+void add_next(const Plan& plan, Page& page) {
+  if (plan.model->source == "-") return;
+  const Request& request = plan.request;
+  std::string options = " " + shell_word(plan.model->source);
+  if (request.engine != "logical") options += " --engine " + request.engine;
+  if (request.gpu) options += " --gpu " + shell_word(*request.gpu);
+  page.next.push_back((request.gpu ? "kvplan fit" : "kvplan explain") + options +
+                      (request.gpu ? " (or compare, explain)" : " (or compare, fit)"));
+}
+
+}  // namespace
+
+Page plan_page(const Plan& plan) {
+  Page page;
+  add_head(plan, page);
+  page.headlines = headlines_of(plan.verdict, plan);
+  add_parts(plan, page);
+  add_remedies(plan, page);
+  add_gpus(plan, page);
+  add_extras(plan, page);
+  // One that does not fit is answered by what would; the rest stands in explain.
+  const bool fits = plan.verdict.status != Verdict::kDoesNotFit;
+  const Detail more = fits || !plan.card ? Detail::kComment : Detail::kDocument;
+  add_cache(plan, more, page);
+  add_capacity(plan, more, page);
+  add_mix(plan, page);
+  add_host(plan, page);
+  if (fits) add_speed(plan, false, page);
+  add_measurement(plan, page);
+  add_curves(plan, page);
+  add_frontier(plan.frontier, page);
+  // With a card the question is whether it fits; what layers hold stands in explain.
+  const Detail beyond = plan.card ? Detail::kDocument : Detail::kScreen;
+  add_contexts(plan, beyond, page);
+  add_layers(plan, beyond, page);
+  add_ledger(plan, page);
+  page.notes = notes_of(plan.notes);
+  add_next(plan, page);
+  return page;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,105 @@
+// The built-in tables: kinds of attention, types, engines, GPUs.
+#include <fmt/format.h>
+
+#include "kvplan/storage.h"
+#include "kvplan/strings.h"
+#include "report/pages/pages.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string mib_as_gib(std::uint64_t mib) {
+  return fmt::format("{:.2f}", static_cast<double>(mib) / 1024);
+}
+
+// "data sheet; nvidia-smi; CUDA total ..." without the sheet, which every row has for its bandwidth, and the details.
+std::string source_text(const Gpu& gpu) {
+  std::string out;
+  for (std::string_view part : split(gpu.source, ';')) {
+    if (part.starts_with(' ')) part.remove_prefix(1);
+    if (part != "data sheet") out += (out.empty() ? "" : ", ") + std::string(part.substr(0, part.find(" from ")));
+  }
+  return out.empty() ? std::string(gpu.source) : out;
+}
+
+Block whole(Table table, Sentences remarks) {
+  return {"", Detail::kComment, std::move(table), std::move(remarks)};
+}
+
+}  // namespace
+
+Page kinds_page(std::span<const KindInfo> kinds) {
+  Page page;
+  page.title = "The kinds of attention";
+  page.about.push_back("Each kind is derived in the header of formulas/ that bears its name.");
+  Rows rows;
+  for (const KindInfo& kind : kinds)
+    rows.push_back({std::string(kind.name), std::string(kind.title), std::string(kind.growth),
+                    std::string(kind.formula), std::string(kind.keys), std::string(kind.source)});
+  Table table =
+      titled_table({"kind", "what", "grows with", "elements per layer", "config keys", "source"}, 0, rows, {5});
+  table.columns[3].kind = Column::Kind::kBelow;
+  table.columns[4].kind = Column::Kind::kBelow;
+  page.blocks.push_back(whole(std::move(table), {"S: tokens, E: source tokens. Elements become bytes by the type of "
+                                                 "the cache: see kvplan dtypes."}));
+  return page;
+}
+
+Page dtypes_page() {
+  constexpr std::uint64_t kWidth = 128;
+  Page page;
+  page.title = "KV cache types and bytes per element";
+  Rows rows;
+  for (const DtypeInfo& type : dtypes()) {
+    if (type.id == Dtype::kFp8DsMla) {
+      rows.push_back({std::string(type.name), "-", "-", "-", "-", std::string(type.note)});
+      continue;
+    }
+    const double key = bytes_per_element(type.key, kWidth);
+    const double value = bytes_per_element(type.value, kWidth);
+    rows.push_back({std::string(type.name), fmt::format("{:.4f}", key), fmt::format("{:.4f}", value),
+                    fmt::format("{:.1f} %", (key + value) / 4 * 100),
+                    type.aliases.empty() ? "-" : std::string(type.aliases), std::string(type.note)});
+  }
+  page.blocks.push_back(whole(titled_table({"type", "K", "V", "of float16", "also called", "note"}, 0b1110, rows),
+                              {"Bytes per element of a head of 128, with its scales."}));
+  return page;
+}
+
+Page engine_table_page(std::span<const EngineRow> table) {
+  Page page;
+  page.title = "Supported engines and releases, with evidence";
+  Rows rows;
+  for (const EngineRow& row : table)
+    rows.push_back({std::string(row.engine), std::string(row.release), std::string(row.evidence)});
+  page.blocks.push_back(whole(titled_table({"engine", "release", "evidence"}, 0, rows),
+                              {"The last release of each engine is the default; ENGINE@RELEASE asks for another."}));
+  return page;
+}
+
+Page gpus_page(std::span<const Gpu> cards) {
+  Page page;
+  page.title = "GPUs";
+  Rows rows;
+  for (const Gpu& gpu : cards)
+    rows.push_back({std::string(gpu.vendor), std::string(gpu.name),
+                    // Exact figures print bare; the mark says that nobody recorded what the driver reports.
+                    (gpu.reported ? "" : "~") + mib_as_gib(gpu.memory_mib),
+                    gpu.usable_mib == 0 ? "-" : mib_as_gib(gpu.usable_mib),
+                    gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-", source_text(gpu),
+                    gpu.aliases.empty() ? "-" : std::string(gpu.aliases)});
+  constexpr std::size_t kSource = 5;
+  page.blocks.push_back(whole(
+      titled_table({"vendor", "GPU", "memory GiB", "usable GiB", "GB/s", "source", "also called"}, 0b11100, rows,
+                   {kSource}),
+      {"Memory: as the driver reports it, by the tool that the source names; ~ nominal, where no report is known.",
+       "Usable: what a program is given of it (CUDA's total, Metal's working set). Engines share out that, or the "
+       "memory where it is not known."}));
+  return page;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,307 @@
+// A page as one HTML file to share: no network, no script, light and dark, wide and narrow.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kvplan/version.h"
+#include "report/renderers/renderers.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+// The length of the UTF-8 sequence at `at`, 0 where it is broken.
+std::size_t utf8_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
+  const unsigned first = byte(at);
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xC2 && first < 0xE0 ? 2
+                             : first >= 0xE0 && first < 0xF0 ? 3
+                             : first >= 0xF0 && first < 0xF5 ? 4
+                                                             : 0;
+  if (length == 0 || at + length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
+  // Overlong forms, surrogates, and beyond U+10FFFF.
+  if ((first == 0xE0 && byte(at + 1) < 0xA0) || (first == 0xED && byte(at + 1) > 0x9F) ||
+      (first == 0xF0 && byte(at + 1) < 0x90) || (first == 0xF4 && byte(at + 1) > 0x8F))
+    return 0;
+  return length;
+}
+
+std::string_view class_of(Tone tone) {
+  switch (tone) {
+    case Tone::kPlain: return "";
+    case Tone::kStrong: return "strong";
+    case Tone::kFaint: return "muted";
+    case Tone::kGood: return "good";
+    case Tone::kBad: return "bad";
+    case Tone::kCareful: return "warn";
+  }
+  return "";
+}
+
+// "<p class="good">"; what `classes` already has comes first.
+std::string opened(std::string_view element, std::string_view classes, Tone tone = Tone::kPlain) {
+  const std::string_view more = class_of(tone);
+  const std::string all = std::string(classes) + (classes.empty() || more.empty() ? "" : " ") + std::string(more);
+  return all.empty() ? fmt::format("<{}>", element) : fmt::format("<{} class=\"{}\">", element, all);
+}
+
+std::string inside(std::string_view element, std::string_view classes, const Text& text, Tone tone = Tone::kPlain) {
+  return opened(element, classes, tone) + html_escape(text.str()) + fmt::format("</{}>", element);
+}
+
+std::string paragraphs(const Sentences& sentences, std::string_view classes = "") {
+  std::string out;
+  for (const Text& text : sentences) out += inside("p", classes, text) + "\n";
+  return out;
+}
+
+// --- tables ---
+
+// On a narrow screen a row becomes a block whose cells carry the titles of their columns.
+std::string table_html(const Table& table) {
+  std::vector<std::size_t> kept;
+  bool has_titles = false;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    has_titles = has_titles || !table.columns[c].title.empty();
+    const bool has_cells = std::any_of(table.rows.begin(), table.rows.end(), [&](const TableRow& row) {
+      return c < row.cells.size() && !row.cells[c].empty();
+    });
+    if (has_cells || !table.columns[c].title.empty()) kept.push_back(c);
+  }
+  std::string out = "<div class=\"scroll\">" + opened("table", has_titles ? "" : "facts") + "\n";
+  if (has_titles) {
+    out += "<thead><tr>";
+    for (const std::size_t c : kept)
+      out += fmt::format("<th scope=\"col\"{}>{}</th>",
+                         table.columns[c].kind == Column::Kind::kNumber ? " class=\"n\"" : "",
+                         html_escape(table.columns[c].title.str()));
+    out += "</tr></thead>\n";
+  }
+  out += "<tbody>\n";
+  for (const TableRow& row : table.rows) {
+    out += opened("tr", "", row.tone);
+    for (const std::size_t c : kept) {
+      const bool empty = c >= row.cells.size() || row.cells[c].empty();
+      const Column& column = table.columns[c];
+      std::string classes = column.kind == Column::Kind::kNumber ? "n" : "";
+      if (empty) classes += classes.empty() ? "empty" : " empty";
+      std::string text = empty ? "" : html_escape(row.cells[c].str());
+      if (!empty && column.kind == Column::Kind::kBelow) text = "<code>" + text + "</code>";
+      out += fmt::format("<td data-name=\"{}\"{}><span>{}</span></td>", html_escape(column.title.str()),
+                         classes.empty() ? "" : " class=\"" + classes + "\"", text);
+    }
+    out += "</tr>\n";
+  }
+  return out + "</tbody>\n</table></div>\n";
+}
+
+// --- bars ---
+
+std::string_view name_of(Section part) {
+  for (const PartName& known : kParts)
+    if (known.part == part) return known.name;
+  return name(part);
+}
+
+std::string color_of(Section part) {
+  return fmt::format("p{}", static_cast<int>(part) + 1);
+}
+
+// A total that has no slices of its own is what stands above it.
+std::vector<BarSlice> slices_of(const Bars& bars, std::size_t row) {
+  if (!bars.rows[row].slices.empty() || bars.rows[row].tone != Tone::kStrong) return bars.rows[row].slices;
+  std::vector<BarSlice> out;
+  for (std::size_t above = 0; above < row; ++above)
+    out.insert(out.end(), bars.rows[above].slices.begin(), bars.rows[above].slices.end());
+  return out;
+}
+
+Bytes sum_of(const std::vector<BarSlice>& slices) {
+  Bytes out;
+  for (const BarSlice& slice : slices) out += slice.bytes;
+  return out;
+}
+
+class BarPicture {
+ public:
+  explicit BarPicture(const Bars& bars) : bars_(bars) {
+    scale_ = std::max(bars.budget.value_or(Bytes(0)), bars.card.value_or(Bytes(0)));
+    for (std::size_t row = 0; row < bars.rows.size(); ++row) scale_ = std::max(scale_, sum_of(slices_of(bars, row)));
+  }
+
+  std::string shown() const {
+    std::string out = "<div class=\"bars\">\n" + head();
+    for (std::size_t row = 0; row < bars_.rows.size(); ++row) out += line(row);
+    return out + "</div>\n" + key();
+  }
+
+ private:
+  double percent(Bytes bytes) const {
+    if (scale_ == Bytes(0)) return 0;
+    return 100.0 * static_cast<double>(bytes.count()) / static_cast<double>(scale_.count());
+  }
+
+  std::string head() const {
+    std::string label;
+    if (bars_.budget && scale_ > Bytes(0)) {
+      const double at = percent(*bars_.budget);
+      label = fmt::format("<span style=\"{}:{:.3f}%\">{}</span>", at > 50 ? "right" : "left", at > 50 ? 100 - at : at,
+                          html_escape(bars_.budget_name.str()));
+    }
+    return "<div class=\"head\"><span></span><div class=\"scale\">" + label + "</div>" +
+           inside("span", "v", bars_.value_title) + inside("span", "r", bars_.range_title) + "</div>\n";
+  }
+
+  std::string line(std::size_t row) const {
+    const BarRow& shown = bars_.rows[row];
+    std::string picture;
+    std::string aloud;
+    for (const BarSlice& slice : slices_of(bars_, row)) {
+      aloud += fmt::format("{}{} {}", aloud.empty() ? "" : ", ", name_of(slice.part), gib(slice.bytes));
+      picture +=
+          fmt::format("<i class=\"{}\" style=\"width:{:.3f}%\"></i>", color_of(slice.part), percent(slice.bytes));
+    }
+    if (scale_ > Bytes(0)) picture += limit(bars_.budget, "") + limit(bars_.card, " class=\"card\"");
+    const std::string spoken = aloud.empty() ? " aria-hidden=\"true\"" : " role=\"img\" aria-label=\"" + aloud + "\"";
+    return "<div>" + inside("span", "", shown.label, shown.tone) + "<div class=\"bar\"" + spoken + ">" + picture +
+           "</div>" + inside("span", "v", shown.value, shown.tone) + inside("span", "r", shown.range) + "</div>\n";
+  }
+
+  std::string limit(const std::optional<Bytes>& bytes, std::string_view classes) const {
+    return bytes ? fmt::format("<u{} style=\"left:calc({:.3f}% - 2px)\"></u>", classes, percent(*bytes)) : "";
+  }
+
+  std::string key() const {
+    std::vector<Section> parts;
+    for (const PartName& part : kParts)
+      for (const BarRow& row : bars_.rows)
+        if (std::any_of(row.slices.begin(), row.slices.end(), [&](const BarSlice& s) { return s.part == part.part; }) &&
+            (parts.empty() || parts.back() != part.part))
+          parts.push_back(part.part);
+    std::string out = "<ul class=\"key\">";
+    for (const Section part : parts)
+      out += fmt::format("<li><i class=\"{}\"></i>{}</li>", color_of(part), name_of(part));
+    if (bars_.budget) out += "<li><u></u>" + html_escape(bars_.budget_name.str()) + "</li>";
+    if (bars_.card) out += "<li><u class=\"card\"></u>" + html_escape(bars_.card_name.str()) + "</li>";
+    return out.ends_with("</li>") ? out + "</ul>\n" : "";
+  }
+
+  const Bars& bars_;
+  Bytes scale_;
+};
+
+// --- the page ---
+
+std::string body_of(const Block& block) {
+  if (const auto* sentences = std::get_if<Sentences>(&block.body)) return paragraphs(*sentences);
+  if (const auto* table = std::get_if<Table>(&block.body)) return table_html(*table);
+  if (const auto* bars = std::get_if<Bars>(&block.body)) return BarPicture(*bars).shown();
+  return html_chart(std::get<Chart>(block.body));
+}
+
+std::string block_html(const Block& block) {
+  const std::string body = body_of(block);
+  if (body.empty()) return "";
+  const std::string under = paragraphs(block.remarks, "small");
+  if (block.is_folded) return "<details>" + inside("summary", "", block.title) + "\n" + body + under + "</details>\n";
+  return "<section>\n" + (block.title.empty() ? "" : inside("h2", "", block.title) + "\n") + body + under +
+         "</section>\n";
+}
+
+// Pictures that follow one another stand side by side where there is room.
+std::string blocks_html(const std::vector<Block>& blocks) {
+  std::string out;
+  std::string charts;
+  const auto end_charts = [&] {
+    if (!charts.empty()) out += "<div class=\"charts\">\n" + charts + "</div>\n";
+    charts.clear();
+  };
+  for (const Block& block : blocks) {
+    if (std::holds_alternative<Chart>(block.body)) {
+      charts += block_html(block);
+    } else {
+      end_charts();
+      out += block_html(block);
+    }
+  }
+  end_charts();
+  return out;
+}
+
+std::string head_html(const Page& page) {
+  std::string out;
+  if (!page.title.empty()) out += inside("h1", "", page.title) + "\n";
+  if (!page.facts.empty()) out += inside("p", "muted", page.facts) + "\n";
+  out += paragraphs(page.about);
+  for (const Headline& headline : page.headlines) {
+    out += opened("p", "verdict", headline.tone);
+    if (!headline.word.empty()) out += inside("b", "", headline.word) + " ";
+    out += inside("span", "", headline.says) + "</p>\n";
+  }
+  return out;
+}
+
+std::string notes_html(const std::vector<PageNote>& notes) {
+  if (notes.empty()) return "";
+  std::string out = "<section>\n<h2>Notes</h2>\n";
+  for (const PageNote& note : notes) {
+    out += "<p>";
+    if (!note.label.empty()) out += inside("b", "", note.label, note.tone) + " ";
+    out += html_escape(note.message.str()) + "</p>\n";
+  }
+  return out + "</section>\n";
+}
+
+}  // namespace
+
+std::string html_escape(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    const char c = text[at];
+    if (length == 0 || (length == 1 && ((c >= 0 && c < 0x20) || c == 0x7F))) {
+      out += "\xEF\xBF\xBD";
+      ++at;
+      continue;
+    }
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (c == '\'')
+      out += "&#39;";
+    else
+      out += text.substr(at, length);
+    at += length;
+  }
+  return out;
+}
+
+std::string html(const Page& page) {
+  std::string out =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>";
+  out += page.title.empty() ? "kvplan" : "kvplan: " + html_escape(page.title.str());
+  out += "</title>\n<style>";
+  out += html_style();
+  out += "</style>\n</head>\n<body>\n";
+  out += head_html(page) + blocks_html(page.blocks) + notes_html(page.notes);
+  out += fmt::format(
+      "<footer>kvplan {}. 1 GiB is 2<sup>30</sup> bytes. A figure with a range is an estimate.</footer>\n</body>\n"
+      "</html>\n",
+      kVersion);
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,26 @@
+// A page as text: one renderer for each form, for every question.
+#ifndef KVPLAN_REPORT_RENDERERS_RENDERERS_H_
+#define KVPLAN_REPORT_RENDERERS_RENDERERS_H_
+
+#include <string>
+#include <string_view>
+
+#include "report/page.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+std::string terminal(const Page& page, const ReportOptions& options);
+std::string markdown(const Page& page);
+std::string html(const Page& page);
+// Workflow annotations: the headline, and one for each warning.
+std::string github(const Page& page);
+
+// Text in an element or a quoted attribute.
+std::string html_escape(std::string_view text);
+std::string html_chart(const Chart& chart);
+std::string_view html_style();
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_RENDERERS_RENDERERS_H_

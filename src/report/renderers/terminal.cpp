@@ -1,0 +1,323 @@
+// A page on a terminal: what is wider than it folds, and colour stands only where it is wanted.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "report/renderers/renderers.h"
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::size_t kGap = 2;
+
+std::string_view code_of(Tone tone) {
+  switch (tone) {
+    case Tone::kPlain: return "";
+    case Tone::kStrong: return "1";
+    case Tone::kFaint: return "2";
+    case Tone::kGood: return "32";
+    case Tone::kBad: return "31";
+    case Tone::kCareful: return "33";
+  }
+  return "";
+}
+
+std::string_view code_of(Section part) {
+  constexpr std::string_view kCodes[] = {"34", "32", "33", "35"};
+  return kCodes[static_cast<std::size_t>(part)];
+}
+
+std::string repeated(std::string_view text, std::size_t times) {
+  std::string out;
+  for (std::size_t i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+// Lines of at most `width` characters (all but the first of `later`), broken between words, or in a word that is longer
+// than a line.
+std::vector<std::string> lines_of(std::string_view text, std::size_t first, std::size_t later) {
+  std::vector<std::string> out{""};
+  std::size_t used = 0;
+  std::size_t width = first;
+  const auto break_line = [&] {
+    out.emplace_back();
+    used = 0;
+    width = later;
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t space = rest.find(' ');
+    std::string_view word = rest.substr(0, space);
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+    if (used > 0 && used + 1 + text_width(word) > width) {
+      break_line();
+    } else if (used > 0) {
+      out.back() += ' ';
+      ++used;
+    }
+    while (text_width(word) > width) {
+      std::size_t cut = 0;
+      for (std::size_t shown = 0; shown < width; ++shown) do
+          ++cut;
+        while (cut < word.size() && (static_cast<unsigned char>(word[cut]) & 0xC0U) == 0x80U);
+      out.back() += word.substr(0, cut);
+      word.remove_prefix(cut);
+      break_line();
+    }
+    out.back() += word;
+    used = text_width(out.back());
+  }
+  return out;
+}
+
+class Terminal {
+ public:
+  // Very wide terminals do not make sentences easier to read.
+  explicit Terminal(const ReportOptions& options)
+      : color_(options.color),
+        leads_on_(options.leads_on),
+        width_(static_cast<std::size_t>(std::clamp(options.width, 40, 120))) {}
+
+  std::string shown(const Page& page) {
+    head(page);
+    for (const Headline& headline : page.headlines) say(headline);
+    for (const Block& block : page.blocks)
+      if (block.detail != Detail::kDocument) add(block);
+    if (!page.notes.empty()) blank();
+    for (const PageNote& note : page.notes) labelled(note.label.str(), note.tone, note.message.str());
+    if (leads_on_ && !page.next.empty()) {
+      blank();
+      std::string commands;
+      for (const Text& command : page.next) commands += (commands.empty() ? "" : " | ") + command.str();
+      labelled("next:", Tone::kFaint, commands);
+    }
+    return out_;
+  }
+
+ private:
+  std::string painted(std::string_view text, std::string_view code) const {
+    if (!color_ || code.empty() || text.empty()) return std::string(text);
+    return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  }
+
+  void blank() {
+    if (!out_.empty()) out_ += "\n";
+  }
+
+  void sentence(std::string_view text, Tone tone = Tone::kPlain, std::size_t indent = 0) {
+    bool first = true;
+    for (const std::string& line : lines_of(text, width_ - indent, width_ - indent - kGap)) {
+      out_ += std::string(indent + (first ? 0 : kGap), ' ') + painted(line, code_of(tone)) + "\n";
+      first = false;
+    }
+  }
+
+  // The label in its colour, then a text that wraps.
+  void labelled(std::string_view label, Tone tone, std::string_view text) {
+    const std::string whole = std::string(label) + (label.empty() || text.empty() ? "" : " ") + std::string(text);
+    bool first = true;
+    for (const std::string& line : lines_of(whole, width_, width_ - kGap)) {
+      if (first && line.starts_with(label))
+        out_ += painted(label, code_of(tone)) + line.substr(label.size()) + "\n";
+      else
+        out_ += (first ? "" : "  ") + line + "\n";
+      first = false;
+    }
+  }
+
+  void head(const Page& page) {
+    const std::string& title = page.title.str();
+    if (!title.empty()) {
+      const bool fits = text_width(title) + kGap + text_width(page.facts.str()) <= width_;
+      out_ += painted(title, code_of(Tone::kStrong));
+      if (!page.facts.empty() && fits) out_ += "  " + page.facts.str();
+      out_ += "\n";
+      if (!page.facts.empty() && !fits) sentence(page.facts.str(), Tone::kPlain, kGap);
+    }
+    for (const Text& line : page.about) sentence(line.str());
+    if (!page.headlines.empty()) blank();
+  }
+
+  void say(const Headline& headline) {
+    const std::string gap = headline.word.empty() || headline.says.empty() ? "" : "  ";
+    const std::size_t width = width_ - text_width(headline.word.str()) - gap.size();
+    const std::vector<std::string> lines = lines_of(headline.says.str(), width, width);
+    out_ += painted(headline.word.str(), code_of(headline.tone));
+    const std::string indent(text_width(headline.word.str()) + gap.size(), ' ');
+    for (std::size_t i = 0; i < lines.size(); ++i) out_ += (i == 0 ? gap : indent) + lines[i] + "\n";
+  }
+
+  void add(const Block& block) {
+    if (std::holds_alternative<Chart>(block.body)) return;
+    blank();
+    const Bars* bars = std::get_if<Bars>(&block.body);
+    if (bars != nullptr)
+      add_bars(block.title.str(), *bars);
+    else if (!block.title.empty())
+      sentence(block.title.str());
+    if (const auto* sentences = std::get_if<Sentences>(&block.body))
+      for (const Text& text : *sentences) sentence(text.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
+    if (const auto* table = std::get_if<Table>(&block.body)) add_table(*table, block.title.empty() ? 0 : kGap);
+    for (const Text& remark : block.remarks) sentence(remark.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
+  }
+
+  void add_bars(std::string_view title, const Bars& bars) {
+    std::size_t label = text_width(title);
+    std::size_t value = text_width(bars.value_title.str());
+    std::size_t range = text_width(bars.range_title.str());
+    Bytes scale = bars.budget.value_or(Bytes(0));
+    for (const BarRow& row : bars.rows) {
+      label = std::max(label, kGap + text_width(row.label.str()));
+      value = std::max(value, text_width(row.value.str()));
+      range = std::max(range, text_width(row.range.str()));
+      Bytes sum;
+      for (const BarSlice& slice : row.slices) sum += slice.bytes;
+      scale = std::max(scale, sum);
+    }
+    const std::size_t left = label + kGap + value + kGap + (range > 0 ? range + kGap : 0);
+    const std::size_t most = width_ > left + 12 ? std::min<std::size_t>(width_ - left, 60) : 0;
+    const auto at = [&](Bytes bytes) {
+      if (scale == Bytes(0)) return std::size_t{0};
+      const double share = static_cast<double>(bytes.count()) / static_cast<double>(scale.count());
+      return static_cast<std::size_t>(std::round(share * static_cast<double>(most)));
+    };
+    const auto padded = [](std::string_view text, std::size_t wide) {
+      return std::string(text) + std::string(wide - std::min(wide, text_width(text)), ' ');
+    };
+    const auto right = [](std::string_view text, std::size_t wide) {
+      return std::string(wide - std::min(wide, text_width(text)), ' ') + std::string(text);
+    };
+    const auto line = [&](const std::string& name, std::string_view number, Tone tone, std::string_view spread,
+                          const std::string& picture) {
+      std::string text = padded(name, label + kGap);
+      text += painted(right(number, value), code_of(tone));
+      if (range > 0) text += "  " + padded(spread, range);
+      text += "  " + picture;
+      text.erase(text.find_last_not_of(' ') + 1);
+      out_ += text + "\n";
+    };
+    line(std::string(title), bars.value_title.str(), Tone::kPlain, bars.range_title.str(), "");
+    for (const BarRow& row : bars.rows) {
+      std::string picture;
+      Bytes sum;
+      for (const BarSlice& slice : row.slices) {
+        const std::size_t begin = at(sum);
+        sum += slice.bytes;
+        picture += painted(repeated("█", at(sum) - begin), code_of(slice.part));
+      }
+      if (row.slices.empty() && bars.budget && most > 0) picture = scale_line(bars, at(*bars.budget), most);
+      line("  " + row.label.str(), row.value.str(), row.tone, row.range.str(), picture);
+    }
+  }
+
+  // "|--- budget 72.85 ---|" up to the budget.
+  static std::string scale_line(const Bars& bars, std::size_t to, std::size_t most) {
+    const std::string& name = bars.budget_name.str();
+    const std::size_t wide = text_width(name);
+    if (to < wide + 6) {
+      std::string out = to >= 2 ? "|" + std::string(to - 2, '-') + "|" : "|";
+      return out.size() + 1 + wide <= most ? out + " " + name : out;
+    }
+    const std::size_t before = (to - wide - 4) / 2;
+    return "|" + std::string(before, '-') + " " + name + " " + std::string(to - wide - 4 - before, '-') + "|";
+  }
+
+  void add_table(const Table& table, std::size_t indent) {
+    std::vector<std::size_t> kept;
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      if (table.columns[c].kind != Column::Kind::kBelow) kept.push_back(c);
+    std::vector<std::size_t> widths(table.columns.size());
+    const auto measure = [&](const std::vector<Text>& cells) {
+      for (std::size_t c = 0; c < std::min(cells.size(), widths.size()); ++c)
+        widths[c] = std::max(widths[c], text_width(cells[c].str()));
+    };
+    std::vector<Text> titles;
+    for (const Column& column : table.columns) titles.push_back(column.title);
+    measure(titles);
+    for (const TableRow& row : table.rows) measure(row.cells);
+    std::erase_if(kept, [&](std::size_t c) { return widths[c] == 0; });
+    const auto total = [&] {
+      return std::accumulate(kept.begin(), kept.end(), indent, [&](std::size_t sum, std::size_t c) {
+        return sum + widths[c] + (c == kept.front() ? 0 : kGap);
+      });
+    };
+    for (unsigned turn = 1; turn <= table.columns.size() && total() > width_; ++turn)
+      std::erase_if(kept, [&](std::size_t c) { return table.columns[c].goes == turn; });
+    // Figures under more titles than fit go into further tables below, under the same names.
+    std::size_t names = 0;
+    while (names < kept.size() && table.columns[kept[names]].kind == Column::Kind::kText) ++names;
+    const bool splits = names > 0 && kept.size() > names + 3 &&
+                        std::all_of(kept.begin() + static_cast<std::ptrdiff_t>(names), kept.end(),
+                                    [&](std::size_t c) { return table.columns[c].kind == Column::Kind::kNumber; });
+    if (splits && total() > width_) {
+      const std::vector<std::size_t> all = kept;
+      for (std::size_t begin = names; begin < all.size();) {
+        kept.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(names));
+        std::size_t end = begin;
+        do kept.push_back(all[end++]);
+        while (end < all.size() && total() + kGap + widths[all[end]] <= width_);
+        if (begin > names) blank();
+        add_rows(table, kept, widths, indent);
+        begin = end;
+      }
+      return;
+    }
+    // Columns of words fold, the last one first.
+    constexpr std::size_t kLeast = 20;
+    for (std::size_t k = kept.size(); k-- > 0 && total() > width_;) {
+      std::size_t& wide = widths[kept[k]];
+      if (table.columns[kept[k]].kind == Column::Kind::kText && wide > kLeast)
+        wide = std::max(kLeast, wide - std::min(wide, total() - width_));
+    }
+    add_rows(table, kept, widths, indent);
+  }
+
+  void add_rows(const Table& table, const std::vector<std::size_t>& kept, const std::vector<std::size_t>& widths,
+                std::size_t indent) {
+    const auto line = [&](const std::vector<Text>& cells, Tone tone) {
+      std::vector<std::vector<std::string>> folded;
+      std::size_t height = 1;
+      for (const std::size_t c : kept) {
+        folded.push_back(c < cells.size() ? lines_of(cells[c].str(), widths[c], widths[c])
+                                          : std::vector<std::string>{""});
+        height = std::max(height, folded.back().size());
+      }
+      for (std::size_t i = 0; i < height; ++i) {
+        std::string text(indent, ' ');
+        for (std::size_t k = 0; k < kept.size(); ++k) {
+          const std::string cell = i < folded[k].size() ? folded[k][i] : "";
+          const std::string pad(widths[kept[k]] - std::min(widths[kept[k]], text_width(cell)), ' ');
+          if (k > 0) text += "  ";
+          text += table.columns[kept[k]].kind == Column::Kind::kNumber ? pad + cell : cell + pad;
+        }
+        text.erase(text.find_last_not_of(' ') + 1);
+        out_ += painted(text, code_of(tone)) + "\n";
+      }
+    };
+    std::vector<Text> titles;
+    for (const Column& column : table.columns) titles.push_back(column.title);
+    if (std::any_of(titles.begin(), titles.end(), [](const Text& title) { return !title.empty(); }))
+      line(titles, Tone::kFaint);
+    for (const TableRow& row : table.rows) {
+      line(row.cells, row.tone);
+      for (std::size_t c = 0; c < std::min(row.cells.size(), table.columns.size()); ++c)
+        if (table.columns[c].kind == Column::Kind::kBelow && !row.cells[c].empty())
+          sentence(row.cells[c].str(), Tone::kPlain, indent + 4);
+    }
+  }
+
+  bool color_, leads_on_;
+  std::size_t width_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string terminal(const Page& page, const ReportOptions& options) {
+  return Terminal(options).shown(page);
+}
+
+}  // namespace kvplan

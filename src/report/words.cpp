@@ -1,0 +1,232 @@
+#include "report/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "report/text.h"
+
+namespace kvplan {
+
+constexpr std::array<PartName, 4> kParts{PartName{Section::kWeights, "weights", &GpuMemory::weights},
+                                         PartName{Section::kKvCache, "KV cache", &GpuMemory::kv_cache},
+                                         PartName{Section::kActivation, "activations", &GpuMemory::activation},
+                                         PartName{Section::kRuntime, "runtime", &GpuMemory::runtime}};
+
+std::string title_of(const ModelFacts& model) {
+  if (!model.name.empty() && model.name != "-") return model.name;
+  const std::string& name = model.architecture.empty() ? model.model_type : model.architecture;
+  return name.empty() ? "a model without a name" : name;
+}
+
+namespace {
+
+// 671B, 8.03B, 494M.
+std::string parameters_text(std::uint64_t n) {
+  const auto count = static_cast<double>(n);
+  if (count >= 1e11) return fmt::format("{:.0f}B", count / 1e9);
+  if (count >= 1e9) return fmt::format("{:.3g}B", count / 1e9);
+  return count >= 1e6 ? fmt::format("{:.3g}M", count / 1e6) : grouped(n);
+}
+
+}  // namespace
+
+std::string facts_of_plan(const Plan& plan) {
+  const ModelFacts& model = *plan.model;
+  std::string out;
+  if (model.parameters.is_known) {
+    out = parameters_text(model.parameters.total) + " parameters";
+    if (model.parameters.active != model.parameters.total)
+      out += fmt::format(" ({} active)", parameters_text(model.parameters.active));
+    out += ", ";
+  }
+  out += fmt::format("{}, {}, {}", plural(model.num_layers, "layer"), plan.attention, name(model.dtype));
+  if (model.max_model_len > Tokens(0))
+    out += fmt::format(", up to {} tokens", tokens_text(model.max_model_len.count()));
+  for (const SideFacts& side : model.sides) out += ", plus a " + side.what;
+  return out;
+}
+
+std::string engine_text(const Plan& plan) {
+  if (plan.request.engine == "logical") return "no engine (what the architecture needs)";
+  return plan.request.engine + " " + plan.engine_version;
+}
+
+std::string request_text(const Plan& plan) {
+  const Request& request = plan.request;
+  std::string out = fmt::format("{} x {}, {}", plural(plan.load.max_model_len.count(), "token"),
+                                plural(request.num_seqs, "sequence"), engine_text(plan));
+  if (!plan.weights_dtype.empty()) out += ", weights " + plan.weights_dtype;
+  out += ", KV " + cache_types_name(plan.types);
+  if (request.tensor_parallel > 1) out += fmt::format(", TP {}", request.tensor_parallel);
+  if (request.pipeline_parallel > 1) out += fmt::format(", PP {}", request.pipeline_parallel);
+  if (request.data_parallel > 1)
+    out += fmt::format(", DP {}{}", request.data_parallel, request.dp_attention ? " (attention)" : "");
+  if (request.decode_context_parallel > 1) out += fmt::format(", DCP {}", request.decode_context_parallel);
+  if (request.expert_parallel) out += ", EP";
+  return out;
+}
+
+std::string card_text(const Plan& plan) {
+  if (!plan.card) return "";
+  std::string out = plan.memory.size() > 1 ? fmt::format("{} x ", plan.memory.size()) : "";
+  out += !plan.request.gpu_memory && plan.request.gpu ? *plan.request.gpu : std::string("a GPU");
+  const double share = plan.usable_share.value_or(1);
+  if (share == 1) return out + " of " + gib(*plan.card);
+  return out + fmt::format(": {:.2f} of {} ({:.4g} %)", share * static_cast<double>(plan.card->count()) / kGiB,
+                           gib(*plan.card), share * 100);
+}
+
+std::string kind_of(const LayerFacts& layer) {
+  std::string out(layer.kind.name);
+  if (!layer.variant.empty()) out += " (" + std::string(layer.variant) + ")";
+  return out;
+}
+
+namespace {
+
+// Two sizes that print alike are told apart.
+std::string size_beside(Bytes bytes, Bytes other) {
+  const bool alike = bytes != other && gib(bytes) == gib(other);
+  return alike || bytes < Bytes(kGiB / 10) ? human_bytes(bytes) : gib(bytes);
+}
+
+std::string_view subject_of(VerdictLimit limit) {
+  switch (limit) {
+    case VerdictLimit::kCacheBudget: return "KV cache needs ";
+    case VerdictLimit::kSharedMemory: return "GPU and processor together need ";
+    default: return "needs ";
+  }
+}
+
+// "needs 26.70 GiB, 23.52 GiB available: 3.18 GiB short".
+std::string need_text(const VerdictReport& verdict) {
+  const std::string need = std::string(subject_of(verdict.limit)) + size_beside(verdict.needed, verdict.budget);
+  const std::string budget = size_beside(verdict.budget, verdict.needed);
+  const std::string option = verdict.limit == VerdictLimit::kMaxVram ? " (--max-vram)" : "";
+  if (verdict.status == Verdict::kFits)
+    return need + " of " + budget + option + ": " +
+           human_bytes(verdict.budget - std::min(verdict.needed, verdict.budget)) + " free";
+  // Whole blocks may not hold what the bytes would.
+  if (verdict.needed <= verdict.budget) return need + " of " + budget + ", " + verdict.reason;
+  return need + ", " + budget + " available" + option + ": " + human_bytes(verdict.needed - verdict.budget) + " short";
+}
+
+// "3.18 GiB short"; what the engine says where whole blocks do not hold what the bytes would.
+std::string short_text(const VerdictReport& verdict) {
+  if (verdict.needed <= verdict.budget) return verdict.reason;
+  return human_bytes(verdict.needed - verdict.budget) + " short";
+}
+
+}  // namespace
+
+std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan) {
+  std::vector<Headline> out;
+  if (verdict.status == Verdict::kUnknown) return out;
+  const bool fits = verdict.status == Verdict::kFits;
+  const bool of_counts = verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs;
+  const std::string says = of_counts ? verdict.reason : need_text(verdict);
+  const bool runs_some = !fits && verdict.starts == true && verdict.runs_at_once && *verdict.runs_at_once > 0 &&
+                         *verdict.runs_at_once < plan.request.num_seqs;
+  if (fits)
+    out.push_back({Tone::kGood, "FITS", says});
+  else if (runs_some)
+    out.push_back({Tone::kBad, "NOT ALL AT ONCE",
+                   fmt::format("starts, runs {} of {} (the rest queue): {}", grouped(*verdict.runs_at_once),
+                               grouped(plan.request.num_seqs), short_text(verdict))});
+  else
+    out.push_back({Tone::kBad, "DOES NOT FIT", says});
+  if (verdict.close) {
+    const std::string range =
+        verdict.low == verdict.high
+            ? fmt::format("the estimates beside it vary by {}", human_bytes(verdict.either_way * 2))
+            : fmt::format("{} to {}, the limit is {}", gib_number(verdict.low), gib(verdict.high), gib(verdict.budget));
+    out.push_back({Tone::kCareful, "close", range + (verdict.advice.empty() ? "" : "; " + verdict.advice)});
+  } else if (!verdict.advice.empty()) {
+    out.push_back({Tone::kCareful, "", verdict.advice});
+  }
+  return out;
+}
+
+std::string_view verdict_word(const VerdictReport& verdict) {
+  if (verdict.status == Verdict::kUnknown) return "-";
+  return verdict.status == Verdict::kFits ? (verdict.close ? "close" : "fits") : "no";
+}
+
+std::string options_of(const std::vector<std::pair<std::string, std::string>>& changes) {
+  std::string out;
+  for (const auto& [option, value] : changes)
+    out += (out.empty() ? "" : " ") + option + (value.empty() ? "" : " " + value);
+  return out;
+}
+
+std::string count_text(std::uint64_t n) {
+  return n >= kAnyCount ? "any" : grouped(n);
+}
+
+std::string part_text(const std::optional<Bytes>& part) {
+  return part ? gib_number(*part) : "-";
+}
+
+std::string signed_size(std::int64_t bytes) {
+  return (bytes < 0 ? "-" : "+") + human_bytes(Bytes(static_cast<std::uint64_t>(std::llabs(bytes))));
+}
+
+std::vector<PageNote> notes_of(const std::vector<Note>& notes) {
+  std::vector<PageNote> out;
+  for (const Note& note : notes) {
+    const bool warning = note.level == NoteLevel::kWarning;
+    out.push_back({warning ? Tone::kCareful : Tone::kFaint, warning ? "warning:" : "note:", note.message});
+  }
+  return out;
+}
+
+PageNote not_planned(std::string_view error, std::string_view source) {
+  return {Tone::kBad, "not planned:", error, source};
+}
+
+BarRow stacked(std::string_view label, const GpuMemory& gpu) {
+  BarRow out{label, gib_number(gpu.total), {}, {}, {}};
+  for (const PartName& part : kParts)
+    if (gpu.*part.bytes) out.slices.push_back({part.part, *(gpu.*part.bytes)});
+  return out;
+}
+
+void set_limits(const Plan& plan, Bars& bars) {
+  if (plan.verdict.limit == VerdictLimit::kMaxVram)
+    bars.budget = plan.verdict.budget;
+  else if (plan.card)
+    bars.budget =
+        Bytes(static_cast<std::uint64_t>(plan.usable_share.value_or(1) * static_cast<double>(plan.card->count())));
+  if (bars.budget) bars.budget_name = "budget " + gib_number(*bars.budget);
+  if (plan.card && plan.card != bars.budget) {
+    bars.card = plan.card;
+    bars.card_name = "the card's " + gib(*plan.card);
+  }
+}
+
+namespace {
+
+std::vector<TableRow> rows_of(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<TableRow> out;
+  for (const std::vector<std::string>& row : rows) out.push_back({{row.begin(), row.end()}, Tone::kPlain});
+  return out;
+}
+
+}  // namespace
+
+Table facts_table(std::vector<std::vector<std::string>> rows) {
+  return {{{}, {{}, Column::Kind::kNumber}, {}}, rows_of(rows)};
+}
+
+Table titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
+                   const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes) {
+  Table out{{}, rows_of(rows)};
+  for (std::size_t c = 0; c < titles.size(); ++c)
+    out.columns.push_back({titles[c], (numbers >> c & 1U) != 0 ? Column::Kind::kNumber : Column::Kind::kText});
+  for (std::size_t turn = 0; turn < goes.size(); ++turn) out.columns[goes[turn]].goes = static_cast<unsigned>(turn) + 1;
+  return out;
+}
+
+}  // namespace kvplan

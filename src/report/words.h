@@ -1,0 +1,63 @@
+// Words that several pages share: each is made once, so that no page contradicts another.
+#ifndef KVPLAN_REPORT_WORDS_H_
+#define KVPLAN_REPORT_WORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "plan/answer.h"
+#include "report/page.h"
+
+namespace kvplan {
+
+// "llama-3.1-8b"; its class where the file has no name of its own.
+std::string title_of(const ModelFacts& model);
+// "8.03B parameters, 32 layers, gqa, bfloat16, up to 128k tokens".
+std::string facts_of_plan(const Plan& plan);
+// "vllm 0.33", or "no engine (the architecture's needs)".
+std::string engine_text(const Plan& plan);
+// What was asked for: "32,768 tokens x 1 sequence, vllm 0.33, weights fp8, KV bfloat16, TP 8".
+std::string request_text(const Plan& plan);
+// "h100-80gb: 72.85 of 79.18 GiB (92 %)"; empty without a card.
+std::string card_text(const Plan& plan);
+// "ssm (mamba2)".
+std::string kind_of(const LayerFacts& layer);
+
+// FITS, DOES NOT FIT or NOT ALL AT ONCE with what is needed, available, free or short; nothing where it is not known.
+std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan);
+std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "-"
+// "-ctk q8_0 -ctv q8_0".
+std::string options_of(const std::vector<std::pair<std::string, std::string>>& changes);
+
+// A count that may be without an end.
+std::string count_text(std::uint64_t n);
+std::string part_text(const std::optional<Bytes>& part);  // "2.14", "-"
+// "+2.14 GiB", "-37.5 MiB".
+std::string signed_size(std::int64_t bytes);
+
+std::vector<PageNote> notes_of(const std::vector<Note>& notes);
+// "not planned:" and the error, for those of several models that could not be read.
+PageNote not_planned(std::string_view error, std::string_view source);
+
+struct PartName {
+  Section part;
+  std::string_view name;
+  std::optional<Bytes> GpuMemory::*bytes;
+};
+// The four parts of a GPU's memory, in the order of every page.
+extern const std::array<PartName, 4> kParts;
+
+// A row of bars with the parts of `gpu` beside each other.
+BarRow stacked(std::string_view label, const GpuMemory& gpu);
+// The budget and the card of a plan, as lines across bars.
+void set_limits(const Plan& plan, Bars& bars);
+
+// A list of facts: what, how much, remarks.
+Table facts_table(std::vector<std::vector<std::string>> rows);
+// Rows under titles; columns of `numbers` align right, those of `goes` are left out in that order.
+Table titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
+                   const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes = {});
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_WORDS_H_
