@@ -82,4 +82,9 @@ std::string check_engine_option(std::string_view option, std::span<const std::st
   return {};
 }
 
+std::string_view implied_engine(std::string_view model) {
+  if (model.starts_with("ollama:")) return "ollama";
+  return model.ends_with(".gguf") || model.starts_with("llama.cpp:") ? "llama.cpp" : "";
+}
+
 }  // namespace kvplan

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "cli/engine_options.h"
 #include "cli/sizes.h"
+#include "engines/engine.h"
 #include "kvplan/error.h"
 #include "sources/companions.h"
 #include "weights/weigh.h"
@@ -117,6 +119,10 @@ void apply_samples(Invocation& call, string_view value, string_view name) {
 
 Asked load_asked(const std::string& argument, const Invocation& call) {
   Asked out{load_model(argument, call.source), call.request};
+  if (!call.engine_given) {
+    const std::string_view implied = implied_engine(argument);
+    if (!implied.empty() || out.model.is_gguf) find_engine(implied.empty() ? "llama.cpp" : implied, out.request);
+  }
   out.model.notes.insert(out.model.notes.end(), call.notes.begin(), call.notes.end());
   ExtrasRequest& extras = out.request.extras;
   if (!call.draft.empty())

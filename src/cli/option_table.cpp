@@ -80,6 +80,7 @@ void set_attention(Request& request, string_view value, string_view name) {
 // "vllm", or several: "vllm,sglang".
 void set_engines(Invocation& call, string_view list) {
   call.engines.clear();
+  call.engine_given = true;
   if (list.find(',') == string_view::npos) {
     find_engine(list, call.request);
     return;

@@ -53,6 +53,16 @@ void check_options_of_engines(Invocation& call, const Arguments& given) {
   }
 }
 
+// Where every model's name stands for the same engine, its options are known from the start.
+void use_implied_engine(Invocation& call) {
+  if (call.engine_given || call.models.empty() || call.command == "diff") return;
+  const string_view implied = implied_engine(call.models.front());
+  const bool is_same = std::all_of(call.models.begin(), call.models.end(), [&](const std::string& model) {
+    return implied_engine(model) == implied || (call.command == "check-log" && &model == &call.models.back());
+  });
+  if (!implied.empty() && is_same) find_engine(implied, call.request);
+}
+
 // In the order of the table, whatever the order of the arguments.
 void apply(const Arguments& given, Invocation& call) {
   for (const Option& option : options())
@@ -127,6 +137,7 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
   if (command->arguments.empty() && !call.models.empty())
     fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
   apply(given, call);
+  use_implied_engine(call);
   require_form(*command, call.format);
   prepare_measuring(call);
   check_options_of_engines(call, given);

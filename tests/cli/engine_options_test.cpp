@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 #include "kvplan/error.h"
+#include "support/gguf_writer.h"
 #include "support/program.h"
 
 namespace kvplan {
@@ -38,6 +39,26 @@ TEST_CASE("Several engines give a fleet of one model, or one table") {
   CHECK(run_program(json).out.find("\"plans\"") != std::string::npos);
   CHECK(run_program({"compare", "testdata/configs/gpt-oss-20b.json", "--engine", "sglang,mlx"}).exit == 2);
   CHECK(run_program({"testdata/configs/gpt-oss-20b.json", "--engine", "sglang,"}).exit == 2);
+}
+
+TEST_CASE("A GGUF is planned in the engine that runs it") {
+  const TemporaryFolder folder;
+  const std::string file = GgufWriter("llama")
+                               .u32(".block_count", 2)
+                               .u32(".embedding_length", 64)
+                               .u32(".context_length", 4096)
+                               .u32(".feed_forward_length", 128)
+                               .u32(".attention.head_count", 4)
+                               .tensor({"token_embd.weight", {64, 100}, 1, 64 * 100 * 2})
+                               .file();
+  const std::string path = folder.write("model.gguf", file);
+  CHECK(run_program({path, "--json"}).out.find("\"engine\": \"llama.cpp\"") != std::string::npos);
+  CHECK(run_program({path, "-ngl", "1", "--json"}).out.find("option_of_an_engine") == std::string::npos);
+  CHECK(run_program({path, "--engine", "logical", "--json"}).out.find("\"engine\": \"logical\"") != std::string::npos);
+  CHECK(run_program({path, "--enforce-eager"}).exit == 2);
+  CHECK(implied_engine("ollama:qwen3:32b") == "ollama");
+  CHECK(implied_engine("llama.cpp:org/name") == "llama.cpp");
+  CHECK(implied_engine("config.json").empty());
 }
 
 }  // namespace
