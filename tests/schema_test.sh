@@ -34,6 +34,13 @@ run diff diff "$work/plan.json" "$work/card.json"
 run same diff "$work/plan.json" "$work/plan.json"
 run measured "$llama" --engine vllm --max-model-len 512 --measure --measure-max --device host --save-calibration "$work/kept.json"
 run calibrated "$llama" --gpu h100-80gb --calibration "$work/kept.json"
+run gpus gpus
+cat >"$work/vllm.log" <<'LOG'
+INFO 04-08 03:54:40 [gpu_model_runner.py:1338] Model loading took 14.9889 GiB and 5.7 seconds
+INFO 04-08 03:54:46 [gpu_worker.py:227] Available KV cache memory: 16.17 GiB
+INFO 04-08 03:54:46 [kv_cache_utils.py:578] GPU KV cache size: 132,464 tokens
+LOG
+run log check-log "$llama" "$work/vllm.log" --engine vllm
 
 python3 - "$work/schema" "$work"/*.json testdata/golden/*.json <<'PYTHON'
 import copy, json, sys
@@ -50,7 +57,8 @@ def closed(node):  # a copy that forbids keys which the schema does not name
         return out
     return [closed(item) for item in node] if isinstance(node, list) else node
 
-definitions = {"plans": "fleet", "answers": "answers", "changes": "diff", "rows": "grid", "fits": "fits"}
+definitions = {"plans": "fleet", "answers": "answers", "changes": "diff", "rows": "grid", "fits": "fits", "remarks": "check_log",
+               "gpus": "gpus"}
 failed = 0
 for path in sys.argv[2:]:
     report = json.load(open(path))
@@ -64,7 +72,10 @@ for path in sys.argv[2:]:
         print(f"{path}: {error.json_path}: {error.message[:300]}", file=sys.stderr)
 # The schema must be able to say no.
 plan = json.load(open(next(p for p in sys.argv[2:] if p.endswith("/plan.json"))))
-for path, wrong in ((("total", "bytes"), -1), (("verdict", "status"), "perhaps"), (("capacity",), 3), (("schema_version",), 2)):
+for path, wrong in ((("total", "bytes"), -1), (("verdict", "status"), "perhaps"), (("capacity",), 3), (("schema_version",), 2),
+                    (("request", "num_seqs"), 0), (("model", "attention"), "none of them"), (("model", "layers", 0, "kind"), "new"),
+                    (("model", "config", 0, "origin"), None), (("memory",), []), (("memory", 0, "lines", 0, "basis"), ""),
+                    (("model", "layers", 0, "indices"), "all"), (("host_memory",), [])):
     broken = copy.deepcopy(plan)
     at = broken
     for key in path[:-1]:

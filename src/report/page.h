@@ -55,7 +55,7 @@ struct TableRow {
 };
 
 // Without titles it is a list: what, how much, remarks.
-struct Table {
+struct PageTable {
   std::vector<Column> columns;
   std::vector<TableRow> rows;
 };
@@ -104,7 +104,7 @@ using Sentences = std::vector<Text>;
 struct Block {
   Text title;
   Detail detail = Detail::kScreen;
-  std::variant<Sentences, Table, Bars, Chart> body;
+  std::variant<Sentences, PageTable, Bars, Chart> body;
   Sentences remarks;       // under it
   bool is_folded = false;  // a page to share opens it on demand
 };

@@ -78,7 +78,7 @@ std::string diff_json(const PlanDiff& diff);
 std::string check_log_json(const LogCheck& check);
 std::string gpus_json(std::span<const Gpu> cards);
 // The JSON Schema of all of them.
-std::string schema_json();
+std::string schema_json(std::span<const KindInfo> kinds);
 // A calibration file.
 std::string calibration_json(const Calibration& calibration);
 

@@ -216,13 +216,13 @@ std::vector<TableRow> rows_of(const std::vector<std::vector<std::string>>& rows)
 
 }  // namespace
 
-Table facts_table(std::vector<std::vector<std::string>> rows) {
+PageTable facts_table(std::vector<std::vector<std::string>> rows) {
   return {{{}, {{}, Column::Kind::kNumber}, {}}, rows_of(rows)};
 }
 
-Table titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
-                   const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes) {
-  Table out{{}, rows_of(rows)};
+PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
+                       const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes) {
+  PageTable out{{}, rows_of(rows)};
   for (std::size_t c = 0; c < titles.size(); ++c)
     out.columns.push_back({titles[c], (numbers >> c & 1U) != 0 ? Column::Kind::kNumber : Column::Kind::kText});
   for (std::size_t turn = 0; turn < goes.size(); ++turn) out.columns[goes[turn]].goes = static_cast<unsigned>(turn) + 1;

@@ -53,10 +53,10 @@ BarRow stacked(std::string_view label, const GpuMemory& gpu);
 void set_limits(const Plan& plan, Bars& bars);
 
 // A list of facts: what, how much, remarks.
-Table facts_table(std::vector<std::vector<std::string>> rows);
+PageTable facts_table(std::vector<std::vector<std::string>> rows);
 // Rows under titles; columns of `numbers` align right, those of `goes` are left out in that order.
-Table titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
-                   const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes = {});
+PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers,
+                       const std::vector<std::vector<std::string>>& rows, const std::vector<std::size_t>& goes = {});
 
 }  // namespace kvplan
 

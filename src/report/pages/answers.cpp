@@ -82,7 +82,7 @@ Page compare_page(const Answers& answers) {
   }
   std::vector<std::size_t> goes;
   if (rooms) goes = {2, 3};
-  Table table = titled_table(titles, rooms ? 0b11011100U : 0b00011100U, rows, goes);
+  PageTable table = titled_table(titles, rooms ? 0b11011100U : 0b00011100U, rows, goes);
   for (std::size_t i = 0; rooms && i < table.rows.size(); ++i)
     if (answers.answers[i].plan.verdict.status == Verdict::kFits) table.rows[i].tone = Tone::kGood;
   Block block{"", Detail::kComment, std::move(table), {"* the checkpoint's own types"}};
@@ -174,7 +174,7 @@ Page fits_page(const std::vector<FitEntry>& entries) {
     rows.push_back(fits_row(*entry.answers, has_cards));
   }
   if (rows.empty()) return page;
-  Block block{"", Detail::kComment, Table{}, {}};
+  Block block{"", Detail::kComment, PageTable{}, {}};
   if (has_cards) {
     block.body = titled_table({"engine", "GPU", "KV type", "fits", "max context", "max seqs", "GPUs", "biggest gain"},
                               0b01110000U, rows, {3, 7});

@@ -136,7 +136,7 @@ Page check_log_page(const LogCheck& check) {
   if (!check.options.version.empty())
     page.about.push_back("release in the log: " + one_line(check.options.version, 40));
   page.headlines.push_back(headline_of(check));
-  Table table = titled_table({"line", "what", "logged", "predicted", "error", "remark"}, 0b011101, {});
+  PageTable table = titled_table({"line", "what", "logged", "predicted", "error", "remark"}, 0b011101, {});
   table.columns.back().kind = Column::Kind::kBelow;
   for (const FoldedLine& row : folded(check.lines)) {
     const LogLine& line = *row.first;

@@ -85,7 +85,7 @@ void add_memory(const PlanDiff& diff, Page& page) {
   };
   for (const MemoryChange& change : diff.memory) rows.push_back(row(spoken(change.part), change));
   rows.push_back(row("total over all GPUs", diff.total));
-  Table table = titled_table({"memory", "before", "after", "change"}, 0b1110, rows);
+  PageTable table = titled_table({"memory", "before", "after", "change"}, 0b1110, rows);
   table.rows.back().tone = Tone::kStrong;
   page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
 }

@@ -133,7 +133,7 @@ void add_gap(const Plan& plan, Page& page) {
                     in_bytes(Bytes(static_cast<std::uint64_t>(more ? line.bytes : -line.bytes)))});
   }
   rows.push_back({"allocated by " + plan.request.engine + share, in_bytes(kv.reserved)});
-  Table table = facts_table(std::move(rows));
+  PageTable table = facts_table(std::move(rows));
   table.rows.back().tone = Tone::kStrong;
   page.blocks.push_back({"KV cache, from need to allocation", Detail::kComment, std::move(table), {}});
 }
@@ -145,7 +145,7 @@ void add_items(const std::string& title, const std::vector<LedgerLine>& lines, B
                     line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high), line.formula,
                     line.source});
   rows.push_back({"total", human_bytes(total), "", "", ""});
-  Table table = titled_table({"what", "bytes", "range", "formula", "source"}, 0b00010, rows);
+  PageTable table = titled_table({"what", "bytes", "range", "formula", "source"}, 0b00010, rows);
   for (const std::size_t below : {3U, 4U}) table.columns[below].kind = Column::Kind::kBelow;
   table.rows.back().tone = Tone::kStrong;
   page.blocks.push_back({title, Detail::kComment, std::move(table), {}});

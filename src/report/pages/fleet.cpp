@@ -35,9 +35,9 @@ std::string short_name(const FleetEntry& entry, std::size_t shared) {
 }
 
 // Titles and rows without the columns that hold nothing but "-".
-Table without_empty(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
-                    const std::vector<std::size_t>& goes) {
-  Table out = titled_table(titles, numbers, rows, goes);
+PageTable without_empty(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
+                        const std::vector<std::size_t>& goes) {
+  PageTable out = titled_table(titles, numbers, rows, goes);
   for (std::size_t c = titles.size(); c-- > 0;) {
     const bool is_empty =
         std::all_of(out.rows.begin(), out.rows.end(), [&](const TableRow& row) { return row.cells[c] == Text("-"); });
@@ -88,9 +88,9 @@ Page fleet_page(const std::vector<FleetEntry>& entries) {
              one_line(entry.source.substr(std::min(shared, entry.source.size())), 200) + ": " + headline.says.str()});
   }
   if (rows.empty()) return page;
-  Table table = without_empty({"model", "attention", "layers", "B/token", "fixed B/seq", "tokens", "KV GiB",
-                               "total GiB", "host GiB", "verdict"},
-                              0b0111111100, rows, {2, 4, 5});
+  PageTable table = without_empty({"model", "attention", "layers", "B/token", "fixed B/seq", "tokens", "KV GiB",
+                                   "total GiB", "host GiB", "verdict"},
+                                  0b0111111100, rows, {2, 4, 5});
   for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
   page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
   page.blocks.push_back({"Memory of the fullest GPU", Detail::kDocument, std::move(bars), {}});

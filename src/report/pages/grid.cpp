@@ -67,7 +67,7 @@ Page grid_page(const Grid& grid) {
   page.title = "Models and GPUs";
   const bool engines = many_engines(grid);
   const std::size_t shared = shared_folder(grid);
-  Table table{{{"model"}}, {}};
+  PageTable table{{{"model"}}, {}};
   if (engines) table.columns.push_back({"engine"});
   table.columns.push_back({"weights"});
   for (const GridCard& card : grid.cards) table.columns.push_back({card.name, Column::Kind::kNumber});

@@ -207,7 +207,7 @@ void add_mix(const Plan& plan, Page& page) {
 void add_contexts(const Plan& plan, Detail detail, Page& page) {
   const CacheCurve& curve = plan.contexts;
   if (curve.tokens.empty()) return;
-  Table table{{{"tokens"}}, {{{"KV GiB"}}}};
+  PageTable table{{{"tokens"}}, {{{"KV GiB"}}}};
   // Wide ladders keep every other rung.
   const std::size_t keep = curve.tokens.size() > 8 ? 2 : 1;
   for (std::size_t i = 0; i < curve.tokens.size(); ++i) {

@@ -94,10 +94,10 @@ void add_host(const Plan& plan, Page& page) {
     rows.push_back({line.what, human_bytes(line.bytes)});
     items.push_back({line.what, gib_number(line.bytes), grouped(line.bytes.count()), line.formula, line.source});
   }
-  Table summary = facts_table(std::move(rows));
+  PageTable summary = facts_table(std::move(rows));
   if (summary.rows.size() > 1) summary.rows.push_back({{"total", human_bytes(plan.host_total())}, Tone::kStrong});
   page.blocks.push_back({"Host memory", Detail::kComment, std::move(summary), {}});
-  Table table = titled_table({"what", "GiB", "bytes", "formula", "source"}, 0b00110, items);
+  PageTable table = titled_table({"what", "GiB", "bytes", "formula", "source"}, 0b00110, items);
   table.columns[3].kind = Column::Kind::kBelow;
   Block block{"Host memory, item by item: " + gib(plan.host_total()), Detail::kDocument, std::move(table), {}};
   block.is_folded = true;

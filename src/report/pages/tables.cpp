@@ -26,7 +26,7 @@ std::string source_text(const Gpu& gpu) {
   return out.empty() ? std::string(gpu.source) : out;
 }
 
-Block whole(Table table, Sentences remarks) {
+Block whole(PageTable table, Sentences remarks) {
   return {"", Detail::kComment, std::move(table), std::move(remarks)};
 }
 
@@ -40,7 +40,7 @@ Page kinds_page(std::span<const KindInfo> kinds) {
   for (const KindInfo& kind : kinds)
     rows.push_back({std::string(kind.name), std::string(kind.title), std::string(kind.growth),
                     std::string(kind.formula), std::string(kind.keys), std::string(kind.source)});
-  Table table =
+  PageTable table =
       titled_table({"kind", "what", "grows with", "elements per layer", "config keys", "source"}, 0, rows, {5});
   table.columns[3].kind = Column::Kind::kBelow;
   table.columns[4].kind = Column::Kind::kBelow;

@@ -63,7 +63,7 @@ std::string paragraphs(const Sentences& sentences, std::string_view classes = ""
 // --- tables ---
 
 // On a narrow screen a row becomes a block whose cells carry the titles of their columns.
-std::string table_html(const Table& table) {
+std::string table_html(const PageTable& table) {
   std::vector<std::size_t> kept;
   bool has_titles = false;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -199,7 +199,7 @@ class BarPicture {
 
 std::string body_of(const Block& block) {
   if (const auto* sentences = std::get_if<Sentences>(&block.body)) return paragraphs(*sentences);
-  if (const auto* table = std::get_if<Table>(&block.body)) return table_html(*table);
+  if (const auto* table = std::get_if<PageTable>(&block.body)) return table_html(*table);
   if (const auto* bars = std::get_if<Bars>(&block.body)) return BarPicture(*bars).shown();
   return html_chart(std::get<Chart>(block.body));
 }

@@ -114,9 +114,9 @@ class Markdown {
         list += (list.empty() ? "" : "\n") + std::string(sentences->size() > 1 ? "- " : "") + paragraph(text);
       say(list);
     }
-    if (const auto* table = std::get_if<Table>(&block.body)) add(block.title, *table);
+    if (const auto* table = std::get_if<PageTable>(&block.body)) add(block.title, *table);
     if (const auto* bars = std::get_if<Bars>(&block.body)) {
-      Table table{{{{}}, {bars->value_title, Column::Kind::kNumber}, {bars->range_title}}, {}};
+      PageTable table{{{{}}, {bars->value_title, Column::Kind::kNumber}, {bars->range_title}}, {}};
       for (const BarRow& row : bars->rows) table.rows.push_back({{row.label, row.value, row.range}, row.tone});
       add(block.title, table);
     }
@@ -124,7 +124,7 @@ class Markdown {
   }
 
   // The title stands over the first column where that has none.
-  void add(const Text& title, const Table& table) {
+  void add(const Text& title, const PageTable& table) {
     std::vector<std::size_t> kept;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const bool has_cells = std::any_of(table.rows.begin(), table.rows.end(), [&](const TableRow& row) {

@@ -160,7 +160,7 @@ class Terminal {
       sentence(block.title.str());
     if (const auto* sentences = std::get_if<Sentences>(&block.body))
       for (const Text& text : *sentences) sentence(text.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
-    if (const auto* table = std::get_if<Table>(&block.body)) add_table(*table, block.title.empty() ? 0 : kGap);
+    if (const auto* table = std::get_if<PageTable>(&block.body)) add_table(*table, block.title.empty() ? 0 : kGap);
     for (const Text& remark : block.remarks) sentence(remark.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
   }
 
@@ -225,7 +225,7 @@ class Terminal {
     return "|" + std::string(before, '-') + " " + name + " " + std::string(to - wide - 4 - before, '-') + "|";
   }
 
-  void add_table(const Table& table, std::size_t indent) {
+  void add_table(const PageTable& table, std::size_t indent) {
     std::vector<std::size_t> kept;
     for (std::size_t c = 0; c < table.columns.size(); ++c)
       if (table.columns[c].kind != Column::Kind::kBelow) kept.push_back(c);
@@ -275,7 +275,7 @@ class Terminal {
     add_rows(table, kept, widths, indent);
   }
 
-  void add_rows(const Table& table, const std::vector<std::size_t>& kept, const std::vector<std::size_t>& widths,
+  void add_rows(const PageTable& table, const std::vector<std::size_t>& kept, const std::vector<std::size_t>& widths,
                 std::size_t indent) {
     const auto line = [&](const std::vector<Text>& cells, Tone tone) {
       std::vector<std::vector<std::string>> folded;

@@ -1,0 +1,139 @@
+#include "report/fields.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kvplan/strings.h"
+#include "report/fields_tables.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+
+// RFC 4180: quote what holds a comma, a quote or a line end.
+std::string quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+bool accepts_null(const Json& schema) {
+  if (const auto type = schema.find("type"); type != schema.end()) return type->is_array();
+  return schema.empty() || schema.contains("anyOf");
+}
+
+// The schema with a description, and with more members.
+Json described(Json schema, std::string_view description, std::string_view limits) {
+  Json out = Json::object();
+  if (!description.empty()) out["description"] = description;
+  out.update(schema);
+  if (!limits.empty()) out.update(Json::parse("{" + std::string(limits) + "}"));
+  return out;
+}
+
+}  // namespace
+
+Json parsed(std::string_view text) {
+  // A config's own values have their keys in order, which a parse into a sorted tree keeps and one into a list of
+  // keys would search for each key.
+  const auto value = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  return value.is_discarded() ? Json(std::string(text)) : Json(value);
+}
+
+Json nullable(Json schema) {
+  if (accepts_null(schema)) return schema;
+  if (schema.contains("$ref")) return {{"anyOf", {std::move(schema), {{"type", "null"}}}}};
+  if (const auto words = schema.find("enum"); words != schema.end()) words->push_back(nullptr);
+  if (const auto type = schema.find("type"); type != schema.end()) *type = {*type, "null"};
+  return schema;
+}
+
+Json struct_schema(const std::string& name, std::string_view description, const std::vector<const RowInfo*>& rows,
+                   Json& definitions) {
+  const Json reference{{"$ref", "#/$defs/" + name}};
+  if (!name.empty() && definitions.contains(name)) return reference;
+  if (!name.empty()) definitions[name] = nullptr;  // its place is before those of its parts
+  Json required = Json::array();
+  Json properties = Json::object();
+  for (const RowInfo* row : rows) {
+    required.push_back(row->key);
+    properties[std::string(row->key)] = described(row->schema(definitions), row->description, row->extra.limits);
+  }
+  Json out = described({{"type", "object"}, {"required", std::move(required)}, {"properties", std::move(properties)}},
+                       description, "");
+  if (name.empty()) return out;
+  definitions[name] = std::move(out);
+  return reference;
+}
+
+std::string cell_text(const Json& value) {
+  if (value.is_null()) return "";
+  // The digits of a real number differ between machines.
+  if (value.is_number_float()) return std::to_string(static_cast<std::uint64_t>(value.get<double>()));
+  if (!value.is_string()) return value.dump();
+  // A spreadsheet takes such a text for a formula.
+  const auto& text = value.get_ref<const std::string&>();
+  return (std::string_view("=+-@\t\r").find(text.empty() ? ' ' : text.front()) == std::string_view::npos ? "" : "'") +
+         text;
+}
+
+void add_cell(std::string_view title, std::string text, Cells& out) {
+  if (std::none_of(out.begin(), out.end(), [&](const auto& cell) { return cell.first == title; }))
+    out.emplace_back(title, std::move(text));
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines) {
+  const std::vector<std::string_view> known = split(order);
+  std::vector<std::size_t> columns(titles.size());
+  for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = c;
+  const auto place = [&](std::size_t c) {
+    return std::find(known.begin(), known.end(), titles[c].first) - known.begin();
+  };
+  std::stable_sort(columns.begin(), columns.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+  std::string out;
+  const auto add = [&](std::size_t c, std::string_view text) {
+    out += quoted(text);
+    out += c == columns.back() ? '\n' : ',';
+  };
+  for (const std::size_t c : columns) add(c, titles[c].first);
+  for (const Cells& line : lines)
+    for (const std::size_t c : columns) add(c, line[c].second);
+  return out;
+}
+
+std::string schema_json(std::span<const KindInfo> kinds) {
+  Json words = Json::array();
+  for (const KindInfo& kind : kinds)
+    if (std::find(words.begin(), words.end(), kind.name) == words.end()) words.push_back(kind.name);
+  Json definitions{{"kind", {{"enum", std::move(words)}}}};
+  define_plan(definitions);
+  define_answers(definitions);
+  define_measurements(definitions);
+  define_lists(definitions);
+  Json reports = Json::array();
+  for (const auto& [name, definition] : definitions.items())
+    if (definition.contains("properties") && definition["properties"].contains("schema_version"))
+      reports.push_back({{"$ref", "#/$defs/" + name}});
+  return json_text(
+      {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+       {"$id", "urn:kvplan:schema:1"},
+       {"title", "kvplan report"},
+       {"description",
+        "What kvplan prints with --format json: a plan, a fleet of plans, the answers of compare and fit, "
+        "the difference of two plans, a log held against a plan, or a built-in table. Bytes are integers "
+        "and their keys end in _bytes; what does not apply is null, never absent. Keys may be added within "
+        "a schema_version, so unknown keys are allowed."},
+       {"oneOf", std::move(reports)},
+       {"$defs", std::move(definitions)}});
+}
+
+}  // namespace kvplan

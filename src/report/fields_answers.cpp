@@ -1,0 +1,426 @@
+// The fields of what is made of plans: fleets, compare and fit, grids, differences. And CSV, a line for each plan.
+#include "report/fields_tables.h"
+#include "report/report.h"
+
+namespace kvplan {
+
+namespace {
+
+// What has no plan: why, and the exit code that it alone would have.
+struct Failed {
+  std::string_view source, error;
+  Exit exit = Exit::kAnswered;
+};
+template <class Entry>
+Failed failure_of(const Entry& entry) {
+  return {entry.source, entry.error, entry.exit};
+}
+
+using FleetItem = std::variant<const Plan*, Failed>;
+struct Fleet {
+  std::vector<FleetItem> plans;
+};
+using FitItem = std::variant<const Answers*, Failed>;
+struct Fits {
+  std::vector<FitItem> fits;
+};
+
+// A cell of a grid; nothing is known where the engine refused.
+struct CellOf {
+  const Grid* grid;
+  const GridCard* card;
+  const GridCell* cell;
+  template <class Figure>
+  std::optional<Figure> if_planned(Figure figure) const {
+    return cell->error.empty() ? std::optional(figure) : std::nullopt;
+  }
+};
+struct RowOf {
+  const Grid* grid;
+  const GridRow* row;
+};
+struct CardOf {
+  const Grid* grid;
+  const GridCard* card;
+};
+using GridItem = std::variant<RowOf, Failed>;
+
+struct GrowthLimitOf {
+  const PlanDiff* diff;
+};
+struct Sides {
+  const PlanDiff* diff;
+};
+
+std::vector<Note> notes_of(const Answers& answers) {
+  std::vector<Note> out = answers.asked.notes;
+  for (const std::string& sentence : answers.sentences) out.push_back({NoteLevel::kInfo, "answer", sentence});
+  return out;
+}
+
+// What spreadsheets know: columns in this order, later ones behind them.
+constexpr std::string_view kPlanColumns =
+    "source error answer attention engine max_model_len num_seqs weights_dtype kv_cache_dtype bytes_per_token "
+    "bytes_per_sequence logical_bytes reserved_bytes gpus weights_bytes kv_cache_bytes activation_bytes runtime_bytes "
+    "total_bytes capacity_tokens longest_context most_sequences verdict close total_low_bytes total_high_bytes "
+    "host_bytes tokens_per_s tokens_per_s_batch";
+constexpr std::string_view kFitColumns = "source error gpu answer ";
+constexpr std::string_view kGridColumns =
+    "source error engine weights_dtype kv_cache_dtype max_model_len num_seqs gpu gpu_count tensor_parallel_size "
+    "pipeline_parallel_size verdict headroom_bytes total_bytes longest_context most_sequences";
+
+// The cells of each part, one behind the other; a null pointer gives titles without values.
+template <class... Part>
+Cells cells_of(const Part*... parts) {
+  Cells out;
+  (table<Part>().cells(parts, out), ...);
+  return out;
+}
+
+template <class T>
+const T* pointer_to(const std::optional<T>& value) {
+  return value ? &*value : nullptr;
+}
+
+}  // namespace
+
+template <>
+const Table<Failed>& table() {
+  using T = Failed;
+  static const Table<T> fields(
+      "failed", "what has no plan",
+      {{"source", at<&T::source>, "", column()},
+       {"error", at<&T::error>, "", column()},
+       {"exit", [](const T& of) { return static_cast<unsigned>(of.exit); },
+        "the exit code that this model alone would have", limit(R"("minimum": 1, "maximum": 5)")}});
+  return fields;
+}
+
+template <>
+const Table<Fleet>& table() {
+  static const Table<Fleet> fields = Table<Fleet>::report(
+      "fleet", "kvplan MODEL MODEL... or a directory of configs; also with one entry", {{"plans", at<&Fleet::plans>}});
+  return fields;
+}
+
+template <>
+const Table<Answer>& table() {
+  using T = Answer;
+  static const Table<T> fields(
+      "answer", "a plan, with the options in which it differs from the request",
+      {{"name", at<&T::name>, "", column("answer")},
+       {"changes", at<&T::changes>, "option and value"},
+       {"weights_dtype", [](const T& of) {
+    return if_any(of.plan.weights_dtype); }},
+       {"kv_cache_dtype", [](const T& of) {
+    return cache_types_name(of.plan.types); }},
+       {"kv_cache", [](const T& of) -> auto& { return of.plan.kv_cache;
+}
+}  // namespace kvplan
+, {"memory", [](const T& of) -> auto& {return of.plan.memory;
+}
+, "a row for each GPU", limit(R"("minItems": 1)")
+}
+, {"total", [](const T& of) -> auto& {return of.plan.total;
+}
+}
+, {"capacity", [](const T& of) -> auto& {return of.plan.capacity;
+}
+}
+, {"verdict", [](const T& of) -> auto& {return of.plan.verdict;
+}
+}
+, {
+  "plan", at<&T::plan>, "", csv_only()
+}
+});
+return fields;
+}
+
+template <>
+const Table<Answers>& table() {
+  using T = Answers;
+  static const Table<T> fields = Table<T>::report("answers", "kvplan compare and kvplan fit",
+                                                  {{"model", [](const T& of) { return ModelOf{&of.asked}; }},
+                                                   {"request", [](const T& of) { return RequestOf{&of.asked}; }},
+                                                   {"answers", at<&T::answers>},
+                                                   {"notes", at<notes_of>}});
+  return fields;
+}
+
+template <>
+const Table<Fits>& table() {
+  static const Table<Fits> fields = Table<Fits>::report(
+      "fits", "kvplan fit with several engines or cards: an answer of fit for each", {{"fits", at<&Fits::fits>}});
+  return fields;
+}
+
+template <>
+const Table<CardOf>& table() {
+  using T = CardOf;
+  static const Table<T> fields(
+      "", "",
+      {{"gpu", [](const T& of) -> auto& { return of.card->name;
+}
+, "", column()
+}
+, {"gpu_count", at<&T::grid, &Grid::gpu_count>, "", column().limit(kFromOne)}, {
+  "gpu_memory_bytes", at<&T::card, &GridCard::memory>, "of one card"
+}
+});
+return fields;
+}
+
+template <>
+const Table<CellOf>& table() {
+  using T = CellOf;
+  static const Table<T> fields(
+      "", "null but for gpu and error where the engine refuses",
+      {{"gpu", [](const T& of) -> auto& { return of.card->name;
+}
+, "", column()
+}
+, {"error", [](const T& of) { return if_any(of.cell->error); }, "why the engine refuses", column()},
+    {"tensor_parallel_size", [](const T& of) { return of.if_planned(of.cell->tensor_parallel); }, "",
+     column().limit(kFromOne)},
+    {"pipeline_parallel_size", [](const T& of) { return of.if_planned(of.cell->pipeline_parallel); }, "",
+     column().limit(kFromOne)},
+    {"total_bytes", [](const T& of) { return of.if_planned(of.cell->total); }, "of the fullest GPU", column()},
+    {"max_model_len", [](const T& of) { return if_bounded(of.if_planned(of.cell->longest)); },
+     "the longest that fits at the requested sequences", column("longest_context")},
+    {"max_num_seqs", [](const T& of) { return if_bounded(of.if_planned(of.cell->most_seqs)); },
+     "the most at the requested length", column("most_sequences")},
+{
+  "verdict", [](const T& of) { return of.if_planned(of.cell->verdict); }
+}
+});
+return fields;
+}
+
+template <>
+const Table<RowOf>& table() {
+  using T = RowOf;
+  const auto cells = [](const T& of) {
+    std::vector<CellOf> out;
+    for (std::size_t c = 0; c < of.row->cells.size(); ++c)
+      out.push_back({of.grid, &of.grid->cards[c], &of.row->cells[c]});
+    return out;
+  };
+  static const Table<T> fields(
+      "grid_row", "",
+      {{"source", [](const T& of) -> auto& { return of.row->source;
+}
+, "", column()
+}
+, {"engine", [](const T& of) -> auto& {return of.row->engine;
+}
+, "", column()
+}
+, {"engine_version", [](const T& of) -> auto& {return of.row->engine_version;
+}
+}
+, {"weights_dtype", or_null<&T::row, &GridRow::weights>, "", column()},
+    {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.row->types); }, "", column()},
+    {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", column().limit(kFromOne)},
+    {"num_seqs", at<&T::grid, &Grid::num_seqs>, "", column().limit(kFromOne)}, {
+  "cells", cells, "one for each card, in the order of cards"
+}
+});
+return fields;
+}
+
+template <>
+const Table<Grid>& table() {
+  using T = Grid;
+  const auto cards = [](const T& grid) {
+    std::vector<CardOf> out;
+    for (const GridCard& card : grid.cards) out.push_back({&grid, &card});
+    return out;
+  };
+  const auto rows = [](const T& grid) {
+    std::vector<GridItem> out;
+    for (const GridRow& row : grid.rows)
+      row.cells.empty() ? out.emplace_back(failure_of(row)) : out.emplace_back(RowOf{&grid, &row});
+    return out;
+  };
+  static const Table<T> fields =
+      Table<T>::report("grid", "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns",
+                       {{"cards", cards}, {"rows", rows}});
+  return fields;
+}
+
+template <>
+const Table<MemoryChange>& table() {
+  using T = MemoryChange;
+  static const Table<T> fields("", "",
+                               {{"part", at<&T::part>},
+                                {"before_bytes", at<&T::before>},
+                                {"after_bytes", at<&T::after>},
+                                {"change_bytes", at<&T::difference>}});
+  return fields;
+}
+
+namespace {
+struct TotalChange {
+  const MemoryChange* of;
+};
+}  // namespace
+
+template <>
+const Table<TotalChange>& table() {
+  using T = TotalChange;
+  static const Table<T> fields("", "",
+                               {{"before_bytes", [](const T& total) { return total.of->before; }},
+                                {"after_bytes", [](const T& total) { return total.of->after; }},
+                                {"change_bytes", [](const T& total) { return total.of->difference(); }}});
+  return fields;
+}
+
+template <>
+const Table<CapacityChange>& table() {
+  using T = CapacityChange;
+  static const Table<T> fields(
+      "", "",
+      {{"what", at<&T::what>, "", limit(R"("enum": ["tokens", "max_model_len", "max_num_seqs"])")},
+       {"before", at<&T::before>},
+       {"after", at<&T::after>}});
+  return fields;
+}
+
+template <>
+const Table<Sides>& table() {
+  using T = Sides;
+  static const Table<T> fields("", "",
+                               {{"before", [](const T& of) { return if_any(of.diff->before.verdict); }},
+                                {"after", [](const T& of) { return if_any(of.diff->after.verdict); }}});
+  return fields;
+}
+
+template <>
+const Table<GrowthLimitOf>& table() {
+  using T = GrowthLimitOf;
+  static const Table<T> fields("", "",
+                               {{"bytes", [](const T& of) { return of.diff->limit.bytes; }},
+                                {"percent", [](const T& of) { return of.diff->limit.percent; }, "", limit(kFromZero)},
+                                {"exceeded", [](const T& of) { return of.diff->is_too_much; }}});
+  return fields;
+}
+
+template <>
+const Table<ValueChange>& table() {
+  using T = ValueChange;
+  static const Table<T> fields("", "",
+                               {{"where", at<&T::where>, "", limit(R"("enum": ["config", "request"])")},
+                                {"key", at<&T::key>},
+                                {"before", or_null<&T::before>},
+                                {"after", or_null<&T::after>}});
+  return fields;
+}
+
+template <>
+const Table<PlanDiff>& table() {
+  using T = PlanDiff;
+  static const Table<T> fields = Table<T>::report(
+      "diff", "kvplan diff OLD.json NEW.json",
+      {{"headline", at<diff_headline>, "one sentence for a reviewer"},
+       {"total", [](const T& diff) { return TotalChange{&diff.total}; }},
+       {"memory", at<&T::memory>, "parts that changed, biggest first"},
+       {"capacity", at<&T::capacity>, "what the card holds, where that changed"},
+       {"verdict", [](const T& diff) { return Sides{&diff}; }},
+       {"limit", [](const T& diff) { return GrowthLimitOf{&diff}; }, "--fail-over, and whether the total grew by more"},
+       {"changes", at<&T::values>}});
+  return fields;
+}
+
+void define_answers(Json& definitions) {
+  table<Fleet>().schema(definitions);
+  table<Answers>().schema(definitions);
+  table<PlanDiff>().schema(definitions);
+  table<Grid>().schema(definitions);
+  table<Fits>().schema(definitions);
+}
+
+std::string plan_json(const Plan& plan, const ReportOptions&) {
+  return json_text(table<Plan>().json(plan));
+}
+
+std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions&) {
+  Fleet fleet;
+  for (const FleetEntry& entry : entries)
+    entry.plan ? fleet.plans.emplace_back(&*entry.plan) : fleet.plans.emplace_back(failure_of(entry));
+  return json_text(table<Fleet>().json(fleet));
+}
+
+std::string answers_json(const Answers& answers, const ReportOptions&) {
+  return json_text(table<Answers>().json(answers));
+}
+
+std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions&) {
+  Fits fits;
+  for (const FitEntry& entry : entries)
+    entry.answers ? fits.fits.emplace_back(&*entry.answers) : fits.fits.emplace_back(failure_of(entry));
+  return json_text(table<Fits>().json(fits));
+}
+
+std::string grid_json(const Grid& grid, const ReportOptions&) {
+  return json_text(table<Grid>().json(grid));
+}
+
+std::string diff_json(const PlanDiff& diff) {
+  return json_text(table<PlanDiff>().json(diff));
+}
+
+std::string plan_csv(const Plan& plan, const ReportOptions&) {
+  return csv_text(kPlanColumns, cells_of<Plan>(nullptr), {cells_of(&plan)});
+}
+
+std::string fleet_csv(const std::vector<FleetEntry>& entries, const ReportOptions&) {
+  std::vector<Cells> lines;
+  for (const FleetEntry& entry : entries) {
+    const Failed failure = failure_of(entry);
+    lines.push_back(cells_of(&failure, pointer_to(entry.plan)));
+  }
+  return csv_text(kPlanColumns, cells_of<Failed, Plan>(nullptr, nullptr), lines);
+}
+
+std::string answers_csv(const Answers& answers, const ReportOptions&) {
+  std::vector<Cells> lines;
+  for (const Answer& answer : answers.answers) lines.push_back(cells_of(&answer));
+  return csv_text(kPlanColumns, cells_of<Answer>(nullptr), lines);
+}
+
+std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions&) {
+  std::vector<Cells> lines;
+  for (const FitEntry& entry : entries) {
+    const Failed failure = failure_of(entry);
+    if (!entry.answers) lines.push_back(cells_of<Failed, Answer>(&failure, nullptr));
+    if (!entry.answers) continue;
+    for (const Answer& answer : entry.answers->answers) lines.push_back(cells_of(&failure, &answer));
+  }
+  return csv_text(std::string(kFitColumns) + std::string(kPlanColumns), cells_of<Failed, Answer>(nullptr, nullptr),
+                  lines);
+}
+
+// A line for each cell.
+std::string grid_csv(const Grid& grid, const ReportOptions&) {
+  std::vector<Cells> lines;
+  for (const GridRow& row : grid.rows) {
+    const RowOf of{&grid, &row};
+    const Failed failure = failure_of(row);
+    if (row.cells.empty())
+      lines.push_back(
+          cells_of<Failed, RowOf, CardOf, CellOf, VerdictReport>(&failure, nullptr, nullptr, nullptr, nullptr));
+    for (std::size_t c = 0; c < row.cells.size(); ++c) {
+      const GridCell& cell = row.cells[c];
+      const CardOf card{&grid, &grid.cards[c]};
+      const CellOf figures{&grid, &grid.cards[c], &cell};
+      const Failed refused{row.source, cell.error, row.exit};
+      lines.push_back(cells_of(&refused, &of, &card, &figures, cell.error.empty() ? &cell.verdict : nullptr));
+    }
+  }
+  return csv_text(kGridColumns,
+                  cells_of<Failed, RowOf, CardOf, CellOf, VerdictReport>(nullptr, nullptr, nullptr, nullptr, nullptr),
+                  lines);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,410 @@
+// The fields of a plan. Bytes are integers; what does not apply is null, never absent.
+#include "kvplan/version.h"
+#include "report/fields_tables.h"
+
+namespace kvplan {
+
+namespace {
+
+struct Host {
+  const Plan* plan;
+};
+
+std::optional<std::string_view> kernel_name(AttentionKernel kernel) {
+  switch (kernel) {
+    case AttentionKernel::kEngine: return std::nullopt;
+    case AttentionKernel::kNaive: return "naive";
+    case AttentionKernel::kFlash: return "flash";
+  }
+  return std::nullopt;
+}
+
+// Of a draft or a projector, where there is one.
+template <class Part>
+std::optional<std::string_view> source_of(const Part& part) {
+  return part ? std::optional<std::string_view>(part->source) : std::nullopt;
+}
+
+Bytes sum_of(const std::vector<LedgerLine>& lines, Bytes LedgerLine::*figure) {
+  Bytes out;
+  for (const LedgerLine& line : lines) out += line.*figure;
+  return out;
+}
+
+}  // namespace
+
+std::string_view program_version() {
+  return kVersion;
+}
+
+template <>
+const Table<TermFacts>& table() {
+  using T = TermFacts;
+  static const Table<T> fields("", "",
+                               {{"name", at<&T::name>},
+                                {"role", at<&T::role>},
+                                {"elements", at<&T::elements>},
+                                {"per", at<&T::growth>},
+                                {"dtype", at<&T::dtype>},
+                                {"bytes", at<&T::entry>, "of one entry"},
+                                {"stride", at<&T::stride>, "tokens for one entry", limit(kFromOne)},
+                                {"token_limit", at<&T::token_limit>, "tokens beyond it cost nothing"}});
+  return fields;
+}
+
+template <>
+const Table<LayerFacts>& table() {
+  using T = LayerFacts;
+  static const Table<T> fields(
+      "layer", "layers that are alike",
+      {{"kind", [](const T& layer) { return layer.kind.name; }, "", limit(R"("$ref": "#/$defs/kind")")},
+       {"variant", or_null<&T::variant>},
+       {"count", at<&T::count>},
+       {"indices", at<&T::indices>, "", limit(R"("pattern": "^[0-9]+(-[0-9]+)?(, ?[0-9]+(-[0-9]+)?)*$")")},
+       {"bytes_per_token", at<&T::bytes_per_token>, "of one such layer"},
+       {"bytes_per_sequence", at<&T::bytes_per_sequence>, "fixed state of one such layer"},
+       {"token_limit", at<&T::token_limit>, "tokens beyond it cost nothing"},
+       {"terms", at<&T::terms>}});
+  return fields;
+}
+
+template <>
+const Table<Parameters>& table() {
+  using T = Parameters;
+  static const Table<T> fields("", "",
+                               {{"total", at<&T::total>, "unique parameters of the main model"},
+                                {"active", at<&T::active>, "those that one token passes through"},
+                                {"mtp", or_null<&T::mtp>}});
+  return fields;
+}
+
+template <>
+const Table<ConfigFact>& table() {
+  using T = ConfigFact;
+  static const Table<T> fields(
+      "", "",
+      {{"key", at<&T::key>}, {"value", [](const T& fact) { return Spelled{fact.value}; }}, {"origin", at<&T::origin>}});
+  return fields;
+}
+
+template <>
+const Table<SideFacts>& table() {
+  using T = SideFacts;
+  static const Table<T> fields(
+      "", "",
+      {{"what", at<&T::what>}, {"model_type", or_null<&T::model_type>}, {"num_layers", or_null<&T::num_layers>}});
+  return fields;
+}
+
+template <>
+const Table<ModelOf>& table() {
+  using M = ModelFacts;
+  static const Table<ModelOf> fields(
+      "model", "",
+      {{"source", at<&ModelOf::plan, &Plan::model, &M::source>, "a file, - or an id of the Hub", column()},
+       {"model_type", or_null<&ModelOf::plan, &Plan::model, &M::model_type>},
+       {"architecture", or_null<&ModelOf::plan, &Plan::model, &M::architecture>},
+       {"name", at<&ModelOf::plan, &Plan::model, &M::name>},
+       {"checked", or_null<&ModelOf::plan, &Plan::model, &M::checked>,
+        "what its weights were held against; null: unverified"},
+       {"attention", at<&ModelOf::plan, &Plan::attention>,
+        "the one kind of all caching layers, or hybrid where they differ",
+        column().limit(R"("anyOf": [{"$ref": "#/$defs/kind"}, {"const": "hybrid"}])")},
+       {"dtype", [](const ModelOf& of) { return name(of.plan->model->dtype); }},
+       {"num_layers", at<&ModelOf::plan, &Plan::model, &M::num_layers>},
+       {"max_model_len", or_null<&ModelOf::plan, &Plan::model, &M::max_model_len>, "null where the config names none"},
+       {"parameters",
+        [](const ModelOf& of) {
+          const Parameters& parameters = of.plan->model->parameters;
+          return parameters.is_known ? std::optional(parameters) : std::nullopt;
+        }},
+       {"config", at<&ModelOf::plan, &Plan::model, &M::config>, "what the plan read, and from where"},
+       {"layers", at<&ModelOf::plan, &Plan::layers>, "a row for each distinct layer"},
+       {"sides", at<&ModelOf::plan, &Plan::model, &M::sides>, "models beside the decoder, without a cache"}});
+  return fields;
+}
+
+template <>
+const Table<AdapterFile>& table() {
+  using T = AdapterFile;
+  static const Table<T> fields("", "",
+                               {{"source", at<&T::source>},
+                                {"rank", or_null<&T::rank>, "the largest of any module"},
+                                {"targets", at<&T::targets>},
+                                {"elements", at<&T::elements>},
+                                {"stored_bytes", at<&T::bytes>}});
+  return fields;
+}
+
+template <>
+const Table<RequestOf>& table() {
+  using R = Request;
+  using E = ExtrasRequest;
+  using Of = RequestOf;
+  static const Table<Of> fields(
+      "request", "",
+      {{"engine", at<&Of::plan, &Plan::request, &R::engine>, "", column()},
+       {"engine_version", at<&Of::plan, &Plan::engine_version>},
+       {"max_model_len", [](const Of& of) { return of.plan->load.max_model_len; }, "tokens of one sequence",
+        column().limit(kFromOne)},
+       {"num_seqs", at<&Of::plan, &Plan::request, &R::num_seqs>, "", column().limit(kFromOne)},
+       {"max_num_seqs", at<&Of::plan, &Plan::request, &R::max_num_seqs>},
+       {"max_num_batched_tokens", at<&Of::plan, &Plan::request, &R::max_num_batched_tokens>},
+       {"encoder_len", [](const Of& of) { return if_any(of.plan->load.source_tokens); }},
+       {"kv_cache_dtype", [](const Of& of) { return cache_types_name(of.plan->types); }, "", column()},
+       {"state_dtype", [](const Of& of) { return name(of.plan->types.state); }},
+       {"weights_dtype",
+        [](const Of& of) {
+          const std::string& weights = of.plan->weights_dtype;
+          return weights.empty() ? std::string(name(of.plan->model->dtype)) : weights;
+        },
+        "", column()},
+       {"tensor_parallel_size", at<&Of::plan, &Plan::request, &R::tensor_parallel>, "", limit(kFromOne)},
+       {"pipeline_parallel_size", at<&Of::plan, &Plan::request, &R::pipeline_parallel>, "", limit(kFromOne)},
+       {"data_parallel_size", at<&Of::plan, &Plan::request, &R::data_parallel>, "", limit(kFromOne)},
+       {"decode_context_parallel_size", at<&Of::plan, &Plan::request, &R::decode_context_parallel>, "",
+        limit(kFromOne)},
+       {"enable_expert_parallel", at<&Of::plan, &Plan::request, &R::expert_parallel>},
+       {"enforce_eager", at<&Of::plan, &Plan::request, &R::enforce_eager>},
+       {"attention", [](const Of& of) { return kernel_name(of.plan->request.attention); }, "as --attention named it",
+        limit(R"("enum": ["naive", "flash", null])")},
+       {"margin", at<&Of::plan, &Plan::request, &R::margin>, "--margin as a share", limit(kFromZero)},
+       {"num_beams", at<&Of::plan, &Plan::request, &R::extras, &E::num_beams>, "", limit(kFromOne)},
+       {"num_samples", at<&Of::plan, &Plan::request, &R::extras, &E::num_samples>, "", limit(kFromOne)},
+       {"speculative_method", at<&Of::plan, &Plan::draft_method>},
+       {"num_speculative_tokens", or_null<&Of::plan, &Plan::request, &R::num_speculative_tokens>},
+       {"draft", [](const Of& of) { return source_of(of.plan->request.extras.draft); }},
+       {"max_loras", at<&Of::plan, &Plan::request, &R::extras, &E::max_loras>},
+       {"max_lora_rank", at<&Of::plan, &Plan::request, &R::extras, &E::max_lora_rank>},
+       {"loras", at<&Of::plan, &Plan::request, &R::extras, &E::adapters>},
+       {"mmproj", [](const Of& of) { return source_of(of.plan->request.extras.projector); }},
+       {"gpu", at<&Of::plan, &Plan::request, &R::gpu>, "", column()},
+       {"gpu_memory_bytes", at<&Of::plan, &Plan::request, &R::gpu_memory>},
+       {"gpu_memory_utilization", at<&Of::plan, &Plan::usable_share>, "the share of the card that the engine may use"},
+       {"kv_cache_memory_bytes", at<&Of::plan, &Plan::request, &R::kv_cache_memory_bytes>}});
+  return fields;
+}
+
+template <>
+const Table<GapLine>& table() {
+  using T = GapLine;
+  static const Table<T> fields("", "", {{"reason", at<&T::reason>}, {"bytes", at<&T::bytes>}});
+  return fields;
+}
+
+template <>
+const Table<CacheGroup>& table() {
+  using T = CacheGroup;
+  static const Table<T> fields("", "",
+                               {{"kind", at<&T::kind>},
+                                {"layers", at<&T::layers>},
+                                {"block_size", at<&T::block_size>, "tokens"},
+                                {"page_bytes", or_null<&T::page_bytes>, "of one layer and block"}});
+  return fields;
+}
+
+template <>
+const Table<KvCachePlan>& table() {
+  using T = KvCachePlan;
+  static const Table<T> fields(
+      "kv_cache", "",
+      {{"bytes_per_token", at<&T::bytes_per_token>, "what one more token of one sequence adds beyond every window",
+        column()},
+       {"bytes_per_token_in_window", at<&T::bytes_per_token_in_window>, "the same while every window still grows"},
+       {"bytes_per_sequence", at<&T::bytes_per_sequence>, "fixed state of one sequence", column()},
+       {"logical_bytes", at<&T::logical>, "what the architecture needs for the request, whole model", column()},
+       {"logical_bytes_per_gpu", at<&T::logical_per_gpu>, "the fullest GPU's share of it"},
+       {"reserved_bytes", at<&T::reserved>, "what the engine takes on the fullest GPU", column()},
+       {"reserved_total_bytes", at<&T::reserved_total>, "the same over all GPUs"},
+       {"gap", at<&T::gap>, "from logical_bytes_per_gpu to reserved_bytes; adds up exactly"},
+       {"block_size", at<&T::block_size>, "tokens of the largest group's block"},
+       {"groups", at<&T::groups>}});
+  return fields;
+}
+
+template <>
+const Table<LedgerLine>& table() {
+  using T = LedgerLine;
+  static const Table<T> fields("line", "",
+                               {{"basis", at<&T::basis>},
+                                {"part", at<&T::part>},
+                                {"what", at<&T::what>},
+                                {"bytes", at<&T::bytes>},
+                                {"low_bytes", at<&T::low>},
+                                {"high_bytes", at<&T::high>},
+                                {"formula", at<&T::formula>},
+                                {"source", at<&T::source>}});
+  return fields;
+}
+
+template <>
+const Table<GpuMemory>& table() {
+  using T = GpuMemory;
+  static const Table<T> fields("gpu_memory", "the four parts add up to the total",
+                               {{"gpu", at<&T::gpu>},
+                                {"weights_bytes", at<&T::weights>, "", column()},
+                                {"kv_cache_bytes", at<&T::kv_cache>, "", column()},
+                                {"activation_bytes", at<&T::activation>, "", column()},
+                                {"runtime_bytes", at<&T::runtime>, "", column()},
+                                {"total_bytes", at<&T::total>, "", column()},
+                                {"lines", at<&T::lines>}});
+  return fields;
+}
+
+template <>
+const Table<Host>& table() {
+  static const Table<Host> fields(
+      "host_memory",
+      "what an engine keeps in host memory besides: no part of the GPUs' totals; null where it keeps nothing there",
+      {{"total_bytes", at<&Host::plan, &Plan::host_total>}, {"lines", at<&Host::plan, &Plan::host>}});
+  return fields;
+}
+
+template <>
+const Table<TotalReport>& table() {
+  using T = TotalReport;
+  static const Table<T> fields("total", "all GPUs; the range comes from what is estimated",
+                               {{"bytes", at<&T::bytes>}, {"low_bytes", at<&T::low>}, {"high_bytes", at<&T::high>}});
+  return fields;
+}
+
+template <>
+const Table<Capacity>& table() {
+  using T = Capacity;
+  static const Table<T> fields(
+      "capacity", "null without a GPU, a size or a KV budget",
+      {{"kv_cache_memory_bytes", at<&T::kv_cache_memory>, "per GPU"},
+       {"num_blocks", at<&T::num_blocks>},
+       {"tokens", at<&T::tokens>, "as the engine's own log prints them", column("capacity_tokens")},
+       {"max_concurrency", at<&T::max_concurrency>, "at max_model_len", limit(kFromZero)},
+       {"max_model_len", [](const T& of) { return if_bounded(of.max_model_len); },
+        "the longest at the requested sequences; null: any length", column("longest_context")},
+       {"max_num_seqs", [](const T& of) { return if_bounded(of.max_num_seqs); },
+        "the most at the requested length; null: any number", column("most_sequences")}});
+  return fields;
+}
+
+template <>
+const Table<MixReport>& table() {
+  using T = MixReport;
+  static const Table<T> fields(
+      "mix", "the waste of slabs and of pages over a mix of sequence lengths; null without one",
+      {{"sequences", at<&T::sequences>},
+       {"tokens", at<&T::tokens>, "of all sequences"},
+       {"needed_bytes", at<&T::needed>, "exactly the tokens that there are"},
+       {"slab_bytes", at<&T::slab>, "max_model_len for every sequence"},
+       {"slab_waste_bytes", [](const T& mix) { return mix.slab - mix.needed; }},
+       {"block_size", at<&T::block_size>},
+       {"engine_pages", at<&T::engine_pages>, "block_size is the engine's own"},
+       {"page_bytes", at<&T::pages>, "whole pages"},
+       {"page_waste_bytes", [](const T& mix) { return mix.pages - mix.needed; }},
+       {"page_table_bytes", at<&T::page_table>},
+       {"shared_prefix", at<&T::shared_prefix>, "tokens"},
+       {"shared_saving_bytes", at<&T::shared_saving>, "of the pages, where the prefix is stored once"}});
+  return fields;
+}
+
+template <>
+const Table<Roofline>& table() {
+  using T = Roofline;
+  static const Table<T> fields(
+      "bounds",
+      "bounds of speed from the card's bandwidth: upper for tokens a second, lower for the first token; null where no "
+      "bandwidth is known",
+      {{"bandwidth_gb_s", at<&T::bandwidth_gb_s>, "10^9 bytes a second of one GPU", limit(R"("exclusiveMinimum": 0)")},
+       {"num_seqs", at<&T::num_seqs>},
+       {"weights_read_bytes", at<&T::weights_read>, "of one rank, all stages, in a step of one sequence"},
+       {"weights_read_batch_bytes", at<&T::weights_read_batch>, "in a step of the whole batch: more experts"},
+       {"cache_read_bytes", at<&T::cache_read>, "of one sequence at full length"},
+       {"tokens_per_s_empty", at<&T::tokens_per_s_empty>, "one sequence, nothing cached", limit(kFromZero)},
+       {"tokens_per_s", at<&T::tokens_per_s>, "one sequence at full length", column().limit(kFromZero)},
+       {"tokens_per_s_batch", at<&T::tokens_per_s_batch>, "all sequences together, each at full length",
+        column().limit(kFromZero)},
+       {"cache_outweighs_at", at<&T::cache_outweighs_at>, "sequences from which a step reads more cache than weights"},
+       {"prefill_flops", at<&T::prefill_flops>, "of one prompt of full length", limit(kFromZero)},
+       {"tflops", at<&T::tflops>, "10^12 a second of one GPU, dense"},
+       {"first_token_s", at<&T::first_token_s>, "", limit(kFromZero)}});
+  return fields;
+}
+
+template <>
+const Table<Remedy>& table() {
+  using T = Remedy;
+  static const Table<T> fields("", "",
+                               {{"changes", at<&T::changes>, "option and value"},
+                                {"total_bytes", at<&T::total>, "of the fullest GPU, then"},
+                                {"headroom_bytes", at<&T::headroom>}});
+  return fields;
+}
+
+template <>
+const Table<VerdictReport>& table() {
+  using T = VerdictReport;
+  static const Table<T> fields(
+      "verdict", "",
+      {{"status", at<&T::status>, "", column("verdict")},
+       {"close", at<&T::close>, "the limit lies inside the range", column()},
+       {"reason", at<&T::reason>},
+       {"headroom_bytes", at<&T::headroom>, "negative where memory is missing", column()},
+       {"starts", at<&T::starts>, "the engine starts, whether or not all sequences run at once; null where not known"},
+       {"refusal", [](const T&) { return if_any(""); }, "why it does not start, where that is not memory"},
+       {"runs_at_once", at<&T::runs_at_once>,
+        "sequences like the request's that the engine's scheduler runs together; null where not known"},
+       {"budget_bytes", or_null<&T::budget>, "what the verdict was held against"},
+       {"suggestions", at<&T::suggestions>, "what makes it fit: one change each, the one that gives up least first"},
+       {"either_way_bytes", [](const T& of) { return of.close ? std::optional(of.either_way) : std::nullopt; },
+        "where it is close: half the width of the range of what a GPU needs"},
+       {"advice", or_null<&T::advice>,
+        "where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for: whether "
+        "it fits"}});
+  return fields;
+}
+
+template <>
+const Table<Note>& table() {
+  using T = Note;
+  static const Table<T> fields(
+      "note", "",
+      {{"level", at<&T::level>}, {"code", at<&T::code>, "stable, for programs"}, {"message", at<&T::message>}});
+  return fields;
+}
+
+template <>
+const Table<Plan>& table() {
+  using T = Plan;
+  static const Table<T> fields = Table<T>::report(
+      "plan", "kvplan MODEL --format json",
+
+      {{"model", [](const T& plan) { return ModelOf{&plan}; }},
+       {"request", [](const T& plan) { return RequestOf{&plan}; }},
+       {"kv_cache", at<&T::kv_cache>},
+       {"memory", at<&T::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
+       {"gpus", [](const T& plan) { return plan.memory.size(); }, "", csv_only()},
+       {"fullest", at<&T::fullest>, "", csv_only()},
+       {"total_low_bytes", [](const T& plan) { return sum_of(plan.fullest().lines, &LedgerLine::low); }, "",
+        csv_only()},
+       {"total_high_bytes", [](const T& plan) { return sum_of(plan.fullest().lines, &LedgerLine::high); }, "",
+        csv_only()},
+       {"host_bytes", at<&T::host_total>, "", csv_only()},
+       {"host_memory", [](const T& plan) { return plan.host.empty() ? std::nullopt : std::optional(Host{&plan}); }},
+       {"total", at<&T::total>},
+       {"capacity", at<&T::capacity>},
+       {"mix", at<&T::mix>},
+       {"bounds", at<&T::roofline>},
+       {"verdict", at<&T::verdict>},
+       {"calibration",
+        [](const T& plan) {
+          const bool is_used = !plan.calibrated.empty() && plan.request.calibration;
+          return is_used ? std::optional(CalibrationOf{&plan}) : std::nullopt;
+        },
+        "estimates that figures of a calibration replaced"},
+       {"measurement", at<&T::measurement>, "--measure: the plan's cache, allocated on a device"},
+       {"notes", at<&T::notes>}});
+  return fields;
+}
+
+void define_plan(Json& definitions) {
+  table<Plan>().schema(definitions);
+}
+
+}  // namespace kvplan

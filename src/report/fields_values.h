@@ -1,0 +1,178 @@
+// How values of each type are written: the JSON, and what the schema says of it.
+#ifndef KVPLAN_REPORT_FIELDS_VALUES_H_
+#define KVPLAN_REPORT_FIELDS_VALUES_H_
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kvplan/plan.h"
+#include "kvplan/quantity.h"
+#include "report/fields.h"
+#include "report/names.h"
+
+namespace kvplan {
+
+// A value that JSON text spells, as a config has it.
+struct Spelled {
+  std::string_view text;
+};
+
+Json parsed(std::string_view text);  // the text itself where it is no JSON
+// The same schema, which null fulfils too.
+Json nullable(Json schema);
+
+// A struct has a table.
+template <class T>
+struct ValueOf {
+  static constexpr bool has_fields = true;
+  static Json json(const T& value) { return table<T>().json(value); }
+  static Json schema(Json& definitions) { return table<T>().schema(definitions); }
+  static void cells(const T* value, Cells& out) { table<T>().cells(value, out); }
+};
+
+struct Plain {
+  static constexpr bool has_fields = false;
+};
+
+template <>
+struct ValueOf<bool> : Plain {
+  static Json json(bool value) { return value; }
+  static Json schema(Json&) { return {{"type", "boolean"}}; }
+};
+
+template <std::integral T>
+struct ValueOf<T> : Plain {
+  static Json json(T value) { return value; }
+  static Json schema(Json&) {
+    if (std::is_signed_v<T>) return {{"type", "integer"}};
+    return {{"type", "integer"}, {"minimum", 0}};
+  }
+};
+
+template <>
+struct ValueOf<double> : Plain {
+  static Json json(double value) { return value; }  // null where it is not finite
+  static Json schema(Json&) { return {{"type", "number"}}; }
+};
+
+template <std::convertible_to<std::string_view> T>
+struct ValueOf<T> : Plain {
+  static Json json(std::string_view value) { return std::string(value); }
+  static Json schema(Json&) { return {{"type", "string"}}; }
+};
+
+template <class Tag>
+struct ValueOf<Quantity<Tag>> : Plain {
+  static Json json(Quantity<Tag> value) { return value.count(); }
+  static Json schema(Json& definitions) { return ValueOf<std::uint64_t>::schema(definitions); }
+};
+
+// By their names, which end with an empty one.
+template <class T>
+requires std::is_enum_v<T>
+struct ValueOf<T> : Plain {
+  static Json json(T value) { return std::string(name(value)); }
+  static Json schema(Json&) {
+    Json words = Json::array();
+    for (int i = 0; !name(static_cast<T>(i)).empty(); ++i) words.push_back(name(static_cast<T>(i)));
+    return {{"enum", words}};
+  }
+};
+
+template <>
+struct ValueOf<Spelled> : Plain {
+  static Json json(Spelled value) { return parsed(value.text); }
+  static Json schema(Json&) { return Json::object(); }
+};
+
+// Options and their values.
+template <>
+struct ValueOf<std::vector<std::pair<std::string, std::string>>> : Plain {
+  static Json json(const std::vector<std::pair<std::string, std::string>>& list) {
+    Json out = Json::object();
+    for (const auto& [option, value] : list) out[option] = value;
+    return out;
+  }
+  static Json schema(Json&) { return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}}; }
+};
+
+template <class T>
+struct ValueOf<std::vector<T>> : Plain {
+  static Json json(const std::vector<T>& list) {
+    Json out = Json::array();
+    for (const T& item : list) out.push_back(ValueOf<T>::json(item));
+    return out;
+  }
+  static Json schema(Json& definitions) { return {{"type", "array"}, {"items", ValueOf<T>::schema(definitions)}}; }
+};
+
+template <class T>
+struct ValueOf<std::optional<T>> {
+  static constexpr bool has_fields = ValueOf<T>::has_fields;
+  static Json json(const std::optional<T>& value) { return value ? ValueOf<T>::json(*value) : Json(nullptr); }
+  static Json schema(Json& definitions) { return nullable(ValueOf<T>::schema(definitions)); }
+  static void cells(const std::optional<T>* value, Cells& out) requires has_fields {
+    ValueOf<T>::cells(value != nullptr && *value ? &**value : nullptr, out);
+  }
+};
+
+template <class T>
+struct ValueOf<const T*> : Plain {
+  static Json json(const T* value) { return ValueOf<T>::json(*value); }
+  static Json schema(Json& definitions) { return ValueOf<T>::schema(definitions); }
+};
+
+template <class... T>
+struct ValueOf<std::variant<T...>> : Plain {
+  static Json json(const std::variant<T...>& value) {
+    return std::visit([](const auto& one) { return ValueOf<std::remove_cvref_t<decltype(one)>>::json(one); }, value);
+  }
+  static Json schema(Json& definitions) { return {{"oneOf", {ValueOf<T>::schema(definitions)...}}}; }
+};
+
+// Nothing for an empty text, or for no count.
+inline std::optional<std::string_view> if_any(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+inline std::optional<std::uint64_t> if_any(std::uint64_t count) {
+  return count == 0 ? std::nullopt : std::optional(count);
+}
+template <class Tag>
+std::optional<Quantity<Tag>> if_any(Quantity<Tag> count) {
+  return count == Quantity<Tag>(0) ? std::nullopt : std::optional(count);
+}
+// A member, or a member of a member, of what a pointer shows too: at<&Answer::plan, &Plan::total>.
+template <auto first, auto... more>
+struct At {
+  decltype(auto) operator()(const auto& whole) const {
+    if constexpr (sizeof...(more) == 0)
+      return std::invoke(first, whole);
+    else
+      return At<more...>()(std::invoke(first, whole));
+  }
+};
+template <auto... members>
+constexpr At<members...> at;
+// The same by if_any.
+template <auto... members>
+struct OrNull {
+  auto operator()(const auto& whole) const { return if_any(At<members...>()(whole)); }
+};
+template <auto... members>
+constexpr OrNull<members...> or_null;
+
+// Nothing where any number would do.
+inline std::optional<std::uint64_t> if_bounded(std::optional<std::uint64_t> count) {
+  return count && *count >= kAnyCount ? std::nullopt : count;
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_FIELDS_VALUES_H_

@@ -1,0 +1,22 @@
+// What programs call the values of enumerations; "" behind the last.
+#ifndef KVPLAN_REPORT_NAMES_H_
+#define KVPLAN_REPORT_NAMES_H_
+
+#include <string_view>
+
+#include "kvplan/measurement.h"
+#include "kvplan/note.h"
+#include "kvplan/plan.h"
+#include "kvplan/terms.h"
+
+namespace kvplan {
+
+std::string_view name(Role role);
+std::string_view name(Growth growth);
+std::string_view name(Verdict verdict);
+std::string_view name(NoteLevel level);
+std::string_view name(MeasureStatus status);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_REPORT_NAMES_H_

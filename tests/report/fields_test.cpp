@@ -1,0 +1,128 @@
+// A field is one row: JSON, the schema and CSV all have it. And how values are spelled.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "kvplan/quantity.h"
+#include "report/fields_values.h"
+
+namespace kvplan {
+
+namespace {
+
+struct Shelf {
+  std::string name;
+  Bytes size;
+};
+struct Room {
+  std::string label;
+  std::optional<std::uint64_t> doors;
+  std::vector<Shelf> shelves;
+  std::optional<Shelf> best;
+  double warmth = 0;
+};
+
+Room sample() {
+  return {"=1+1", std::nullopt, {{"a,b", Bytes(7)}}, Shelf{"\"c\"", Bytes(9)}, 20.75};
+}
+
+using Rows = std::vector<Row<Room>>;
+
+Rows rows() {
+  return {{"label", at<&Room::label>, "what is on the door", column()},
+          {"doors", at<&Room::doors>, "", column().limit(kFromOne)},
+          {"shelves", at<&Room::shelves>},
+          {"best", at<&Room::best>},
+          {"warmth", at<&Room::warmth>, "", column("degrees")},
+          {"count", [](const Room& room) { return room.shelves.size(); }, "", csv_only()}};
+}
+
+// What a table of the rows says in each form: the room as JSON, the schema's properties, the first line of CSV.
+struct Said {
+  Json json, required, properties;
+  std::string csv;
+};
+Said said(const Rows& of) {
+  const Table<Room> fields("room", "", of);
+  Json definitions = Json::object();
+  fields.schema(definitions);
+  Cells titles;
+  Cells line;
+  const Room room = sample();
+  fields.cells(nullptr, titles);
+  fields.cells(&room, line);
+  const Json& schema = definitions["room"];
+  return {fields.json(room), schema["required"], schema["properties"], csv_text("degrees label", titles, {line})};
+}
+
+}  // namespace
+
+template <>
+const Table<Shelf>& table() {
+  static const Table<Shelf> fields("", "",
+                                   {{"name", at<&Shelf::name>, "", column("best_name")}, {"bytes", at<&Shelf::size>}});
+  return fields;
+}
+
+TEST_CASE("fields: one table is JSON, schema and CSV") {
+  const Said of = said(rows());
+  CHECK(of.json.dump() ==
+        R"({"label":"=1+1","doors":null,"shelves":[{"name":"a,b","bytes":7}],"best":{"name":"\"c\"","bytes":9},)"
+        R"("warmth":20.75})");
+  CHECK(of.required.dump() == R"(["label","doors","shelves","best","warmth"])");
+  const Json shelf = Json::parse(
+      R"({"type":"object","required":["name","bytes"],"properties":{"name":{"type":"string"},"bytes":{"type":"integer","minimum":0}}})");
+  CHECK(of.properties["label"] == Json::parse(R"({"description":"what is on the door","type":"string"})"));
+  CHECK(of.properties["doors"] == Json::parse(R"({"type":["integer","null"],"minimum":1})"));
+  CHECK(of.properties["shelves"] == Json{{"type", "array"}, {"items", shelf}});
+  CHECK(of.properties["best"]["type"] == Json::parse(R"(["object","null"])"));
+  CHECK(of.properties["best"]["properties"] == shelf["properties"]);
+  // Columns that spreadsheets know come first; a formula is a text.
+  CHECK(of.csv == "degrees,label,doors,best_name,count\n20,'=1+1,,\"\"\"c\"\"\",1\n");
+}
+
+TEST_CASE("fields: a field that is added as a row is in all forms") {
+  Rows more = rows();
+  more.push_back({"first", [](const Room& room) { return room.shelves.front().size; }, "of the first shelf", column()});
+  const Said before = said(rows());
+  const Said after = said(more);
+  CHECK_FALSE(before.json.contains("first"));
+  CHECK(after.json["first"] == 7);
+  CHECK(after.required.back() == "first");
+  CHECK(after.properties["first"] ==
+        Json::parse(R"({"description":"of the first shelf","type":"integer","minimum":0})"));
+  CHECK(before.csv.find("first") == std::string::npos);
+  CHECK(after.csv == "degrees,label,doors,best_name,count,first\n20,'=1+1,,\"\"\"c\"\"\",1,7\n");
+}
+
+TEST_CASE("fields: a cell is no formula") {
+  for (const std::string text : {"=1+1", "+1", "-1", "@a", "\tb", "\rc"}) CHECK(cell_text(text) == "'" + text);
+  for (const std::string text : {"", "a=1", "model.json", "1+1"}) CHECK(cell_text(text) == text);
+  CHECK(cell_text(-5) == "-5");
+  CHECK(cell_text(2.9) == "2");
+  CHECK(cell_text(nullptr).empty());
+  CHECK(cell_text(true) == "true");
+}
+
+TEST_CASE("fields: enumerations by name, none as null") {
+  Json definitions;
+  CHECK(ValueOf<Basis>::json(Basis::kLog) == "log");
+  CHECK(ValueOf<std::optional<Basis>>::schema(definitions).dump() ==
+        R"({"enum":["exact","estimate","log","calibrated",null]})");
+  CHECK(ValueOf<std::optional<Basis>>::json(std::nullopt).is_null());
+}
+
+TEST_CASE("fields: numbers and texts as JSON spells them") {
+  CHECK(json_text({{"a", Json::array()}, {"b", {1, -2}}}) == "{\n  \"a\": [],\n  \"b\": [\n    1,\n    -2\n  ]\n}\n");
+  CHECK(json_text(std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615\n");
+  CHECK(json_text(std::numeric_limits<double>::infinity()) == "null\n");
+  CHECK(json_text(0.1) == "0.1\n");
+  CHECK(json_text("\x1b\"\xff") == "\"\\u001b\\\"\xef\xbf\xbd\"\n");
+  // What a config says, and text that is no JSON.
+  for (const char* text : {"0", "-3", "2.5", "1e400", "true", "null", "\"a\"", "[1,2]", R"({"a":{"b":1}})"})
+    CHECK(parsed(text) == (std::string_view(text) == "1e400" ? Json("1e400") : Json::parse(text)));
+  CHECK(parsed("gpt2 ") == "gpt2 ");
+}
+
+}  // namespace kvplan
