@@ -44,7 +44,9 @@ std::string facts_of_plan(const Plan& plan) {
   out += fmt::format("{}, {}, {}", plural(model.num_layers, "layer"), plan.attention, name(model.dtype));
   if (model.max_model_len > Tokens(0))
     out += fmt::format(", up to {} tokens", tokens_text(model.max_model_len.count()));
-  for (const SideFacts& side : model.sides) out += ", plus a " + side.what;
+  for (const SideFacts& side : model.sides)
+    out += (std::string_view("aeiou").find(side.what.front()) != std::string_view::npos ? ", plus an " : ", plus a ") +
+           side.what;
   return out;
 }
 
