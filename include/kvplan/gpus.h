@@ -19,7 +19,10 @@ std::span<const Gpu> built_in_gpus();
 
 // All cards: the user's own, then the built-in ones that they do not replace.
 std::span<const Gpu> gpus();
-// By name or alias, case folded, with or without spaces and dashes; null for none.
+// Parts of cards that are cards to a program (MIG), by name alone: nobody rents a slice for want of a card, so that no
+// search offers one.
+std::span<const Gpu> gpu_slices();
+// A card or a slice by name or alias, case folded, with or without spaces and dashes; null for none.
 const Gpu* find_gpu(std::string_view text);
 // The same, or Error(kBadInput) with the nearest names.
 const Gpu& parse_gpu(std::string_view text, std::string_view option = "--gpu");

@@ -74,8 +74,9 @@ void set_own_gpus(const std::vector<GpuRecord>& cards) {
 const Gpu* find_gpu(std::string_view text) {
   const std::string name = folded(text);
   for (std::string_view wanted = name; !wanted.empty(); wanted = without_maker(wanted))
-    for (const Gpu& gpu : gpus())
-      if (answers_to(gpu, wanted)) return &gpu;
+    for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
+      for (const Gpu& gpu : cards)
+        if (answers_to(gpu, wanted)) return &gpu;
   return nullptr;
 }
 
@@ -87,8 +88,9 @@ std::uint32_t compute_capability(const std::optional<std::string>& gpu) {
 
 const Gpu& parse_gpu(std::string_view text, std::string_view option) {
   // A request holds a card's own name: found without folding.
-  for (const Gpu& gpu : gpus())
-    if (gpu.name == text) return gpu;
+  for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
+    for (const Gpu& gpu : cards)
+      if (gpu.name == text) return gpu;
   if (const Gpu* gpu = find_gpu(text)) return *gpu;
   std::vector<Candidate> known;
   for (const Gpu& gpu : gpus()) {

@@ -36,6 +36,17 @@ std::string declared(string_view name) {
   return (is_short_word(name) ? "-" : "") + std::string(name);
 }
 
+// What people type who come from another tool.
+constexpr std::pair<string_view, string_view> kOtherWords[] = {
+    {"--vram", "--gpu-memory SIZE, or --max-vram SIZE for a limit"},
+    {"--gpus", "--gpu NAME and --gpu-count N"},
+    {"--num-gpus", "--gpu-count N"},
+    {"--model", "the model alone: kvplan MODEL"},
+    {"--model-id", "the model alone: kvplan MODEL"},
+    {"--ctx", "-c N"},
+    {"--batch-users", "--num-seqs N"},
+};
+
 [[noreturn]] void refuse_option(const Command& command, string_view argument) {
   const string_view name = argument.substr(0, argument.find('='));
   const std::string see = "see kvplan " + (command.name == "plan" ? "" : std::string(command.name) + " ") + "--help";
@@ -44,6 +55,8 @@ std::string declared(string_view name) {
   for (const Option* option : options_of(command))
     for (const string_view each : words(option->names))
       if (each.starts_with("--")) known.push_back(each);
+  for (const auto& [word, ours] : kOtherWords)
+    if (name == word) fail("there is no option \"" + std::string(name) + "\"", "use " + std::string(ours));
   const std::string near = did_you_mean(name, known);
   fail("there is no option \"" + one_line(name, 60) + "\"",
        near.empty() ? "see kvplan --help all" : near + " See kvplan --help all");

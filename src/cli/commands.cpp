@@ -19,6 +19,7 @@
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 #include "measure/check_log.h"
+#include "measure/detect.h"
 #include "measure/log_reader.h"
 #include "plan/answers.h"
 #include "plan/complete.h"
@@ -100,6 +101,22 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
   return emit_answered(call, out);
 }
 
+// For a person at a machine with a card who names none: whether it would fit here. The answer and the exit code do not
+// depend on it, and a card that says nothing of its memory is passed over.
+PageNote of_this_machine(const Asked& asked) {
+  try {
+    const std::vector<DetectedCard> cards = detect_cards();
+    if (cards.empty()) return {};
+    Request request = asked.request;
+    use_cards(cards, request);
+    const Plan plan = make_plan(asked.model, request);
+    const std::string name = cards.size() == 1 ? cards.front().name : std::to_string(cards.size()) + " GPUs";
+    return machine_note(name, plan);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 int run_plan(const Invocation& call) {
   if (call.models.empty()) {
     Error error(Exit::kBadInput, "no MODEL was named",
@@ -121,8 +138,19 @@ int run_plan(const Invocation& call) {
   Plan plan = plan_of(model, asked.request);
   suggest(model, plan);
   const ReportForm& form = find_format(call.format);
-  of_model(model, [&] { complete(model, {form.draws, form.launches}, plan); });
-  emit(call, written(reply_of(plan), call.format, "a plan", report_options(call)));
+  const Wanted wanted{.curves = form.draws,
+                      .engines = !call.engine_given && plan.request.engine == "logical" && form.reads,
+                      .launch = form.launches};
+  of_model(model, [&] { complete(model, wanted, plan); });
+  Reply reply = reply_of(plan);
+  const ReportOptions options = report_options(call);
+  if (options.leads_on && call.format == "table" && !plan.card)
+    reply.page = [page = reply.page, note = of_this_machine(asked)] {
+      Page out = page();
+      if (!note.label.empty()) out.notes.insert(out.notes.begin(), note);
+      return out;
+    };
+  emit(call, written(reply, call.format, "a plan", options));
   return exit_of(plan);
 }
 
@@ -240,10 +268,11 @@ int run_engines(const Invocation& call) {
 // Cards with `text` in one of their names; the one card that it names where there is none.
 std::vector<Gpu> cards_called(const std::string& text) {
   std::vector<Gpu> out;
-  for (const Gpu& gpu : gpus())
-    if (folded(gpu.name).find(folded(text)) != std::string::npos ||
-        folded(gpu.aliases).find(folded(text)) != std::string::npos)
-      out.push_back(gpu);
+  for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
+    for (const Gpu& gpu : cards)
+      if (folded(gpu.name).find(folded(text)) != std::string::npos ||
+          folded(gpu.aliases).find(folded(text)) != std::string::npos)
+        out.push_back(gpu);
   if (out.empty()) out.push_back(with_source("command line", [&] { return parse_gpu(text, "gpus"); }));
   return out;
 }

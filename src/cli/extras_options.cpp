@@ -6,6 +6,7 @@
 #include "cli/sizes.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "plan/answers.h"
 #include "sources/companions.h"
 #include "weights/weigh.h"
 
@@ -117,6 +118,21 @@ void apply_samples(Invocation& call, string_view value, string_view name) {
   call.request.extras.num_samples = parse_copies(value, name);
 }
 
+namespace {
+
+// --max-model-len auto: what fits the card, and no more than the model has been trained for. Where nothing fits the
+// plan says so of the model's own length.
+void use_longest_context(Asked& asked) {
+  const Request& request = asked.request;
+  if (!request.gpu && !request.gpu_memory && !request.kv_cache_memory_bytes) return;
+  std::uint64_t longest = with_source(asked.model.source, [&] { return longest_that_fits(asked.model, request); });
+  if (asked.model.max_model_len > Tokens(0)) longest = std::min(longest, asked.model.max_model_len.count());
+  if (longest == 0 || longest >= kAnyCount) return;
+  asked.request.max_model_len = Tokens(longest);
+}
+
+}  // namespace
+
 Asked load_asked(const std::string& argument, const Invocation& call) {
   Asked out{load_model(argument, call.source), call.request};
   if (!call.engine_given) {
@@ -130,6 +146,7 @@ Asked load_asked(const std::string& argument, const Invocation& call) {
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.source, extras.draft_method, out.model));
   for (const std::string& path : call.loras) extras.adapters.push_back(load_adapter(path, call.source));
   if (!call.mmproj.empty()) extras.projector = load_projector(call.mmproj, call.source);
+  if (call.longest_context) use_longest_context(out);
   return out;
 }
 

@@ -10,6 +10,8 @@
 #include "formats/gpu_file.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/spoken.h"
+#include "kvplan/strings.h"
 #include "measure/detect.h"
 #include "report/report.h"
 #include "weights/weigh.h"
@@ -42,7 +44,7 @@ std::optional<Dtype> type_or_auto(string_view value, string_view name) {
 }
 
 // The parts of a list, empty ones included.
-std::vector<string_view> split(string_view list, char separator) {
+std::vector<string_view> parts_of(string_view list, char separator) {
   std::vector<string_view> out;
   for (;;) {
     const auto end = list.find(separator);
@@ -85,10 +87,45 @@ void set_engines(Invocation& call, string_view list) {
     find_engine(list, call.request);
     return;
   }
-  for (const string_view name : split(list, ',')) {
+  for (const string_view name : parts_of(list, ',')) {
     find_engine(name, call.request);
     call.engines.emplace_back(name);
   }
+}
+
+// "2x4090" is two of them.
+std::uint64_t take_count(string_view& text) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  if (digits == 0 || digits == string_view::npos || digits > 4) return 0;
+  string_view rest = trimmed(text.substr(digits));
+  if (rest.empty() || (rest[0] != 'x' && rest[0] != 'X' && rest[0] != '*')) return 0;
+  rest = trimmed(rest.substr(1));
+  if (rest.empty()) return 0;
+  const std::uint64_t count = parse_count(text.substr(0, digits), "--gpu");
+  text = rest;
+  return count;
+}
+
+// "rtx-4090", "2x4090", or a size: "24GiB".
+void set_gpu(Invocation& call, string_view text) {
+  Request& request = call.request;
+  if (find_gpu(text) == nullptr)
+    if (const std::uint64_t count = take_count(text); count > 0) {
+      request.gpu_count = count;
+      request.gpu_count_given = true;
+    }
+  const bool is_size = find_gpu(text) == nullptr && !text.empty() && text[0] >= '0' && text[0] <= '9' &&
+                       text.find_first_not_of("0123456789.") != string_view::npos &&
+                       text.find('-') == string_view::npos;
+  if (!is_size) {
+    request.gpu = std::string(parse_gpu(text).name);
+    return;
+  }
+  request.gpu_memory = parse_size(text, "--gpu");
+  if (lower(text).ends_with("gb"))
+    call.notes.push_back({NoteLevel::kInfo, "decimal_size",
+                          "--gpu " + one_line(text, 20) + " is " + spoken_gib(*request.gpu_memory) +
+                              "; a card that is sold as such has somewhat more: name it (kvplan gpus)"});
 }
 
 // "rtx-4090", "auto", or several: "rtx-4090,l40s".
@@ -96,11 +133,8 @@ void set_gpus(Invocation& call, string_view list) {
   call.gpus.clear();
   call.request.gpu.reset();
   if (is_auto(list)) return use_cards(detect_cards(), call.request);
-  if (list.find(',') == string_view::npos) {
-    call.request.gpu = std::string(parse_gpu(list).name);
-    return;
-  }
-  for (const string_view name : split(list, ',')) {
+  if (list.find(',') == string_view::npos) return set_gpu(call, list);
+  for (const string_view name : parts_of(list, ',')) {
     if (is_auto(name)) fail("--gpu: auto stands alone", "name the cards, or leave them out");
     std::string card(parse_gpu(name).name);
     if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(std::move(card));
@@ -115,7 +149,7 @@ void set_weights(Invocation& call, string_view list, string_view option) {
     call.request.weights = std::string(list);
     return;
   }
-  for (const string_view name : split(list, ',')) {
+  for (const string_view name : parts_of(list, ',')) {
     check_weight_type(name, option);
     call.weights.emplace_back(name);
   }
@@ -124,8 +158,12 @@ void set_weights(Invocation& call, string_view list, string_view option) {
 constexpr std::array kOptions{
     Option{"--engine", "E[,E...]", kLoad, "logical (default), vllm ...; vllm@0.20 mimics a release",
            [](Invocation& c, string_view v, string_view) { set_engines(c, v); }},
-    Option{"--max-model-len --context --context-length", "N", kLoad, "tokens per sequence (32k, 1M)",
-           [](Invocation& c, string_view v, string_view n) { c.request.max_model_len = Tokens(parse_count(v, n)); }},
+    Option{"--max-model-len --context --context-length", "N", kLoad,
+           "tokens per sequence (32k, 1M); auto: the longest that fits",
+           [](Invocation& c, string_view v, string_view n) {
+             c.longest_context = is_auto(v) || v == "-1";
+             if (!c.longest_context) c.request.max_model_len = Tokens(parse_count(v, n));
+           }},
     Option{"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
            [](Invocation& c, string_view v, string_view n) { c.request.ctx_size = Tokens(parse_count(v, n)); }},
     Option{"--num-seqs --parallel -np", "N", kLoad, "live sequences, each at full length (default 1)",
@@ -144,7 +182,7 @@ constexpr std::array kOptions{
     Option{"--seq-lens", "N,N,...", kLoad, "sequence lengths to plan for, instead of all at full length",
            [](Invocation& c, string_view v, string_view n) {
              c.request.seq_lens.clear();
-             for (const string_view length : split(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
+             for (const string_view length : parts_of(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
            }},
     Option{"--avg-len", "N", kLoad, "the same for --num-seqs sequences of N tokens",
            [](Invocation& c, string_view v, string_view n) { c.request.avg_len = Tokens(parse_count(v, n)); }},

@@ -33,6 +33,7 @@ struct Invocation {
   std::vector<std::string> models;  // positional arguments
   Request request;
   bool engine_given = false;
+  bool longest_context = false;      // --max-model-len auto
   std::vector<std::string> engines;  // where --engine names several: each as "vllm@0.20"
   std::vector<std::string> gpus;     // where --gpu names several: the cards' own names
   std::vector<std::string> weights;  // where --weights names several

@@ -100,6 +100,15 @@ struct Launch {
   std::vector<std::string> arguments;  // the program first
 };
 
+// Where no engine was named: what one of those that run on the card says of the same request.
+struct EngineVerdict {
+  std::string engine, engine_version;
+  VerdictReport verdict;
+  Bytes total;  // of the fullest GPU
+  std::optional<std::uint64_t> max_model_len;
+  std::string error;  // it refuses; everything else is empty then
+};
+
 // What stands in `explain` alone.
 struct Explanation {
   std::string draft_source;
@@ -144,6 +153,7 @@ struct Plan {
   std::vector<CacheCurve> curves;  // a curve for each KV type that the engine's users choose, the plan's own first
   Frontier frontier;
   std::optional<Launch> launch;
+  std::vector<EngineVerdict> engines;
 
   const GpuMemory& fullest() const;
   Bytes host_total() const;

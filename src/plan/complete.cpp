@@ -4,6 +4,7 @@
 
 #include "engines/estimates.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 #include "plan/answers.h"
 #include "plan/changes.h"
@@ -83,6 +84,32 @@ Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
   return out;
 }
 
+// Each engine that runs on the card; ollama's numbers are llama.cpp's.
+std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
+  std::vector<EngineVerdict> out;
+  for (const Engine& engine : engines()) {
+    if (engine.name == "logical" || engine.name == "ollama" || !request.gpu ||
+        !runs_on(engine, parse_gpu(*request.gpu)))
+      continue;
+    Request here = request;
+    here.engine = engine.name;
+    here.engine_version.clear();
+    EngineVerdict& row = out.emplace_back();
+    row.engine = engine.name;
+    try {
+      Plan plan = make_plan(model, here);
+      row.engine_version = std::move(plan.engine_version);
+      row.verdict = std::move(plan.verdict);
+      row.total = plan.fullest().total;
+      if (plan.capacity) row.max_model_len = plan.capacity->max_model_len;
+    } catch (const Error& error) {
+      take_as_misfit(error);
+      row.error = error.what();
+    }
+  }
+  return out;
+}
+
 Explanation explanation_of(const ModelSpec& model, const EngineInput& input, const Plan& plan) {
   Explanation out;
   if (const auto& draft = plan.request.extras.draft; draft != nullptr && plan.draft_method) {
@@ -127,6 +154,7 @@ void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
     plan.curves = curves_of(model, plan, most);
     plan.frontier = frontier_of(model, plan);
   }
+  if (wanted.engines) plan.engines = engine_verdicts(model, plan.request);
   if (wanted.launch) plan.launch = launch_of(model, plan);
 }
 

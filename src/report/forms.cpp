@@ -36,14 +36,15 @@ std::string as_k8s(const Reply& reply, const ReportOptions&) {
 }
 
 constexpr std::array kForms{
-    ReportForm{"table", "for people (default)", as_table},
+    ReportForm{.name = "table", .help = "for people (default)", .write = as_table, .reads = true},
     ReportForm{"json", "for machines", as_json},
-    ReportForm{"markdown", "for a pull-request comment", as_markdown},
+    ReportForm{.name = "markdown", .help = "for a pull-request comment", .write = as_markdown, .reads = true},
     ReportForm{"github", "workflow annotations", as_github},
     ReportForm{.name = "args", .help = "the engine's own command line", .write = as_args, .launches = true},
     ReportForm{.name = "k8s", .help = "a container's arguments and resources", .write = as_k8s, .launches = true},
     ReportForm{"csv", "for a spreadsheet", as_csv},
-    ReportForm{.name = "html", .help = "one page to share, without network", .write = as_html, .draws = true},
+    ReportForm{
+        .name = "html", .help = "one page to share, without network", .write = as_html, .reads = true, .draws = true},
 };
 
 }  // namespace

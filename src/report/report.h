@@ -31,6 +31,7 @@ struct ReportForm {
   std::string_view name;
   std::string_view help;
   std::string (*write)(const Reply& reply, const ReportOptions& options);
+  bool reads = false;     // a person reads it
   bool draws = false;     // it shows the curves of an answer
   bool launches = false;  // it shows the engine's command line
 };
@@ -43,6 +44,8 @@ std::string written(const Reply& reply, std::string_view format, std::string_vie
                     const ReportOptions& options);
 
 Reply reply_of(const Plan& plan);
+// "this machine's RTX 4090: fits, 3.1 GiB free".
+PageNote machine_note(std::string_view cards, const Plan& plan);
 Reply explained(const Plan& plan);
 Reply reply_of(const std::vector<FleetEntry>& entries);
 // Engines side by side for one model.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "report/report.h"
 #include "report/text.h"
 
 namespace kvplan {
@@ -72,8 +73,12 @@ std::string request_text(const Plan& plan) {
 
 std::string card_text(const Plan& plan) {
   if (!plan.card) return "";
-  std::string out = plan.memory.size() > 1 ? fmt::format("{} x ", plan.memory.size()) : "";
-  out += !plan.request.gpu_memory && plan.request.gpu ? *plan.request.gpu : std::string("a GPU");
+  const std::size_t cards = plan.memory.size();
+  std::string out;
+  if (!plan.request.gpu_memory && plan.request.gpu)
+    out = (cards > 1 ? fmt::format("{} x ", cards) : "") + *plan.request.gpu;
+  else
+    out = cards > 1 ? fmt::format("{} GPUs", cards) : "a GPU";
   const double share = plan.usable_share.value_or(1);
   if (share == 1) return out + " of " + gib(*plan.card);
   return out + fmt::format(": {:.2f} of {} ({:.4g} %)", share * static_cast<double>(plan.card->count()) / kGiB,
@@ -186,6 +191,13 @@ std::vector<PageNote> notes_of(const std::vector<Note>& notes) {
 
 PageNote not_planned(std::string_view error, std::string_view source) {
   return {Tone::kBad, "not planned:", error, source};
+}
+
+PageNote machine_note(std::string_view cards, const Plan& plan) {
+  std::string says;
+  for (const Headline& headline : headlines_of(plan.verdict, plan))
+    says += (says.empty() ? "" : "; ") + headline.word.str() + (headline.word.empty() ? "" : " ") + headline.says.str();
+  return {Tone::kFaint, "this machine's " + std::string(cards) + ":", says};
 }
 
 BarRow stacked(std::string_view label, const GpuMemory& gpu) {

@@ -155,6 +155,55 @@ TEST_CASE("a plan that does not fit names the change that makes it fit") {
   }
 }
 
+TEST_CASE("--gpu takes what people type") {
+  const auto report = [](const std::vector<std::string>& words) {
+    std::vector<std::string> all{kLlama, "--engine", "vllm", "--max-model-len", "8k", "--json"};
+    all.insert(all.end(), words.begin(), words.end());
+    return run_program(all).out;
+  };
+  const std::string two = report({"--gpu", "rtx-4090", "--gpu-count", "2"});
+  for (const char* text : {"2x4090", "2xrtx-4090", "2 x RTX 4090", "2*4090"}) CHECK(report({"--gpu", text}) == two);
+  CHECK(has(report({"--gpu", "24GiB"}), "\"memory_fraction\"") == has(two, "\"memory_fraction\""));
+  CHECK(report({"--gpu", "24GiB"}) == report({"--gpu-memory", "24GiB"}));
+  CHECK(has(report({"--gpu", "24GB"}), "\"decimal_size\""));
+  // nvidia-smi mig -lgip: 19.62 GiB.
+  CHECK(has(run_program({kLlama, "--gpu", "a100-3g.20gb"}).out, "19.62 GiB"));
+  CHECK(report({"--gpu", "NVIDIA A100-SXM4-40GB MIG 3g.20gb"}) == report({"--gpu", "a100-3g.20gb"}));
+  CHECK(has(run_program({"gpus", "3g.40gb"}).out, "39.50"));
+  check_refused({kLlama, "--gpu", "2x"}, "is not a size");
+  check_refused({kLlama, "--gpu", "2xnone"}, "there is no card \"none\"");
+  check_refused({kLlama, "--vram", "24GB"}, "use --gpu-memory SIZE");
+}
+
+TEST_CASE("--max-model-len auto is the longest that fits, and no more than the model's own") {
+  const auto length = [](const std::string& card) {
+    const std::string out =
+        run_program({kLlama, "--engine", "vllm", "--gpu", card, "--max-model-len", "auto", "--json"}).out;
+    const std::string key = "\"max_model_len\": ";
+    return std::stoull(out.substr(out.find(key, out.find("\"request\"")) + key.size()));
+  };
+  CHECK(length("h100-80gb") == 131072);
+  const std::uint64_t longest = length("rtx-4090");
+  CHECK(longest > 40000);
+  const auto exit_at = [&](std::uint64_t tokens) {
+    return run_program({kLlama, "--engine", "vllm", "--gpu", "rtx-4090", "--max-model-len", std::to_string(tokens)})
+        .exit;
+  };
+  CHECK(exit_at(longest) == 0);
+  CHECK(exit_at(longest + 64) == 1);
+}
+
+TEST_CASE("with a card and no engine the page promises nothing, and names the engines") {
+  const Run run = run_program({kLlama, "--gpu", "h100-80gb", "--max-model-len", "8k"});
+  CHECK(run.exit == 0);
+  CHECK_FALSE(has(run.out, "FITS"));
+  CHECK(has(run.out, "no engine named"));
+  for (const char* engine : {"vllm 0.33", "sglang 0.5", "llama.cpp 0.5"}) CHECK(has(run.out, engine));
+  CHECK_FALSE(has(run.out, "mlx"));
+  CHECK(has(run_program({kLlama, "--gpu", "m3-max-64gb", "--max-model-len", "8k"}).out, "mlx"));
+  CHECK(has(run_program({kLlama, "--gpu", "h100-80gb", "--engine", "logical", "--max-model-len", "8k"}).out, "FITS"));
+}
+
 TEST_CASE("options that contradict each other") {
   check_refused({kLlama, "--max-model-len", "8k", "--min-context", "32k"}, "--min-context 32768 is more than");
   check_refused({kLlama, "--min-seqs", "8", "--max-num-seqs", "4"}, "--max-num-seqs 4");

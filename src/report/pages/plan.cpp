@@ -106,6 +106,30 @@ void add_gpus(const Plan& plan, Page& page) {
        {}});
 }
 
+// Where no engine was named: the floor above is what any of them needs, and these are what each does with the card.
+void add_engines(const Plan& plan, Page& page) {
+  if (plan.engines.empty()) return;
+  Rows rows;
+  std::vector<Tone> tones;
+  for (const EngineVerdict& row : plan.engines) {
+    if (!row.error.empty()) {
+      rows.push_back({row.engine, "refuses", "", "", row.error});
+      tones.push_back(Tone::kFaint);
+      continue;
+    }
+    const VerdictReport& verdict = row.verdict;
+    const bool fits = verdict.status == Verdict::kFits;
+    std::string word = fits ? "fits" : verdict.starts == true ? "not all at once" : "does not fit";
+    if (verdict.close) word += ", close";
+    rows.push_back({row.engine + " " + row.engine_version, word, gib_number(row.total),
+                    row.max_model_len ? count_text(*row.max_model_len) : "-", ""});
+    tones.push_back(fits ? Tone::kGood : Tone::kBad);
+  }
+  PageTable table = titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows);
+  for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
+  page.blocks.push_back({"With an engine (--engine NAME)", Detail::kComment, std::move(table), {}});
+}
+
 void add_remedies(const Plan& plan, Page& page) {
   if (plan.verdict.status != Verdict::kDoesNotFit) return;
   Rows rows;
@@ -315,18 +339,27 @@ Page plan_page(const Plan& plan) {
   Page page;
   add_head(plan, page);
   page.headlines = headlines_of(plan.verdict, plan);
+  // What no engine was asked for is no promise that one starts.
+  const bool is_floor = !plan.engines.empty();
+  if (is_floor) {
+    for (Headline& headline : page.headlines)
+      if (headline.tone == Tone::kGood) headline = {Tone::kPlain, "no engine named", headline.says};
+    page.headlines.push_back(
+        {Tone::kPlain, "", "the floor of what any engine needs; each engine's own answer is below"});
+  }
   add_parts(plan, page);
-  add_remedies(plan, page);
+  add_engines(plan, page);
+  if (!is_floor) add_remedies(plan, page);
   add_gpus(plan, page);
   add_extras(plan, page);
   // One that does not fit is answered by what would; the rest stands in explain.
   const bool fits = plan.verdict.status != Verdict::kDoesNotFit;
   const Detail more = fits || !plan.card ? Detail::kComment : Detail::kDocument;
-  add_cache(plan, more, page);
-  add_capacity(plan, more, page);
+  add_cache(plan, is_floor ? Detail::kDocument : more, page);
+  add_capacity(plan, is_floor ? Detail::kDocument : more, page);
   add_mix(plan, page);
   add_host(plan, page);
-  if (fits) add_speed(plan, false, page);
+  if (fits && !is_floor) add_speed(plan, false, page);
   add_measurement(plan, page);
   add_curves(plan, page);
   add_frontier(plan.frontier, page);
