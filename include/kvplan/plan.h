@@ -146,6 +146,13 @@ struct MixReport {
 
 enum class Verdict { kFits, kDoesNotFit, kUnknown };
 
+// Why an engine does not start, where that is not memory.
+struct Refusal {
+  std::string_view id;  // "attention_heads"
+  std::string words;    // what it refuses, and where the values are
+  std::string cure;     // "use a size that divides them"
+};
+
 // What a verdict was held against.
 enum class VerdictLimit {
   kNone,
@@ -170,9 +177,10 @@ struct VerdictReport {
   Verdict status = Verdict::kUnknown;
   bool close = false;  // the limit lies inside the range
   VerdictLimit limit = VerdictLimit::kNone;
-  Bytes needed, budget;        // of the limit, where it is of bytes
-  Bytes low, high;             // the range of `needed`
-  std::optional<bool> starts;  // the engine starts, whether or not all sequences run at once; absent: not known
+  Bytes needed, budget;            // of the limit, where it is of bytes
+  Bytes low, high;                 // the range of `needed`
+  std::optional<bool> starts;      // the engine starts, whether or not all sequences run at once; absent: not known
+  std::optional<Refusal> refusal;  // then it does not start, and the status is kDoesNotFit
   std::optional<std::uint64_t> runs_at_once;  // sequences like these, by the engine's own scheduler
   std::vector<Remedy> suggestions;            // where it does not fit, least loss first
   std::string reason;

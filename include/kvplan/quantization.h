@@ -35,6 +35,8 @@ struct SchemeRule {
 struct QuantDeclaration {
   std::string dialect;  // quant_method as the file has it: "gptq"; empty where nothing is declared
   bool is_known = true;
+  bool names_method =
+      true;  // quant_method, or the tag of hf_quant_config.json: without it some engines see no quantization
   bool has_embedding = false;  // MLX packs the embedding too
   bool has_head = false;
   bool experts_only = false;

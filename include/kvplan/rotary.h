@@ -12,6 +12,8 @@ struct RotaryTable {
   std::uint64_t width = 0;     // rotated elements of a head
   std::uint64_t setting = 0;   // tells apart settings that have the same shape
   bool is_multimodal = false;  // positions in time, height and width (M-RoPE)
+  bool is_yarn = false;
+  bool of_indexer = false;  // pairs elements otherwise than the attention beside it
   friend bool operator==(const RotaryTable&, const RotaryTable&) = default;
 };
 

@@ -52,6 +52,13 @@ enum class Split : std::uint8_t {
   kVocab,    // by output, the vocabulary padded to 64 first
 };
 
+// What the classes of serving engines make of a tensor, whatever the checkpoint declares.
+enum class Kept : std::uint8_t {
+  kAsDeclared,
+  kPlain,    // never quantized: an indexer's keys
+  kFloat32,  // A of Mamba, some routers
+};
+
 // Layers first, first + step, ... of `count` in all. No layer for what stands outside of them.
 struct LayerRun {
   std::uint64_t first = 0;
@@ -79,6 +86,8 @@ struct TensorGroup {
   std::uint64_t units = 0;  // heads that a cut must leave whole; fewer units than ranks repeat. 0: no such bound
   bool is_expert = false;   // expert parallelism deals whole copies
   bool is_float32 = false;  // stays float32 whatever the model's type (a router's correction bias)
+  Kept kept = Kept::kAsDeclared;
+  bool is_derived = false;  // in no checkpoint: what serving engines make of it, a table or a copy in another order
   bool is_tied = false;     // the head that is the embedding: no parameters of its own, but bytes of its own where the
                             // last stage of a pipeline is not the first
 

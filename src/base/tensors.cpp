@@ -24,11 +24,11 @@ Elements TensorGroup::elements_of_one() const {
 }
 
 Elements TensorGroup::stored() const {
-  return is_tied ? Elements(0) : elements_of_one() * num_layers() * copies;
+  return is_tied || is_derived ? Elements(0) : elements_of_one() * num_layers() * copies;
 }
 
 Elements TensorGroup::active() const {
-  return is_tied ? Elements(0) : elements_of_one() * num_layers() * used;
+  return is_tied || is_derived ? Elements(0) : elements_of_one() * num_layers() * used;
 }
 
 }  // namespace kvplan

@@ -22,7 +22,9 @@
 #include "kvplan/note.h"
 #include "kvplan/plan.h"
 #include "kvplan/quantity.h"
+#include "kvplan/quantization.h"
 #include "kvplan/request.h"
+#include "kvplan/rotary.h"
 #include "kvplan/storage.h"
 #include "kvplan/terms.h"
 
@@ -57,10 +59,13 @@ struct ModelShape {
   std::uint64_t num_heads = 0;  // the most query heads of any layer
   ExpertShape experts;
   Tokens max_model_len;  // 0 where the config names none
+  Tokens longest;        // that the rotation reaches, by its scaling; never below max_model_len
   Tokens source_tokens;
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
   std::optional<VisionShape> vision;
+  QuantDeclaration quantization;  // without the rules of its lists
+  bool is_packed = false;         // the weights are in a type of their own, or a GGUF
 };
 
 struct EngineInput {
@@ -139,6 +144,16 @@ struct OverheadInput {
 
 // What the line of an encoder's outputs is called, which wait for the decoder.
 inline constexpr std::string_view kEncoderCache = "encoder cache";
+
+// What an engine's tensors beside the model's depend on, on one rank of a stage.
+struct SideTensorsInput {
+  Arch arch = Arch::kOther;
+  std::string_view architecture;  // for lists of classes that an engine registers
+  const Request* request = nullptr;
+  const QuantDeclaration* quantization = nullptr;
+  std::uint64_t attention_layers = 0;
+  std::uint64_t index_topk = 0;  // tokens that an indexer chooses; 0: there is none
+};
 
 // What an engine's own rule for the cache's share of a card needs to know.
 struct BudgetInput {
@@ -219,8 +234,9 @@ struct Engine {
   std::uint64_t micro_batch = 0;
   // Where it is more than tensors, rotary tables and the allocator's pieces count as weights.
   Loading loading = Loading::kTensors;
-  bool rotary_in_float32 = false;     // its tables of angles; else in the model's type
-  std::uint64_t video_positions = 1;  // a multimodal table has so many times the positions
+  bool rotary_in_float32 = false;  // its tables of angles; else in the model's type
+  // Bytes of a table of angles, from those of an element; null: rotary_in_float32 decides.
+  Bytes (*rotary_table)(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) = nullptr;
   // Tensor parallelism shares out vision towers and their projectors.
   bool cuts_towers = false;
   // Whether the request leaves the towers of images and sounds out of the weights; null: it cannot.
@@ -231,6 +247,18 @@ struct Engine {
   std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
   // MTP layers count where layers are dealt to GPUs, whether or not they are used (llama.cpp).
   bool places_nextn_layers = false;
+  // Its classes decide on the types of some tensors, and derive others (TensorGroup::kept, is_derived).
+  bool keeps_types = false;
+  // Whether the rows of a vocabulary are a multiple of 64 on one rank too; null: on several alone.
+  bool (*pads_vocab)(const Request& request) = nullptr;
+  // Whether blocks of FP8 experts get smaller where ranks cut them; null: never.
+  bool (*refines_blocks)(const Request& request) = nullptr;
+  // Knows a quantization by its quant_method alone; without one it loads what is there in the model's type.
+  bool asks_quant_method = false;
+  // Tensors of its own beside the model's: scales, buffers of indexers. Null: none are known.
+  std::vector<LedgerLine> (*side_tensors)(const SideTensorsInput& input) = nullptr;
+  // What it refuses at its start though the memory were enough; null: not known.
+  std::optional<Refusal> (*refusal)(const EngineInput& input, const Load& load) = nullptr;
   // A checkpoint in float32 is loaded in 16 bit unless --dtype says otherwise.
   bool halves_float32 = false;
   // Data parallel copies of attention within the tensor parallel ranks; null: there is no such layout.

@@ -296,6 +296,7 @@ void read_declared(QuantDeclaration& out, const Fields& root, const Fields& conf
     return child ? word(*child, "name") : std::string();
   }();
   out.dialect = method;
+  out.names_method = !method.empty();
   const auto group = [&](std::uint64_t fallback) {
     return first_count(config, {"group_size", "q_group_size"}, fallback);
   };
@@ -454,6 +455,7 @@ QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::
         const std::string algorithm = word(*config, "quant_algo");
         const bool names_one = !algorithm.empty() && algorithm != "none" && algorithm != "no_quant";
         const bool says_more = out.rules.size() <= own.rules.size() && !out.expert_scheme;
+        own.names_method = out.names_method;
         if (own.is_known ? !is_declared(out) || says_more : !is_declared(out) && names_one) out = own;
       }
     });

@@ -78,10 +78,11 @@ struct Traits {
   std::uint64_t dense_first = 0;     // layers without experts where the config names none
   std::uint64_t shared_experts = 0;  // where the config counts none
   std::string_view shared_width = "shared_expert_intermediate_size";
-  Switch routes_shared = "";       // the router weighs the shared experts, too
-  bool has_router_bias = false;    // one float32 for each expert, added for the choice only
-  Switch router_bias_key = "";     // the same, where the config says so
-  bool has_expert_biases = false;  // of router and experts alike (gpt-oss)
+  Switch routes_shared = "";        // the router weighs the shared experts, too
+  bool has_router_bias = false;     // one float32 for each expert, added for the choice only
+  Switch router_bias_key = "";      // the same, where the config says so
+  bool has_float32_router = false;  // in the classes of serving engines
+  bool has_expert_biases = false;   // of router and experts alike (gpt-oss)
   bool has_gated_experts = true;
   Switch shared_gate = "";  // a sigmoid gate on the shared expert
   Switch ssm_norm = "+";

@@ -74,6 +74,7 @@ Settings settings_of(const Fields& text) {
   }
   out.full = given ? given : text.child("rope_scaling");
   out.window = out.full;
+  out.apart = text.contains("swa_rope_theta");
   // Windows keep a plain rotation of their own in these.
   if (text.contains("rope_local_base_freq") || has_word("gemma3_text gemma3n_text olmo3", text.class_name())) {
     out.window.reset();
@@ -87,10 +88,15 @@ std::optional<double> real_of(const std::optional<Fields>& settings, const Field
   return text.is_number(key) ? text.find_real(key) : std::nullopt;
 }
 
+std::string type_of(const std::optional<Fields>& settings) {
+  if (!settings) return "default";
+  const std::string type = settings->find_string("rope_type").value_or("");
+  return type.empty() ? settings->find_string("type").value_or("default") : type;
+}
+
 double positions_of(const std::optional<Fields>& settings, const Fields& text, double longest) {
   if (!settings) return longest;
-  std::string type = settings->find_string("rope_type").value_or("");
-  if (type.empty()) type = settings->find_string("type").value_or("default");
+  const std::string type = type_of(settings);
   const double factor = settings->is_number("factor") ? settings->find_real("factor").value_or(1) : 1;
   const double original = real_of(settings, text, "original_max_position_embeddings").value_or(longest);
   if (type == "linear" || (type == "dynamic" && !settings->has("alpha"))) return longest * factor;
@@ -121,7 +127,8 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
   if (longest == 0 || !rotates(reader)) return out;
   const Fields text = reader.text.quietly();
   const Settings settings = settings_of(text);
-  const auto add = [&](const std::optional<Fields>& setting, std::uint64_t width, std::uint64_t which) {
+  const auto add = [&](const std::optional<Fields>& setting, std::uint64_t width, std::uint64_t which,
+                       bool of_indexer = false) {
     const double positions = positions_of(setting, text, longest);
     if (!(positions >= 1 && positions <= kMostPositions) || width == 0) return;
     RotaryTable table;
@@ -131,6 +138,8 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
         setting && (setting->is_list("mrope_section") || setting->find_string("rope_type").value_or("") == "mrope" ||
                     setting->find_string("type").value_or("") == "mrope");
     table.setting = which;
+    table.is_yarn = type_of(setting).find("yarn") != std::string::npos;
+    table.of_indexer = of_indexer;
     if (std::find(out.begin(), out.end(), table) == out.end()) out.push_back(table);
   };
   const Layer* before = nullptr;
@@ -143,7 +152,7 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
         add(settings.full, latent->latent.qk_rope_head_dim, 0);
       } else if (const auto* sparse = std::get_if<SparseMla>(&mixer)) {
         add(settings.full, sparse->latent.qk_rope_head_dim, 0);
-        add(settings.full, sparse->latent.qk_rope_head_dim, 1);  // the indexer pairs elements the other way
+        add(settings.full, sparse->latent.qk_rope_head_dim, 1, true);  // the indexer pairs elements the other way
       } else if (const auto* compressed = std::get_if<Compressed>(&mixer)) {
         add(settings.full, compressed->qk_rope_head_dim, 0);
         add(settings.full, compressed->qk_rope_head_dim,

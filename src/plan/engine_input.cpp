@@ -30,7 +30,10 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.vocab_size = model.vocab_size;
   shape.intermediate_size = model.intermediate_size;
   shape.experts = model.experts;
-  shape.max_model_len = model.max_model_len;
+  shape.max_model_len = shape.longest = model.max_model_len;
+  for (const RotaryTable& table : model.rotary_tables) shape.longest = std::max(shape.longest, Tokens(table.positions));
+  shape.quantization = model.quantization;
+  shape.quantization.rules.clear();
   shape.source_tokens = model.source_tokens;
   shape.dtype = model.dtype;
   shape.declared_kv_dtype = model.declared_kv_dtype;
@@ -82,7 +85,11 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
   } else {
     fill_model(model, input);
   }
-  input.types = engine_of(request).resolve_types(input.model, request);
+  const Engine& engine = engine_of(request);
+  // Where it sees no quantization it sees no declared type of the cache either.
+  if (engine.asks_quant_method && is_declared(model.quantization) && !model.quantization.names_method)
+    input.model.declared_kv_dtype.reset();
+  input.types = engine.resolve_types(input.model, request);
   input.draft_method = draft_method_of(request);
   if (const auto& draft = request.extras.draft; draft != nullptr && input.draft_method && !draft->layers.empty())
     input.draft = std::make_shared<const EngineInput>(engine_input(*draft, draft_request(request)));

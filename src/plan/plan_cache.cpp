@@ -28,7 +28,6 @@ Request of_weights(const Request& request) {
   out.num_seqs = none.num_seqs;
   out.max_num_seqs = none.max_num_seqs;
   out.encoder_len = none.encoder_len;
-  out.max_num_batched_tokens = none.max_num_batched_tokens;
   out.seq_lens = none.seq_lens;
   out.avg_len = none.avg_len;
   out.shared_prefix = none.shared_prefix;
@@ -38,7 +37,11 @@ Request of_weights(const Request& request) {
   out.block_size = none.block_size;
   out.layout_given = none.layout_given;
   if (engine_of(request).mxfp4_padding == nullptr) out.gpu = none.gpu;  // kernels of a card may pad weights
-  out.gpu_memory = none.gpu_memory;
+  // A buffer of an indexer is as long as a batch, whose default goes by the card.
+  if (engine_of(request).side_tensors == nullptr) {
+    out.gpu_memory = none.gpu_memory;
+    out.max_num_batched_tokens = none.max_num_batched_tokens;
+  }
   out.gpu_note = none.gpu_note;
   out.gpu_count = none.gpu_count;
   out.gpu_count_given = none.gpu_count_given;
@@ -79,11 +82,12 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
 
 const Weigher& PlanCache::weigher(const Request& request) {
   const std::optional<Dtype> dtype = loaded_dtype(request, model_->known_as->id, model_->dtype);
+  const std::optional<std::string> type = asked_weights(*model_, request);
   for (const OfType& known : weighers_)
-    if (known.type == request.weights && known.dtype == dtype) return known.weigher;
+    if (known.type == type && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();
   // In place: a weigher stays where it is made.
-  return weighers_.emplace_front(*model_, request.weights, dtype).weigher;
+  return weighers_.emplace_front(*model_, type, dtype).weigher;
 }
 
 const PlanCache::Weighed& PlanCache::weighed(const Request& request, bool in_words) {

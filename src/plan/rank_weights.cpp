@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "engines/parallel.h"
+#include "plan/plan.h"
 #include "weights/loaded.h"
 #include "weights/weigh.h"
 
@@ -88,21 +89,56 @@ void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, R
   }
 }
 
+// Layers of a stage that attend, whether or not they keep a cache of their own.
+std::uint64_t attention_layers(const ModelSpec& model, std::uint64_t first, std::uint64_t count) {
+  const auto attends = [](const Mixer& mixer) {
+    return !std::holds_alternative<Ssm>(mixer) && !std::holds_alternative<Linear>(mixer) &&
+           !std::holds_alternative<ShortConv>(mixer) && !std::holds_alternative<Rwkv>(mixer) &&
+           !std::holds_alternative<RgLru>(mixer) && !std::holds_alternative<None>(mixer);
+  };
+  std::uint64_t out = 0;
+  for (std::uint64_t i = first; i < std::min<std::uint64_t>(first + count, model.layers.size()); ++i)
+    out += static_cast<std::uint64_t>(
+        std::count_if(model.layers[i].mixers.begin(), model.layers[i].mixers.end(), attends));
+  return out;
+}
+
+std::uint64_t index_topk(const ModelSpec& model) {
+  for (const Layer& layer : model.layers)
+    for (const Mixer& mixer : layer.mixers)
+      if (const auto* sparse = std::get_if<SparseMla>(&mixer)) return sparse->index_topk;
+  return 0;
+}
+
 // What loading takes beside the tensors: tables of rotary angles, and what the allocator's pieces leave over. A
 // checkpoint's headers size its tensors, and leave the pieces as they are.
 std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
-                                      const Engine& engine) {
+                                      const Request& request) {
+  const Engine& engine = engine_of(request);
   if (engine.loading == Loading::kTensors || model.is_gguf) return {};
   const std::uint64_t element = engine.rotary_in_float32 ? 4 : plain_bytes(asked.dtype.value_or(model.dtype));
+  Request on_card = request;
+  on_card.gpu_memory = card_memory(request);
+  const std::uint64_t layers = asked.share.layers.value_or(model.layers.size());
+  const SideTensorsInput beside{model.known_as->id,
+                                model.architecture,
+                                &on_card,
+                                &model.quantization,
+                                attention_layers(model, asked.share.first_layer, layers),
+                                index_topk(model)};
   std::vector<Bytes> tables;
   std::string formula;
   for (const RotaryTable& table : model.rotary_tables) {
-    const std::uint64_t positions = checked_mul(table.positions, table.is_multimodal ? engine.video_positions : 1,
-                                                "the positions of a rotary table");
-    tables.push_back(Bytes(positions) * table.width * element);
+    const Bytes bytes = engine.rotary_table != nullptr ? engine.rotary_table(table, beside, element)
+                                                       : Bytes(table.positions) * table.width * element;
+    if (bytes == Bytes(0)) continue;
+    tables.push_back(bytes);
     if (!asked.in_words) continue;
-    formula += (formula.empty() ? "" : " + ") + std::to_string(positions) + " positions x " +
-               std::to_string(table.width) + " x " + std::to_string(element) + " B";
+    const std::uint64_t each = bytes.count() / table.positions / table.width;
+    formula += (formula.empty() ? "" : " + ") +
+               (each == 0 ? std::to_string(bytes.count()) + " B of frequencies"
+                          : std::to_string(table.positions) + " positions x " + std::to_string(table.width) + " x " +
+                                std::to_string(each) + " B");
   }
   const bool reserves = engine.loading == Loading::kReserved;
   const LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);
@@ -112,6 +148,10 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
         of_kind(LineId::kRotary, exact_line(Section::kWeights, "rotary tables", loaded.rotary, std::move(formula),
                                             engine.rotary_in_float32 ? "RotaryEmbedding.cos_sin_cache, in float32"
                                                                      : "RotaryEmbedding.cos_sin_cache")));
+  if (engine.side_tensors != nullptr) {
+    const std::vector<LedgerLine> lines = engine.side_tensors(beside);
+    out.insert(out.end(), lines.begin(), lines.end());
+  }
   const Bytes taken = reserves ? loaded.reserved : loaded.allocated;
   const Bytes exact = loaded.tensors + loaded.rotary;
   if (taken <= exact) return out;
@@ -147,6 +187,11 @@ bool hears(const ModelSpec& model) {
                      [](const SideModel& side) { return side.what == "audio encoder"; });
 }
 
+// The checkpoint is quantized, and the engine sees nothing of it.
+bool ignores_quantization(const ModelSpec& model, const Request& request) {
+  return engine_of(request).asks_quant_method && is_declared(model.quantization) && !model.quantization.names_method;
+}
+
 Elements in_towers(const ModelSpec& model) {
   Elements out;
   for (const TensorGroup& group : model.tensors)
@@ -156,9 +201,14 @@ Elements in_towers(const ModelSpec& model) {
 
 }  // namespace
 
+std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request) {
+  if (request.weights || !ignores_quantization(model, request)) return request.weights;
+  return std::string(name(loaded_dtype(request, model.known_as->id, model.dtype).value_or(model.dtype)));
+}
+
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
-  return rank_weights(model, Weigher(model, request.weights, loaded_dtype(request, model.known_as->id, model.dtype)),
-                      request, true, notes);
+  const std::optional<Dtype> dtype = loaded_dtype(request, model.known_as->id, model.dtype);
+  return rank_weights(model, Weigher(model, asked_weights(model, request), dtype), request, true, notes);
 }
 
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
@@ -166,7 +216,11 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   RankWeights out;
   WeightRequest asked;
   asked.in_words = in_words;
-  asked.type = request.weights;
+  asked.type = asked_weights(model, request);
+  if (ignores_quantization(model, request) && !request.weights)
+    notes.push_back({NoteLevel::kWarning, "no_quant_method",
+                     "the quantization names no quant_method: " + std::string(engine_of(request).name) +
+                         " sees none, and loads the weights as " + *asked.type + " without their scales"});
   asked.dtype = loaded_dtype(request, model.known_as->id, model.dtype);
   asked.with_mtp = request.mtp;
   // A file of the text model alone: encoders of images and sounds come with a projector file. Where the model is itself
@@ -186,6 +240,9 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   if (request.expert_parallel) share.expert_parallel = expert_ranks;
   share.embedding_on_host = engine.embedding_on_host;
   share.cuts_towers = engine.cuts_towers;
+  share.keeps_types = engine.keeps_types;
+  share.pads_vocab = engine.pads_vocab != nullptr && engine.pads_vocab(request);
+  share.refines_blocks = engine.refines_blocks != nullptr && engine.refines_blocks(request);
   if (engine.mxfp4_padding != nullptr) std::tie(share.mxfp4_width, share.mxfp4_hidden) = engine.mxfp4_padding(request);
   const std::uint64_t layers =
       checked_add(model.layers.size(), engine.places_nextn_layers ? model.num_nextn_layers : 0, "a number of layers");
@@ -225,7 +282,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     std::vector<LedgerLine> lines;
     for (const WeightLine& line : report.lines) lines.push_back(ledger_line(line, line.source));
     if (out.is_known)
-      for (LedgerLine& line : loading_lines(model, weigher, asked, engine)) lines.push_back(std::move(line));
+      for (LedgerLine& line : loading_lines(model, weigher, asked, request)) lines.push_back(std::move(line));
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }

@@ -24,6 +24,9 @@ struct RankWeights {
   double bits = 16;  // of a weight as stored, on average
 };
 
+// --weights, or what takes its place where the engine does not know the checkpoint's quantization.
+std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);
+
 // `weigher` is the model's, for the request's types. Not in words: lines have bytes alone. Of one stage, where it is
 // named: the lines of the others stay empty.
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,

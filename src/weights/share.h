@@ -38,7 +38,7 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
   if (is_tower(group.component)) {
     // A tower whose width the ranks do not divide is whole on each.
     const std::uint64_t cut = group.split == Split::kColumns ? group.columns : group.rows;
-    if (!share.cuts_towers || cut % ranks != 0) return piece;
+    if (!share.cuts_towers || cut % ranks != 0 || group.units % ranks != 0) return piece;
   }
   if (group.is_expert && share.expert_parallel > 1) {
     piece.copies = ceil_div(group.copies, share.expert_parallel);
@@ -47,6 +47,8 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
   if (group.is_expert && share.expert_tensor_parallel > 0) ranks = share.expert_tensor_parallel;
   // Fewer heads than ranks: each head is kept several times.
   if (group.units > 0) ranks = std::min(ranks, group.units);
+  if (group.split == Split::kVocab && share.pads_vocab)
+    piece.rows = round_up(group.rows, kVocabPadding, "the padded vocabulary");
   if (ranks <= 1) return piece;
   switch (group.split) {
     case Split::kNone: break;

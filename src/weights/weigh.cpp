@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <numeric>
 
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
@@ -71,9 +72,11 @@ class Weigher::Storer {
 
   // Bytes of the group's share, all its layers and copies.
   Bytes bytes(const TensorGroup& group, const WeightShare& share) const {
+    if (group.is_derived && !share.keeps_types) return Bytes(0);
     const Held held{group, share};
     const Piece piece = piece_of(group, share);
     Bytes sum;
+    if (share.keeps_types && group.kept != Kept::kAsDeclared) return one(group, nullptr, piece, share) * held.count();
     if (as_stored_ && group.stored_bytes > Bytes(0)) {
       // A cut takes its share of the blocks.
       const auto cut = static_cast<long double>(piece.rows) * static_cast<long double>(piece.columns) /
@@ -199,9 +202,26 @@ class Weigher::Storer {
   bool tables() const { return tables_ || (declared_ && model_.quantization.has_embedding); }
   bool experts_only() const { return experts_only_ || (declared_ && model_.quantization.experts_only && has_experts_); }
 
+  bool expert_is_mxfp4() const {
+    const std::optional<WeightType>& type = expert_type_ ? expert_type_ : type_;
+    return type && type->name == "mxfp4";
+  }
+
+  // Blocks that a rank's width is no multiple of become the largest smaller ones that divide it, down to 32.
+  static WeightType refined(WeightType type, std::uint64_t width) {
+    constexpr std::uint64_t kFinest = 32;
+    const auto finer = static_cast<std::uint32_t>(std::gcd<std::uint64_t>(type.block, width));
+    if (finer >= kFinest) type.block = finer;
+    return type;
+  }
+
   Bytes one(const TensorGroup& group, const WeightType* type, Piece piece, const WeightShare& share) const {
+    if (group.is_expert && group.role == TensorRole::kPlain && expert_is_mxfp4())
+      piece.rows = round_up(piece.rows, group.split == Split::kRows ? share.mxfp4_width : share.mxfp4_hidden,
+                            "an expert's padded width");
     if (type == nullptr) {
-      const std::uint64_t element = group.is_float32 ? 4 : plain_.millibits / 8000;
+      const bool in_float32 = group.is_float32 || (group.kept == Kept::kFloat32 && share.keeps_types);
+      const std::uint64_t element = in_float32 ? 4 : plain_.millibits / 8000;
       return Bytes(piece.rows) * piece.columns * element * piece.copies;
     }
     if (declared_ && type->group > 0 && group.columns % type->group != 0 && group.columns >= type->group &&
@@ -209,6 +229,10 @@ class Weigher::Storer {
       refuse("a group of " + std::to_string(type->group) + " weights does not divide the " +
                  std::to_string(group.columns) + " inputs of " + group.module,
              "correct group_size in the quantization config");
+    if (group.is_expert && share.refines_blocks && type->block > 0)
+      return matrix_bytes(refined(*type, group.split == Split::kColumns ? piece.columns : piece.rows), piece.rows,
+                          piece.columns) *
+             piece.copies;
     if (group.is_expert && type->name == "mxfp4") {
       const bool down = group.split == Split::kColumns;
       constexpr std::string_view kWhat = "an expert's padded width";

@@ -30,6 +30,9 @@ struct WeightShare {
   bool last_stage = true;                           // holds the head
   bool cuts_towers = false;                         // tensor parallelism shares out the towers too
   std::uint64_t mxfp4_width = 1, mxfp4_hidden = 1;  // an MXFP4 expert's inner and outer width are multiples of these
+  bool keeps_types = false;                         // of TensorGroup::kept, and makes what is derived
+  bool pads_vocab = false;                          // to a multiple of 64, on one rank too
+  bool refines_blocks = false;                      // of FP8 experts whose cut width they do not divide
   bool embedding_on_host = false;  // the table is looked up in host memory; a tied head is a copy of it
 };
 

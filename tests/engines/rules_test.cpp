@@ -7,6 +7,7 @@
 #include "engines/lora_slots.h"
 #include "engines/requests.h"
 #include "engines/vllm/rules.h"
+#include "engines/vllm/tensors.h"
 #include "formulas/compressed.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
@@ -364,18 +365,23 @@ TEST_CASE("rules: vLLM's types and shares") {
 }
 
 TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
-  // As stored by Triton (Hopper, AMD) and where no card is named; FlashInfer on Blackwell; Marlin elsewhere.
+  // As stored where no card is named, and on AMD; Triton on Hopper; FlashInfer on Blackwell; Marlin elsewhere.
   using Sides = std::pair<std::uint64_t, std::uint64_t>;
   Request request = request_for("vllm", 4096);
   CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
-  for (const char* card : {"h100-80gb", "h200-141gb", "mi300x-192gb"}) {
+  request.gpu = "mi300x";
+  CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
+  for (const char* card : {"h100-80gb", "h200"}) {
     request.gpu = card;
-    CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
+    CHECK(vllm_mxfp4_padding(request) == Sides{64, 1});
   }
-  request.gpu = "b200-180gb";
+  for (const char* card : {"b200", "a100-80gb"}) {
+    request.gpu = card;
+    CHECK(vllm_mxfp4_padding(request) == Sides{128, 256});
+  }
+  request.engine_version = "0.26";
+  request.gpu = "b200";
   CHECK(vllm_mxfp4_padding(request) == Sides{256, 256});
-  request.gpu = "a100-80gb";
-  CHECK(vllm_mxfp4_padding(request) == Sides{128, 256});
 }
 
 TEST_CASE("rules: a draft model's first layer has the draft's types") {
@@ -485,7 +491,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   const Capacity held = mamba->capacity(Bytes(20000000), {Tokens(1000), 1, Tokens(0)});
   CHECK(held.num_blocks == 10);
   CHECK(held.max_concurrency == 10.0);
-  CHECK_FALSE(mamba->block_size());
+  CHECK(mamba->block_size() == alone.request.max_model_len->count());  // a state stands for the whole length
   // No cache at all.
   EngineInput none = input_of("vllm", "llama", {{}, {}});
   const auto empty = engine_of(none.request).layout(none, notes);

@@ -59,7 +59,8 @@ std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules) 
 
 std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input, const VllmRules& rules) {
   const bool has_kernels = has_prefill_kernels(input.request);
-  if (input.model.arch == Arch::kKimiK3) return has_kernels ? std::optional(kFlashKdaAlignment) : std::nullopt;
+  if (is_one_of(input.model.arch, {Arch::kKimiK3, Arch::kKimiLinear}))
+    return rules.latent_checkpoints && has_kernels ? std::optional(kFlashKdaAlignment) : std::nullopt;
   // Mamba 2: its state is a matrix of each head.
   const bool scans =
       any_term(input, [](const Term& term) { return term.name == "ssm state" && term.shape.vectors > 1; });

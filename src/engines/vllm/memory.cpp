@@ -30,9 +30,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 
+#include "engines/vllm/card.h"
 #include "engines/vllm/rules.h"
+#include "kvplan/gpus.h"
 
 namespace kvplan {
 
@@ -44,6 +45,8 @@ constexpr std::string_view kWhat = "the activations";
 constexpr std::uint64_t kV1 = 9;
 constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts: 1.40 GiB for 256 rows of 151,936
 constexpr std::uint64_t kWholeGraphs = 12;     // graphs of whole decode steps beside the piecewise ones
+constexpr std::uint64_t kWholeSteps = 27;      // sizes of steps with drafts; 0.26 has them not, 0.30 has
+constexpr std::uint64_t kWidestStep = 31;      // a step of all sequences has a size; 0.30 has it not, 0.33 has
 
 constexpr std::uint64_t kSortingSampler = 39;  // bytes an element of the logits
 constexpr std::uint64_t kSparingBytes = 13;
@@ -58,6 +61,14 @@ Captured captured(std::uint64_t largest, std::uint64_t step) {
     ++out.sizes;
     out.tokens += size;
   }
+  return out;
+}
+
+// The same as a list: 1, 2, 4, steps of 8, and from 256 on of `step`.
+std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 8 ? 4 : size < 256 ? 8 : step)
+    out.push_back(size);
   return out;
 }
 
@@ -104,15 +115,11 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
 // The CUDA context stands before the budget is taken; what grows after it: libraries' workspaces, NCCL's buffers.
 LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const bool alone = input.request.tensor_parallel == 1 && input.request.pipeline_parallel == 1;
-  const std::string_view card = input.request.gpu ? std::string_view(*input.request.gpu) : std::string_view();
-  const auto is_any = [card](std::initializer_list<std::string_view> names) {
-    return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return card.starts_with(name); });
-  };
-  if (is_any({"mi1", "mi2", "mi3", "mi5", "rx-", "w7", "r9700", "radeon", "strix"}))
+  if (input.request.gpu && parse_gpu(*input.request.gpu).vendor == "AMD")
     return of_kind(LineId::kOutsideTorch,
                    estimate(Section::kRuntime, "outside PyTorch", Bytes(600 * kMiB), Bytes(400 * kMiB),
                             Bytes(900 * kMiB), "600 MiB with ROCm", "estimate: 0.46 to 0.73 GiB in 4 start-up logs"));
-  if (alone && rules.version < kV1 && is_any({"h100", "h200"}))
+  if (alone && rules.version < kV1 && vllm_is_hopper(input.request))
     return of_kind(LineId::kOutsideTorch,
                    estimate(Section::kRuntime, "outside PyTorch", Bytes(164 * kMiB), Bytes(100 * kMiB),
                             Bytes(300 * kMiB), "164 MiB on this card", "estimate: 0.16 GiB in 4 start-up logs of V0"));
@@ -144,16 +151,16 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
                                 " tokens in all * " + std::to_string(layer_row(input)) + " B of a layer * 1.3",
                             "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
-  const std::uint64_t most =
-      std::min(checked_mul(seqs, 2, kWhat), vllm_largest_graph(input.request, input.model.arch, rules));
   const bool has_experts = input.model.experts.used > 0;
-  std::uint64_t sizes = 0;
+  const std::vector<std::uint64_t> captured_sizes = vllm_graph_sizes(input, rules);
+  std::uint64_t sizes = captured_sizes.size();
   std::uint64_t each = 0;  // KiB
   if (rules.version >= kWholeGraphs) {
-    sizes = captured(most, 16).sizes + captured(std::min(seqs, most), 16).sizes;
+    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kWhat);
+    sizes += static_cast<std::uint64_t>(std::upper_bound(captured_sizes.begin(), captured_sizes.end(), decoded) -
+                                        captured_sizes.begin());
     each = has_experts ? 370 : 185;
   } else {
-    sizes = captured(most, 8).sizes;
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
     if (has_experts) each *= 3;
   }
@@ -250,6 +257,30 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
+  const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
+  const std::uint64_t drafts = vllm_speculative_tokens(input);
+  const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kWhat) : 1;
+  const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
+  const std::uint64_t most =
+      std::min({checked_mul(checked_mul(seqs, of_step, kWhat), 2, kWhat), limit, vllm_batched_tokens(input, rules)});
+  std::vector<std::uint64_t> out = ladder(most, rules.version >= kWholeGraphs ? 16 : 8);
+  // Steps of whole requests with their drafts; without drafts the widest step alone.
+  const std::uint64_t requests = std::min(seqs, limit);
+  std::vector<std::uint64_t> steps;
+  if (of_step > 1) {
+    steps = ladder(requests, 16);
+    steps.push_back(requests);
+  } else if (rules.version >= kWidestStep) {
+    steps.push_back(seqs);
+  }
+  for (const std::uint64_t count : steps)
+    if (count <= most / of_step) out.push_back(count * of_step);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;

@@ -37,6 +37,7 @@ constexpr std::uint64_t kLatentStateBlocks = 27;  // Platform._align_hybrid_bloc
 constexpr std::uint64_t kCompositeMasks = 27;     // TRITON_FLASHINFER; 0.26 has it not, 0.30 has
 constexpr std::uint64_t kLatentsByCard = 26;      // FLASH_ATTN_MLA, FLASHINFER_MLA first; the oldest that was executed
 constexpr std::uint64_t kPlainDeclaredFp8 = 27;   // FLASHINFER_MLA_SPARSE_SM90; 0.26 has it not, 0.30 has
+constexpr std::uint64_t kLatentCheckpoints = 27;  // models/kimi_k3; 0.26 has it not, 0.30 has
 constexpr std::uint64_t kScanCheckpoints = 31;    // MambaMixer2.get_kv_cache_spec; 0.30 has it not, 0.32 has
 constexpr std::uint64_t kOneMode = 31;            // CacheConfig.mamba_cache_mode "all" is gone
 constexpr std::uint64_t kGlmFp8 = 31;             // GlmMoeDsaForCausalLM in models/config.py; 0.30 has it not, 0.32 has
@@ -60,10 +61,6 @@ constexpr std::array kVersions{
     EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets, FP8 heads of 512 on Hopper"},
 };
 
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return text.starts_with(p); });
-}
-
 constexpr std::uint64_t kGuessed = 3;  // vLLM wants the number named; what its examples have
 
 constexpr std::uint64_t kLargeCard = 70 * kGiB;
@@ -75,7 +72,7 @@ constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 // figures of a large card hold, so that more memory never means less room.
 bool large_card(const Request& request) {
   if (!request.gpu || !request.gpu_memory) return true;
-  if (request.gpu->find("a100") != std::string::npos) return false;
+  if (request.gpu->find("a100") != std::string::npos) return false;  // by its name there too
   return request.gpu_memory->count() >= kLargeCard;
 }
 
@@ -105,6 +102,7 @@ VllmRules vllm_rules(const Request& request) {
   rules.all_mode = v < kOneMode;
   rules.scan_checkpoints = v >= kScanCheckpoints;
   rules.delta_checkpoints = v >= kDeltaCheckpoints;
+  rules.latent_checkpoints = v >= kLatentCheckpoints;
   rules.latent_state_blocks = v >= kLatentStateBlocks;
   rules.latents_by_card = v >= kLatentsByCard;
   rules.composite_masks = v >= kCompositeMasks;
@@ -173,16 +171,6 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) 
 
 bool vllm_has_flash_mla(const Request& request) {
   return !request.gpu || vllm_is_hopper(request) || vllm_is_data_blackwell(request);
-}
-
-// Marlin: quantization/mxfp4.py; FlashInfer on data centre Blackwell; Triton on Hopper as stored. gpt-oss-20b on an
-// A100: 13.72 GiB as printed, 12.82 as stored.
-std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request) {
-  if (!request.gpu) return {1, 1};
-  if (vllm_is_hopper(request) || starts_with_any(*request.gpu, {"mi", "rx-", "radeon", "w7", "r9700", "strix"}))
-    return {1, 1};
-  if (vllm_is_data_blackwell(request)) return {256, 256};
-  return {128, 256};
 }
 
 std::uint64_t vllm_speculative_tokens(const EngineInput& input) {

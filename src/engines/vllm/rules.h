@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "engines/engine.h"
 
@@ -39,6 +38,7 @@ struct VllmRules {
   bool all_mode = false;             // --mamba-cache-mode all
   bool scan_checkpoints = true;      // Mamba 2 keeps a state at the end of a prefill's last whole block
   bool delta_checkpoints = true;     // so do gated delta nets where FlashInfer runs them
+  bool latent_checkpoints = true;    // so do KDA layers where FlashKDA runs them
   bool latent_state_blocks = true;   // blocks of latents beside states are multiples of 128
   bool latents_by_card = true;       // a dense latent's kernel, and its block, are the card's first choice
   bool composite_masks = true;       // images' masks on data centre Blackwell: Triton and FlashInfer together
@@ -79,9 +79,6 @@ std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRu
 
 // Whether the card has kernels for latents with blocks of their own; so where no card is named.
 bool vllm_has_flash_mla(const Request& request);
-
-// What the kernels of the card round an MXFP4 expert up to: inner and outer width. Nothing where no card is named.
-std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request);
 
 // The draft tokens of one step: what was asked for, or one where MTP layers are planned, three for other drafts.
 std::uint64_t vllm_speculative_tokens(const EngineInput& input);

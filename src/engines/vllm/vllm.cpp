@@ -41,6 +41,7 @@
 #include "engines/vllm/memory.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/specs.h"
+#include "engines/vllm/tensors.h"
 #include "kvplan/error.h"
 #include "kvplan/spoken.h"
 
@@ -62,6 +63,8 @@ class VllmLayout : public CacheLayout {
         host_(vllm_host_caches(input.request, rules)),
         tensor_parallel_(input.request.tensor_parallel),
         context_ranks_(input.request.decode_context_parallel) {
+    const Tokens length = input.request.max_model_len.value_or(input.model.max_model_len);
+    if (length > Tokens(0)) whole_length_ = length.count();
     SpecList list = vllm_specs(input, rules, notes);
     specs_ = std::move(list.specs);
     draft_label_ = std::move(list.draft_label);
@@ -154,7 +157,9 @@ class VllmLayout : public CacheLayout {
       const VllmSpec& spec = specs_[group.members.front()];
       if (spec.block_size > 0 && (best == nullptr || spec.block_size > best->block_size)) best = &spec;
     }
-    return best == nullptr ? std::nullopt : std::optional(best->block_size);
+    if (best != nullptr) return best->block_size;
+    // States alone, without prefix caching: one stands for the whole length.
+    return specs_.empty() ? std::nullopt : whole_length_;
   }
 
   // The pool keeps one block for itself, which the check before start-up leaves out (get_kv_cache_configs).
@@ -357,6 +362,7 @@ class VllmLayout : public CacheLayout {
   std::vector<Stage> stages_;
   Bytes widest_gate_, widest_block_;
   std::string draft_label_;
+  std::optional<std::uint64_t> whole_length_;
 };
 
 bool vllm_keeps(Dtype type) {
@@ -444,7 +450,12 @@ Engine vllm_engine() {
   // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
   engine.cuts_towers = true;
   engine.leaves_towers = vllm_leaves_towers;
-  engine.video_positions = 4;  // MRotaryEmbedding: positions of a video run ahead of its tokens
+  engine.rotary_table = vllm_rotary_table;
+  engine.side_tensors = vllm_side_tensors;
+  engine.keeps_types = true;
+  engine.pads_vocab = vllm_pads_vocab;
+  engine.refines_blocks = vllm_refines_blocks;
+  engine.asks_quant_method = true;  // ModelConfig._parse_quant_hf_config
   engine.mxfp4_padding = vllm_mxfp4_padding;
   engine.halves_float32 = true;  // config/model.py _resolve_auto_dtype
   engine.expert_parallel = true;

@@ -83,6 +83,12 @@ void write_latent(Inventory& out, const Latent& latent) {
   out.linear(kAttn, "self_attn.o_proj", h, times(n, latent.v_head_dim), Split::kColumns, n, bias);
   const Traits& traits = out.traits;
   if (traits.gate == Gate::kHead) out.linear(kAttn, "self_attn.g_proj", n, h, Split::kRows, n);
+  if (out.text.flag("mla_use_output_gate", false))
+    out.linear(kAttn, "self_attn.g_proj", times(n, latent.v_head_dim), h, Split::kRows, n);
+  if (is_one_of(out.family.is.id, {Arch::kKimiLinear, Arch::kKimiK3})) {
+    TensorGroup& one = out.plain(kAttn, "self_attn.one_scale", 1);
+    one.is_derived = one.is_float32 = true;
+  }
   if (traits.gate == Gate::kWide)
     out.linear(kAttn, "self_attn.gate_proj", times(n, latent.v_head_dim), h, Split::kRows, n);
 }
@@ -93,9 +99,10 @@ void write_indexer(Inventory& out, const SparseMla& sparse) {
   if (sparse.index_head_dim == 0) return;
   const std::uint64_t query_rank = sparse.latent.q_lora_rank > 0 ? sparse.latent.q_lora_rank : out.hidden;
   out.linear(kAttn, "self_attn.indexer.wq_b", times(sparse.index_n_heads, sparse.index_head_dim), query_rank);
-  out.linear(kAttn, "self_attn.indexer.wk", sparse.index_head_dim, out.hidden);
-  out.norms("self_attn.indexer.k_norm", sparse.index_head_dim, 1, true);
-  out.linear(kAttn, "self_attn.indexer.weights_proj", sparse.index_n_heads, out.hidden);
+  // vLLM fuses the keys and the weights of heads, in 16 bit (models/deepseek_v2.py wk_weights_proj).
+  out.linear(kAttn, "self_attn.indexer.wk", sparse.index_head_dim, out.hidden).kept = Kept::kPlain;
+  out.plain(Component::kNorms, "self_attn.indexer.k_norm", times(2, sparse.index_head_dim)).kept = Kept::kFloat32;
+  out.linear(kAttn, "self_attn.indexer.weights_proj", sparse.index_n_heads, out.hidden).kept = Kept::kPlain;
 }
 
 void write_sparse_heads(Inventory& out, const SparseGqa& sparse) {

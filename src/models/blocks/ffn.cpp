@@ -304,7 +304,9 @@ void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
   // LongCat routes to experts that do nothing, too.
   const std::uint64_t choices = checked_add(ffn.experts, out.text.count_or("zero_expert_num", 0), "the experts");
   const std::uint64_t weighed = out.on(traits.routes_shared) && ffn.width > 0 ? ffn.shared / ffn.width : 0;
-  out.linear(Component::kRouter, at + (bias ? "router" : "gate"), checked_add(choices, weighed, "the experts"), h);
+  TensorGroup& router =
+      out.linear(Component::kRouter, at + (bias ? "router" : "gate"), checked_add(choices, weighed, "the experts"), h);
+  if (traits.has_float32_router) router.kept = Kept::kFloat32;
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
   const bool usual = traits.has_router_bias && out.text.flag("use_expert_bias", true) &&
                      out.text.flag("use_moe_router_bias", true) && out.text.flag("moe_router_enable_expert_bias", true);
@@ -337,8 +339,11 @@ void write_expert_matrices(Inventory& out, const Ffn& ffn, const std::string& at
   expert("up_proj", ffn.width, x, Split::kRows);
   expert("down_proj", x, ffn.width, Split::kColumns);
   if (ffn.latent > 0) {
-    out.linear(Component::kExperts, at + "fc1_latent_proj", x, h);
-    out.linear(Component::kExperts, at + "fc2_latent_proj", h, x);
+    TensorGroup& down = out.linear(Component::kExperts, at + "fc1_latent_proj", x, h);
+    if (is_one_of(out.family.is.id, {Arch::kKimiLinear, Arch::kKimiK3})) down.kept = Kept::kPlain;
+    const Kept kept = down.kept;
+    if (out.text.flag("latent_moe_use_norm", false)) out.norms(at + "routed_expert_norm", x);
+    out.linear(Component::kExperts, at + "fc2_latent_proj", h, x).kept = kept;
   }
   if (ffn.shared > 0) {
     write_dense_mlp(out, Component::kSharedExperts, at + "shared_experts.", ffn.shared, h, traits.has_gated_experts,

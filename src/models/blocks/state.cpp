@@ -21,7 +21,7 @@ void write_mamba1(Inventory& out, const Ssm& ssm, const std::string& at) {
     out.plain(kMix, at + "conv1d.bias", inner, Split::kRows);
   out.linear(kMix, at + "x_proj", wide, inner, Split::kColumns);
   out.linear(kMix, at + "dt_proj", inner, ssm.dt_rank, Split::kRows, 0, true);
-  out.plain(kMix, at + "A_log", times(inner, ssm.d_state), Split::kRows);
+  out.plain(kMix, at + "A_log", times(inner, ssm.d_state), Split::kRows).kept = Kept::kFloat32;
   out.plain(kMix, at + "D", inner, Split::kRows);
   out.linear(kMix, at + "out_proj", out.hidden, inner, Split::kColumns, 0, bias);
 }
@@ -37,13 +37,28 @@ void write_ssm(Inventory& out, const Ssm& ssm) {
   const std::uint64_t grouped = times(2, times(ssm.n_groups, ssm.d_state));
   const bool bias =
       text.flag("use_bias", false) || text.flag("mamba_proj_bias", false) || text.flag("add_bias_linear", false);
+  // One group of B and C is whole on every rank; several are shared out.
+  const bool repeats = ssm.n_groups == 1;
+  const std::uint64_t cut = repeats ? 0 : grouped;
   out.linear(kMix, at + "in_proj",
-             checked_add(times(2, inner), checked_add(grouped, ssm.num_heads, "a projection"), "a projection"),
-             out.hidden, Split::kRows, 0, bias);
-  out.conv(kMix, at + "conv1d", checked_add(inner, grouped, "a convolution"), ssm.conv_kernel, Split::kRows);
-  if (text.flag("use_conv_bias", text.flag("mamba_conv_bias", true)))
-    out.plain(kMix, at + "conv1d.bias", checked_add(inner, grouped, "a convolution"), Split::kRows);
-  out.plain(kMix, at + "decay", times(3, ssm.num_heads), Split::kRows);  // dt_bias, A_log, D
+             checked_add(times(2, inner), checked_add(cut, ssm.num_heads, "a projection"), "a projection"), out.hidden,
+             Split::kRows, 0, bias);
+  out.conv(kMix, at + "conv1d", checked_add(inner, cut, "a convolution"), ssm.conv_kernel, Split::kRows);
+  const bool conv_bias = text.flag("use_conv_bias", text.flag("mamba_conv_bias", true));
+  if (conv_bias) out.plain(kMix, at + "conv1d.bias", checked_add(inner, cut, "a convolution"), Split::kRows);
+  if (repeats) {
+    out.linear(kMix, at + "in_proj", grouped, out.hidden, Split::kNone, 0, bias);
+    out.conv(kMix, at + "conv1d", grouped, ssm.conv_kernel);
+    if (conv_bias) out.plain(kMix, at + "conv1d.bias", grouped);
+  }
+  if (out.family.is.id == Arch::kFalconH1) {
+    // muP's factors of the projection, a buffer in vLLM.
+    out.plain(kMix, at + "mup_vector", checked_add(times(2, inner), ssm.num_heads, "a projection"), Split::kRows)
+        .is_derived = true;
+    out.plain(kMix, at + "mup_vector", grouped).is_derived = true;
+  }
+  out.plain(kMix, at + "A_log", ssm.num_heads, Split::kRows).kept = Kept::kFloat32;
+  out.plain(kMix, at + "decay", times(2, ssm.num_heads), Split::kRows);  // dt_bias, D
   if (out.on(traits.ssm_norm)) out.plain(Component::kNorms, at + "norm", inner, Split::kRows);
   const bool out_bias = traits.ssm_out_bias.empty() ? bias : out.on(traits.ssm_out_bias);
   out.linear(kMix, at + "out_proj", out.hidden, inner, Split::kColumns, 0, out_bias);
@@ -63,7 +78,7 @@ void write_delta_net(Inventory& out, const Linear& linear) {
   out.linear(kMix, at + "in_proj_ba", times(2, heads), h, Split::kRows, heads);
   out.conv(kMix, at + "conv1d", checked_add(times(2, keys), values, "a projection"), linear.conv_kernel, Split::kRows);
   out.plain(kMix, at + "dt_bias", heads, Split::kRows);
-  out.plain(kMix, at + "A_log", heads, Split::kRows);
+  out.plain(kMix, at + "A_log", heads, Split::kRows).kept = Kept::kFloat32;
   out.norms(at + "norm", linear.value_head_dim);
   out.linear(kMix, at + "out_proj", h, values, Split::kColumns, heads);
 }
@@ -80,7 +95,16 @@ void write_kda(Inventory& out, const Linear& linear) {
                          out.text.flag("use_full_rank_gate", false);
   for (const char* const name : {"q_proj", "k_proj", "v_proj"})
     out.linear(kMix, at + name, wide, h, Split::kRows, heads);
-  out.conv(kMix, at + "conv1d", times(3, wide), linear.conv_kernel, Split::kRows);
+  const bool is_kimi = is_one_of(out.family.is.id, {Arch::kKimiLinear, Arch::kKimiK3});
+  TensorGroup& conv = out.conv(kMix, at + "conv1d", times(3, wide), linear.conv_kernel, Split::kRows);
+  if (is_kimi) {
+    // In float32, and once more in the order of decoding, as the norm (vLLM models/kimi_k3).
+    conv.kept = Kept::kFloat32;
+    TensorGroup& again = out.plain(kMix, at + "decode_conv1d", times(times(3, wide), linear.conv_kernel), Split::kRows);
+    again.is_derived = again.is_float32 = true;
+    TensorGroup& norm = out.plain(kMix, at + "decode_norm", d);
+    norm.is_derived = norm.is_float32 = true;
+  }
   if (full_gates) {
     out.linear(kMix, at + "f_proj", wide, h, Split::kRows, heads);
   } else {

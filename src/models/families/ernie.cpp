@@ -25,7 +25,7 @@ std::span<const Family> ernie_family() {
      .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias"}},
     {.is = {"ernie4_5_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias", .dense_first = 1,
-     .has_router_bias = true}},
+     .has_router_bias = true, .has_float32_router = true}},
     {.is = {"ernie4_5_vl_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias", .has_image_experts = true,
      .dense_first = 1, .has_router_bias = true}, .experts = write_image_experts},

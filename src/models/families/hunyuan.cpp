@@ -23,7 +23,7 @@ std::span<const Family> hunyuan_family() {
     {.is = {"hunyuan_vl_text", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead,
      .qk_norm_key = "use_qk_norm"}},
     {.is = {"hy_v3", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1, .has_router_bias = true}},
+     .tensors = {.qk_norm = QkNorm::kHead, .dense_first = 1, .has_router_bias = true, .has_float32_router = true}},
     {.is = {"hunyuan hunyuan_large hunyuan_moe", "cross_layer", Arch::kOther, "executed class"},
      .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm"},
      .modules = kHunyuanModules},
@@ -33,7 +33,8 @@ std::span<const Family> hunyuan_family() {
      .modules = kHunyuanModules},
     {.is = {"youtu", "mla", Arch::kOther, "executed class"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
     {.is = {"hy_v4", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.gate = Gate::kWide, .dense_first = 1, .has_router_bias = true}, .extras = write_hy_v4,
+     .tensors = {.gate = Gate::kWide, .dense_first = 1, .has_router_bias = true, .has_float32_router = true},
+     .extras = write_hy_v4,
      .modules = kHyV4Modules},
   };
   return kRows;

@@ -42,7 +42,8 @@ std::span<const Family> mimo_family() {
     {.is = {"mimo", "qwen", Arch::kOther, "executed class"}, .layers = read_qwen, .tensors = {.qkv_bias = "+",
      .o_bias = ""}},
     {.is = {"mimo_v2_flash mimo_v2", "mimo_v2", Arch::kMimoV2, "executed class"}, .layers = read_mimo_v2,
-     .tensors = {.o_bias = "", .dense_first = 1, .has_router_bias = true}, .extras = write_mimo_v2},
+     .tensors = {.o_bias = "", .dense_first = 1, .has_router_bias = true, .has_float32_router = true},
+     .extras = write_mimo_v2},
   };
   return kRows;
 }

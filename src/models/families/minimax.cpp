@@ -38,8 +38,8 @@ constexpr std::string_view kMinimaxM3VlTextModules[] = {
 std::span<const Family> minimax_family() {
   static constexpr Family kRows[] = {
     {.is = {"minimax_m2", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
-     .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true, .moe = "block_sparse_moe"},
-     .modules = kMixtralModules},
+     .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true, .has_float32_router = true,
+     .moe = "block_sparse_moe"}, .modules = kMixtralModules},
     {.is = {"minimax_m3_vl_text minimax_m3", "minimax_m3", Arch::kMinimaxM3, "executed class"},
      .layers = read_minimax_m3, .tensors = {.qk_norm = QkNorm::kHead, .mlp_width = "dense_intermediate_size",
      .shared_width = "shared_intermediate_size", .has_router_bias = true, .moe = "block_sparse_moe"},

@@ -19,6 +19,7 @@ struct Blocks {
   bool out_bias = true, mlp_bias = true, gated = false, layer_norm = true;
   std::uint64_t norms = 2;
   std::uint64_t extra = 0;                // further elements of a layer
+  std::uint64_t heads = 0;                // ranks that do not divide them hold the whole tower; 0: not said
   std::uint64_t attention = 0, keys = 0;  // widths of all heads, and of the keys' own; 0: as wide as the tower
 };
 
@@ -36,7 +37,9 @@ struct Tower {
   void down(std::string_view name, std::uint64_t rows, std::uint64_t columns, std::uint64_t copies = 1) const {
     linear(name, rows, columns, true, copies, Split::kColumns);
   }
-  void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1) const;
+  void plain(std::string_view name, std::uint64_t elements, std::uint64_t copies = 1, Split split = Split::kNone) const;
+  // Of serving engines alone: a table of angles, weights of frames.
+  TensorGroup& derived(std::string_view name, std::uint64_t elements) const;
   void blocks(const std::string& at, const Blocks& b) const;
 };
 

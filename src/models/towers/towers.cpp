@@ -16,13 +16,19 @@ void Tower::linear(std::string_view name, std::uint64_t rows, std::uint64_t colu
   TensorGroup& group = inventory.linear(component, name, rows, columns, cuts ? split : Split::kNone);
   group.copies = group.used = copies;
   if (name.find("patch_embed") != std::string_view::npos) group.role = TensorRole::kConv;
-  if (bias) plain(std::string(name) + ".bias", rows, copies);
+  if (bias) plain(std::string(name) + ".bias", rows, copies, split == Split::kRows ? split : Split::kNone);
 }
 
-void Tower::plain(std::string_view name, std::uint64_t elements, std::uint64_t copies) const {
+void Tower::plain(std::string_view name, std::uint64_t elements, std::uint64_t copies, Split split) const {
   if (elements == 0) return;
-  TensorGroup& group = inventory.plain(component, name, elements);
+  TensorGroup& group = inventory.plain(component, name, elements, cuts ? split : Split::kNone);
   group.copies = group.used = copies;
+}
+
+TensorGroup& Tower::derived(std::string_view name, std::uint64_t elements) const {
+  TensorGroup& group = inventory.plain(component, name, elements);
+  group.is_derived = true;
+  return group;
 }
 
 void Tower::blocks(const std::string& at, const Blocks& b) const {
@@ -30,13 +36,16 @@ void Tower::blocks(const std::string& at, const Blocks& b) const {
   const std::uint64_t queries = b.attention > 0 ? b.attention : b.width;
   const std::uint64_t keys = b.keys > 0 ? b.keys : queries;
   const std::uint64_t qkv = checked_add(queries, times(2, keys), "the heads of a tower");
+  const std::size_t before = inventory.model().tensors.size();
   linear(at + "qkv", qkv, b.width, false, b.layers, Split::kRows);
-  plain(at + "qkv.bias", b.qkv_bias == 3 ? qkv : times(b.qkv_bias, queries), b.layers);
+  plain(at + "qkv.bias", b.qkv_bias == 3 ? qkv : times(b.qkv_bias, queries), b.layers, Split::kRows);
   linear(at + "proj", b.width, queries, b.out_bias, b.layers, Split::kColumns);
   linear(at + "fc1", times(b.gated ? 2 : 1, b.inner), b.width, b.mlp_bias, b.layers, Split::kRows);
   linear(at + "fc2", b.width, b.inner, b.mlp_bias, b.layers, Split::kColumns);
   plain(at + "norm", times(b.layer_norm ? 2 : 1, times(b.norms, b.width)), b.layers);
   plain(at + "extra", b.extra, b.layers);
+  std::vector<TensorGroup>& written = inventory.model().tensors;
+  for (std::size_t i = before; i < written.size(); ++i) written[i].units = b.heads;
 }
 
 static std::uint64_t count_of(const Fields& config, std::initializer_list<std::string_view> keys,
@@ -115,7 +124,7 @@ constexpr Row kVision[] = {
     {"qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder", write_qwen2_5_vision},
     {"qwen2_vl qwen2_vl_vision", write_qwen2_vision},
     {"gemma4 gemma4_vision", write_gemma4_vision},
-    {"kimi_k25 kimi_vl moonvit kimi_k25_vision", write_moonvit},
+    {"kimi_k25 kimi_k3 kimi_vl moonvit kimi_k25_vision", write_moonvit},
     {"llama4 llama4_vision_model", write_llama4_vision},
     {"glm4v glm4v_moe glm46v glm4v_vision glm4v_moe_vision", write_glm4v},
     {"minimax_m3_vl", write_minimax_vision},

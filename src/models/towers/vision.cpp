@@ -7,6 +7,12 @@
 
 namespace kvplan {
 
+// The table of angles of patches: 8,192 rows of half a head (vLLM's get_rope of a tower).
+static void write_patch_angles(const Side& s, std::uint64_t width, std::uint64_t heads) {
+  constexpr std::uint64_t kRows = 8192;
+  if (heads > 0) s.t.derived("rotary_pos_emb", times(kRows, width / heads / 2));
+}
+
 // Qwen3-VL, Qwen3.5 and their kin: a merger, and one more for each deepstack level.
 void write_qwen3_vision(const Side& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
@@ -16,6 +22,7 @@ void write_qwen3_vision(const Side& s) {
   s.t.linear("visual.patch_embed", h, times(3 * s.count("temporal_patch_size", 2), square(patch)), true);
   s.t.plain("visual.pos_embed", times(s.count("num_position_embeddings", 2304), h));
   s.t.blocks("visual.blocks.", {h, s.count("intermediate_size", 4304), s.count({"depth", "num_hidden_layers"}, 27)});
+  write_patch_angles(s, h, s.count("num_heads", 16));
   // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
   const std::uint64_t usual = has_word("qwen3_vl_text qwen3_vl_moe_text", s.t.inventory.text.class_name()) ? 3 : 0;
   const std::uint64_t levels = s.v.list_size("deepstack_visual_indexes").value_or(usual);
@@ -79,16 +86,30 @@ void write_gemma4_vision(const Side& cut) {
 // MoonViT of Kimi-VL and Kimi-K2.5.
 void write_moonvit(const Side& s) {
   const std::uint64_t h = s.count({"hidden_size", "vt_hidden_size"}, 1152);
-  s.patches("vision_tower.patch_embed", h, 14, true);
+  const bool bias = s.v.flag("linear_bias", true);
+  const bool layer_norm = s.v.find_string("norm_type").value_or("layernorm") != "rmsnorm";
+  s.patches("vision_tower.patch_embed", h, 14, s.v.flag("patch_embed_proj_bias", true));
   const std::uint64_t columns = s.count({"pos_emb_width", "init_pos_emb_width"}, 64);
   const std::uint64_t rows = s.count({"pos_emb_height", "init_pos_emb_height"}, 64);
   s.t.plain("vision_tower.pos_emb", times(times(rows, columns), h));
-  s.t.blocks("vision_tower.blocks.", {h, s.count({"intermediate_size", "vt_intermediate_size"}, 4304),
-                                      s.count({"num_hidden_layers", "vt_num_hidden_layers"}, 27)});
-  s.t.plain("vision_tower.final_layernorm", times(2, h));
-  s.p.plain("mm_projector.pre_norm", times(2, h));
-  s.p.linear("mm_projector.linear_1", times(4, h), times(4, h), true);
-  s.p.linear("mm_projector.linear_2", s.out, times(4, h), true);
+  if (s.v.has("init_pos_emb_time"))
+    s.t.derived("time_weight", times(s.count("init_pos_emb_time", 4), h)).is_float32 = true;
+  Blocks blocks{.width = h,
+                .inner = s.count({"intermediate_size", "vt_intermediate_size"}, 4304),
+                .layers = s.count({"num_hidden_layers", "vt_num_hidden_layers"}, 27),
+                .qkv_bias = s.v.flag("attn_bias", true) ? 3U : 0U,
+                .out_bias = s.v.flag("attn_bias", true),
+                .mlp_bias = bias,
+                .layer_norm = layer_norm};
+  blocks.attention = s.count("qkv_hidden_size", 0);
+  blocks.heads = s.count({"num_attention_heads", "vt_num_attention_heads"}, 0);
+  s.t.blocks("vision_tower.blocks.", blocks);
+  s.t.plain("vision_tower.final_layernorm", times(layer_norm ? 2 : 1, h));
+  // The second merger has its norm behind it, and no biases.
+  const bool norm_first = s.v.find_string("mm_projector_type").value_or("") != "patchmergerv2";
+  s.p.plain("mm_projector.norm", norm_first ? times(2, h) : s.out);
+  s.p.linear("mm_projector.linear_1", times(4, h), times(4, h), norm_first);
+  s.p.linear("mm_projector.linear_2", s.out, times(4, h), norm_first);
 }
 
 void write_llama4_vision(const Side& s) {

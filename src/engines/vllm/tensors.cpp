@@ -1,0 +1,122 @@
+#include "engines/vllm/tensors.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "engines/vllm/card.h"
+#include "engines/vllm/rules.h"
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+// Releases, as engine_version() spells them: the minor number.
+constexpr std::uint64_t kYarnInFloat32 =
+    27;                                  // DeepseekScalingRotaryEmbedding.use_flashinfer; 0.26 has it not, 0.30 has
+constexpr std::uint64_t kPadsVocab = 9;  // executed since 0.26; a log of 0.5 has no rows more
+constexpr std::uint64_t kRefinesBlocks = 27;   // 0.26 refuses such ranks, 0.30 has it
+constexpr std::uint64_t kTritonPads = 26;      // round_up of mxfp4.py; the oldest release that was executed
+constexpr std::uint64_t kLatestPadding = 27;   // of Blackwell; 0.26 pads both widths to 256
+constexpr std::uint64_t kVideoPositions = 31;  // MRotaryEmbedding: four times the length before
+constexpr std::uint64_t kFewerScales = 27;  // attention layers had ranges of Q, K and V besides; executed in 0.26, 0.30
+
+// Of one attention layer: scales of Q, K, V and of the probabilities, and those of K and V once more for the host.
+constexpr std::uint64_t kScales = 24;
+constexpr std::uint64_t kScalesWithRanges = 36;
+// Parameters for the scales of K and V, where a method of the checkpoint may fill them (BaseKVCacheMethod).
+constexpr std::uint64_t kLoadedScales = 8;
+
+// Classes that run with transformers' own code (registry.py, _TRANSFORMERS_SUPPORTED_MODELS), since a release.
+struct LibraryClasses {
+  std::uint64_t since;
+  std::string_view names;
+};
+constexpr std::array kLibraryClasses{
+    LibraryClasses{26, "OlmoForCausalLM Olmo2ForCausalLM SmolLM3ForCausalLM Starcoder2ForCausalLM"},
+    LibraryClasses{27,
+                   "FlexOlmoForCausalLM GPTBigCodeForCausalLM HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM "
+                   "NanbeigeForCausalLM Olmo3ForCausalLM VaultGemmaForCausalLM"},
+    LibraryClasses{31,
+                   "ArceeForCausalLM CwmForCausalLM GlmForCausalLM GPTNeoXForCausalLM Jais2ForCausalLM "
+                   "Kolibri1ForCausalLM MellumForCausalLM PhiForCausalLM SeedOssForCausalLM"},
+};
+
+bool runs_library_class(std::string_view architecture, std::uint64_t version) {
+  return std::any_of(kLibraryClasses.begin(), kLibraryClasses.end(), [&](const LibraryClasses& row) {
+    return version >= row.since && has_word(row.names, architecture);
+  });
+}
+
+bool loads_scales(const SideTensorsInput& input) {
+  if (!input.quantization->names_method) return false;
+  const std::string& method = input.quantization->dialect;
+  if (method.starts_with("modelopt")) return true;
+  return !vllm_uses_mla(input.arch) && (method == "fp8" || method == "compressed-tensors");
+}
+
+}  // namespace
+
+Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
+  const std::uint64_t version = engine_version(engine_of(*input.request), *input.request);
+  const Arch arch = input.arch;
+  // The library keeps the inverse frequencies, in float32 and twice, and works out angles as it goes.
+  if (runs_library_class(input.architecture, version)) return Bytes(table.width) * 4;
+  // GLM's indexer turns with the table of the attention beside it.
+  if (table.of_indexer && arch == Arch::kGlmMoeDsa) return Bytes(0);
+  const std::uint64_t times = table.is_multimodal && version < kVideoPositions ? 4 : 1;
+  const bool turns_latents = table.is_yarn && vllm_uses_mla(arch) && version >= kYarnInFloat32;
+  const bool in_float32 = turns_latents || arch == Arch::kGptOss || arch == Arch::kDeepseekV4;
+  return Bytes(checked_mul(table.positions, times, "the positions of a rotary table")) * table.width *
+         (in_float32 ? 4 : element);
+}
+
+std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
+  std::vector<LedgerLine> out;
+  const VllmRules rules = vllm_rules(*input.request);
+  const std::uint64_t scales =
+      (rules.version >= kFewerScales ? kScales : kScalesWithRanges) + (loads_scales(input) ? kLoadedScales : 0);
+  // Until 0.26 the library's classes had their layers of attention beside the model.
+  const bool has_scales = rules.version >= kFewerScales || !runs_library_class(input.architecture, rules.version);
+  if (input.attention_layers > 0 && has_scales)
+    out.push_back(
+        of_kind(LineId::kOther,
+                exact_line(Section::kWeights, "scales of attention", Bytes(scales) * input.attention_layers,
+                           std::to_string(input.attention_layers) + " layers x " + std::to_string(scales) + " B",
+                           "vLLM model_executor/layers/attention/attention.py")));
+  if (input.index_topk > 0) {
+    EngineInput asked;
+    asked.model.arch = input.arch;
+    asked.request = *input.request;
+    const std::uint64_t tokens = vllm_batched_tokens(asked, rules);
+    out.push_back(of_kind(
+        LineId::kOther,
+        exact_line(Section::kWeights, "tokens that the indexer chooses",
+                   Bytes(checked_mul(tokens, input.index_topk, "the tokens that an indexer chooses")) * 4,
+                   std::to_string(tokens) + " tokens of a batch x " + std::to_string(input.index_topk) + " x 4 B",
+                   "vLLM models/deepseek_v2.py topk_indices_buffer")));
+  }
+  return out;
+}
+
+bool vllm_pads_vocab(const Request& request) {
+  return engine_version(engine_of(request), request) >= kPadsVocab;
+}
+
+bool vllm_refines_blocks(const Request& request) {
+  return engine_version(engine_of(request), request) >= kRefinesBlocks;
+}
+
+// Marlin: quantization/mxfp4.py; FlashInfer on data centre Blackwell; Triton on Hopper. gpt-oss-20b on an A100: 13.72
+// GiB as printed, 12.82 as stored.
+std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request) {
+  const std::uint64_t version = engine_version(engine_of(request), request);
+  if (vllm_capability(request) == 0) return {1, 1};
+  if (vllm_is_hopper(request)) return {version >= kTritonPads ? 64 : 1, 1};
+  if (vllm_is_data_blackwell(request) && version < kLatestPadding) return {256, 256};
+  return {128, 256};
+}
+
+}  // namespace kvplan
