@@ -206,6 +206,19 @@ struct Roofline {
   std::optional<double> first_token_s;              // no sooner than this after such a prompt; needs tflops
 };
 
+// What the engine is planned with, asked for or its own default; absent where it has no such thing.
+struct EngineSettings {
+  std::optional<std::uint64_t> max_num_batched_tokens;  // of a step: a prefill chunk, llama.cpp's n_batch
+  std::optional<std::uint64_t> max_num_seqs;            // the scheduler's cap; absent: as many as fit
+  std::optional<double> memory_fraction;                // of the card, or of what is free
+  std::optional<std::uint64_t> cuda_graph_sizes;        // batch sizes that are captured
+  std::optional<std::uint64_t> cuda_graphs;             // graphs of all of them
+  std::optional<std::uint64_t> state_slots_per_sequence;
+  std::optional<bool> prefix_caching;
+  std::string_view attention_backend;
+  std::optional<std::uint64_t> n_ubatch;  // tokens that pass the layers at once
+};
+
 struct TotalReport {
   Bytes bytes, low, high;
 };

@@ -228,6 +228,8 @@ struct Engine {
   bool embedding_on_host = false;
   // Its overhead counts the matrix of scores where attention is naive; else the plan adds a general one.
   bool has_scores = false;
+  // What it is started with; null: it has no settings.
+  EngineSettings (*settings)(const EngineInput& input, const Load& load) = nullptr;
   // No engine: what the architecture needs. It has no rules to advise by.
   bool is_logical = false;
   // Tokens of a prefill chunk that pass the layers at once, where --ubatch-size names no other; 0: the whole chunk.

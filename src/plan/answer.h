@@ -124,6 +124,7 @@ struct Plan {
   Request request;  // as asked, with the layout that was chosen
   std::string engine_version;
   Load load;  // with every default filled in
+  EngineSettings settings;
   CacheTypes types;
   std::string weights_dtype;
   std::string_view weights_loss;  // of quality, roughly, as the type's makers publish it; empty: nobody says
@@ -143,6 +144,7 @@ struct Plan {
   std::optional<Roofline> roofline;  // where a bandwidth is known
   VerdictReport verdict;
   std::optional<DraftMethod> draft_method;
+  std::string draft_source;                // "" without a draft of its own
   std::vector<AppliedFigure> calibrated;   // estimates that a calibration replaced
   std::optional<Measurement> measurement;  // filled by --measure
   std::vector<Note> notes;

@@ -380,7 +380,9 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   const CacheLayout& layout = *laid_out.layout;
   plan.types = input.types;
   plan.draft_method = input.draft_method;
+  if (request.extras.draft != nullptr) plan.draft_source = request.extras.draft->source;
   plan.load = load_of(model, request);
+  if (engine.settings != nullptr) plan.settings = engine.settings(input, plan.load);
   check_extras(model, request);
   plan.attention = cache.attention();
   plan.layers = layer_facts(cache.groups(), plan.types, plan.load);

@@ -4,12 +4,15 @@
 #include <cmath>
 
 #include "kvplan/strings.h"
+#include "kvplan/version.h"
 #include "report/fields_tables.h"
 #include "report/report.h"
 
 namespace kvplan {
 
 namespace {
+
+constexpr int kSchemaVersion = 1;
 
 // RFC 4180: quote what holds a comma, a quote or a line end.
 std::string quoted(std::string_view text) {
@@ -32,7 +35,10 @@ Json described(Json schema, std::string_view description, std::string_view limit
   Json out = Json::object();
   if (!description.empty()) out["description"] = description;
   out.update(schema);
-  if (!limits.empty()) out.update(Json::parse("{" + std::string(limits) + "}"));
+  if (limits.empty()) return out;
+  const std::string members = "{" + std::string(limits) + "}";
+  const std::string_view text = members;
+  out.update(Json::parse(text.begin(), text.end()));
   return out;
 }
 
@@ -45,6 +51,24 @@ Json parsed(std::string_view text) {
   return value.is_discarded() ? Json(std::string(text)) : Json(value);
 }
 
+Json plain_schema(const char* type) {
+  return {{"type", type}};
+}
+
+Json count_schema() {
+  return {{"type", "integer"}, {"minimum", 0}};
+}
+
+Json list_schema(Json item) {
+  return {{"type", "array"}, {"items", std::move(item)}};
+}
+
+Json words_schema(std::string_view (*word)(int)) {
+  Json words = Json::array();
+  for (int i = 0; !word(i).empty(); ++i) words.push_back(word(i));
+  return {{"enum", std::move(words)}};
+}
+
 Json nullable(Json schema) {
   if (accepts_null(schema)) return schema;
   if (schema.contains("$ref")) return {{"anyOf", {std::move(schema), {{"type", "null"}}}}};
@@ -53,22 +77,52 @@ Json nullable(Json schema) {
   return schema;
 }
 
-Json struct_schema(const std::string& name, std::string_view description, const std::vector<const RowInfo*>& rows,
-                   Json& definitions) {
+Json AnyTable::schema(Json& definitions) const {
+  const std::string name(name_);
   const Json reference{{"$ref", "#/$defs/" + name}};
   if (!name.empty() && definitions.contains(name)) return reference;
   if (!name.empty()) definitions[name] = nullptr;  // its place is before those of its parts
   Json required = Json::array();
   Json properties = Json::object();
-  for (const RowInfo* row : rows) {
-    required.push_back(row->key);
-    properties[std::string(row->key)] = described(row->schema(definitions), row->description, row->extra.limits);
+  if (kind_ == TableKind::kReport) {
+    required = {"schema_version", "kvplan_version"};
+    properties = {{"schema_version", {{"const", kSchemaVersion}}}, {"kvplan_version", plain_schema("string")}};
+  }
+  for (const AnyRow& row : rows_) {
+    if (!row.extra.is_json) continue;
+    required.push_back(row.key);
+    properties[std::string(row.key)] = described(row.schema(definitions), row.description, row.extra.limits);
   }
   Json out = described({{"type", "object"}, {"required", std::move(required)}, {"properties", std::move(properties)}},
-                       description, "");
+                       description_, "");
   if (name.empty()) return out;
   definitions[name] = std::move(out);
   return reference;
+}
+
+Json AnyTable::json_of(const void* whole) const {
+  Json::object_t out;
+  out.reserve(rows_.size() + 2);
+  if (kind_ == TableKind::kReport) {
+    out.emplace_back("schema_version", kSchemaVersion);
+    out.emplace_back("kvplan_version", kVersion);
+  }
+  for (const AnyRow& row : rows_)
+    if (row.extra.is_json) out.emplace_back(std::string(row.key), row.json(whole));
+  return out;
+}
+
+void AnyTable::cells_of(const void* whole, Cells& out) const {
+  for (const AnyRow& row : rows_) {
+    if (row.cells != nullptr) {
+      row.cells(whole, out);
+    } else if (row.extra.is_column) {
+      const std::string_view title = row.extra.title.empty() ? row.key : row.extra.title;
+      // The first of a title counts.
+      if (std::none_of(out.begin(), out.end(), [&](const auto& cell) { return cell.first == title; }))
+        out.emplace_back(title, whole != nullptr ? cell_text(row.json(whole)) : "");
+    }
+  }
 }
 
 std::string cell_text(const Json& value) {
@@ -80,11 +134,6 @@ std::string cell_text(const Json& value) {
   const auto& text = value.get_ref<const std::string&>();
   return (std::string_view("=+-@\t\r").find(text.empty() ? ' ' : text.front()) == std::string_view::npos ? "" : "'") +
          text;
-}
-
-void add_cell(std::string_view title, std::string text, Cells& out) {
-  if (std::none_of(out.begin(), out.end(), [&](const auto& cell) { return cell.first == title; }))
-    out.emplace_back(title, std::move(text));
 }
 
 std::string json_text(const Json& json) {

@@ -3,8 +3,11 @@
 #ifndef KVPLAN_REPORT_FIELDS_H_
 #define KVPLAN_REPORT_FIELDS_H_
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -43,96 +46,81 @@ constexpr Extra csv_only() {
 template <class T>
 struct ValueOf;
 
-// What a row says of values of any type.
-struct RowInfo {
+// A row for values of a type that only its functions know.
+struct AnyRow {
   std::string_view key, description;
   Extra extra;
   Json (*schema)(Json& definitions) = nullptr;
+  Json (*json)(const void* whole) = nullptr;
+  void (*cells)(const void* whole, Cells& out) = nullptr;  // of a part with fields of its own
 };
 
 template <class T>
-struct Row : RowInfo {
+struct Row : AnyRow {
   // `Get` is at<&T::member>, or a function object without a state that takes a T.
   template <class Get>
   requires std::is_empty_v<Get>
   constexpr Row(std::string_view of_key, Get, std::string_view meaning = "", Extra beside = {})
-      : RowInfo{of_key, meaning, beside, Value<Get>::schema} {
-    json = [](const T& whole) { return Value<Get>::json(Get()(whole)); };
+      : AnyRow{of_key, meaning, beside, Value<Get>::schema, {}, {}} {
+    json = [](const void* whole) { return Value<Get>::json(Get()(*static_cast<const T*>(whole))); };
     if constexpr (Value<Get>::has_fields)
-      cells = [](const T* whole, Cells& out) {
+      cells = [](const void* whole, Cells& out) {
         if (whole == nullptr) return Value<Get>::cells(nullptr, out);
-        const auto& part = Get()(*whole);
+        const auto& part = Get()(*static_cast<const T*>(whole));
         Value<Get>::cells(&part, out);
       };
   }
-
-  Json (*json)(const T& whole) = nullptr;
-  void (*cells)(const T* whole, Cells& out) = nullptr;  // of a part with fields of its own
 
  private:
   template <class Get>
   using Value = ValueOf<std::remove_cvref_t<std::invoke_result_t<Get, const T&>>>;
 };
 
-std::string_view program_version();
-// What the schema says of a struct: a definition where it has a name.
-Json struct_schema(const std::string& name, std::string_view description, const std::vector<const RowInfo*>& rows,
-                   Json& definitions);
-// The text of a cell; "" for null.
-std::string cell_text(const Json& value);
-// Adds a cell, unless there is one with its title.
-void add_cell(std::string_view title, std::string text, Cells& out);
+template <class T, std::size_t count>
+constexpr std::array<AnyRow, count> rows_of(const Row<T> (&rows)[count]) {
+  std::array<AnyRow, count> out{};
+  for (std::size_t i = 0; i < count; ++i) out[i] = rows[i];
+  return out;
+}
 
-template <class T>
-class Table {
- public:
-  // A table with a name is a definition of the schema.
-  Table(const char* name, std::string_view description, std::vector<Row<T>> rows)
-      : name_(name), description_(description), rows_(std::move(rows)) {}
-  // A whole report, which says first what it is.
-  static Table report(const char* name, std::string_view description, std::vector<Row<T>> rows) {
-    const auto version = [](const T&) { return program_version(); };
-    const Row<T> first[] = {{"schema_version", [](const T&) { return 1; }, "", limit(R"("const": 1)")},
-                            {"kvplan_version", version}};
-    rows.insert(rows.begin(), std::begin(first), std::end(first));
-    return {name, description, std::move(rows)};
-  }
-
-  Json json(const T& whole) const {
-    Json::object_t out;
-    out.reserve(rows_.size());
-    for (const Row<T>& row : rows_)
-      if (row.extra.is_json) out.emplace_back(std::string(row.key), row.json(whole));
-    return out;
-  }
-
-  Json schema(Json& definitions) const {
-    std::vector<const RowInfo*> rows;
-    for (const Row<T>& row : rows_)
-      if (row.extra.is_json) rows.push_back(&row);
-    return struct_schema(name_, description_, rows, definitions);
-  }
-
-  // Without a value: the titles alone.
-  void cells(const T* whole, Cells& out) const {
-    for (const Row<T>& row : rows_) {
-      if (row.cells)
-        row.cells(whole, out);
-      else if (row.extra.is_column)
-        add_cell(row.extra.title.empty() ? row.key : row.extra.title, whole ? cell_text(row.json(*whole)) : "", out);
-    }
-  }
-
- private:
-  std::string name_;
-  std::string_view description_;
-  std::vector<Row<T>> rows_;
+enum class TableKind : std::uint8_t {
+  kPart,
+  kReport  // a whole one, which says first what it is
 };
 
-// The fields of T, built when they are first asked for.
+class AnyTable {
+ public:
+  // A table with a name is a definition of the schema.
+  constexpr AnyTable(const char* name, std::string_view description, std::span<const AnyRow> rows,
+                     TableKind kind = TableKind::kPart)
+      : name_(name), description_(description), rows_(rows), kind_(kind) {}
+  Json schema(Json& definitions) const;
+
+ protected:
+  Json json_of(const void* whole) const;
+  void cells_of(const void* whole, Cells& out) const;
+
+ private:
+  std::string_view name_, description_;
+  std::span<const AnyRow> rows_;
+  TableKind kind_;
+};
+
+template <class T>
+class Table : public AnyTable {
+ public:
+  using AnyTable::AnyTable;
+  Json json(const T& whole) const { return json_of(&whole); }
+  // Without a value: the titles alone.
+  void cells(const T* whole, Cells& out) const { cells_of(whole, out); }
+};
+
+// The fields of T.
 template <class T>
 const Table<T>& table();
 
+// The text of a cell; "" for null.
+std::string cell_text(const Json& value);
 // The text of a report: two spaces for each level, and a line break at the end.
 std::string json_text(const Json& json);
 // Columns in the order of the list, the others behind.

@@ -87,176 +87,142 @@ const T* pointer_to(const std::optional<T>& value) {
 template <>
 const Table<Failed>& table() {
   using T = Failed;
-  static const Table<T> fields(
-      "failed", "what has no plan",
-      {{"source", at<&T::source>, "", column()},
-       {"error", at<&T::error>, "", column()},
-       {"exit", [](const T& of) { return static_cast<unsigned>(of.exit); },
-        "the exit code that this model alone would have", limit(R"("minimum": 1, "maximum": 5)")}});
+  static constexpr auto rows =
+      rows_of<T>({{"source", at<&T::source>, "", column()},
+                  {"error", at<&T::error>, "", column()},
+                  {"exit", [](const T& of) { return static_cast<unsigned>(of.exit); },
+                   "the exit code that this model alone would have", limit(R"("minimum": 1, "maximum": 5)")}});
+  static constexpr Table<T> fields("failed", "what has no plan", rows);
   return fields;
 }
 
 template <>
 const Table<Fleet>& table() {
-  static const Table<Fleet> fields = Table<Fleet>::report(
-      "fleet", "kvplan MODEL MODEL... or a directory of configs; also with one entry", {{"plans", at<&Fleet::plans>}});
+  static constexpr auto rows = rows_of<Fleet>({{"plans", at<&Fleet::plans>}});
+  static constexpr Table<Fleet> fields("fleet", "kvplan MODEL MODEL... or a directory of configs; also with one entry",
+                                       rows, TableKind::kReport);
   return fields;
 }
 
 template <>
 const Table<Answer>& table() {
   using T = Answer;
-  static const Table<T> fields(
-      "answer", "a plan, with the options in which it differs from the request",
-      {{"name", at<&T::name>, "", column("answer")},
-       {"changes", at<&T::changes>, "option and value"},
-       {"weights_dtype", [](const T& of) {
-    return if_any(of.plan.weights_dtype); }},
-       {"kv_cache_dtype", [](const T& of) {
-    return cache_types_name(of.plan.types); }},
-       {"kv_cache", [](const T& of) -> auto& { return of.plan.kv_cache;
-}
-}  // namespace kvplan
-, {"memory", [](const T& of) -> auto& {return of.plan.memory;
-}
-, "a row for each GPU", limit(R"("minItems": 1)")
-}
-, {"total", [](const T& of) -> auto& {return of.plan.total;
-}
-}
-, {"capacity", [](const T& of) -> auto& {return of.plan.capacity;
-}
-}
-, {"verdict", [](const T& of) -> auto& {return of.plan.verdict;
-}
-}
-, {
-  "plan", at<&T::plan>, "", csv_only()
-}
-});
-return fields;
+  static constexpr auto rows =
+      rows_of<T>({{"name", at<&T::name>, "", column("answer")},
+                  {"changes", at<&T::changes>, "option and value"},
+                  {"weights_dtype", [](const T& of) { return if_any(of.plan.weights_dtype); }},
+                  {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.plan.types); }},
+                  {"kv_cache", at<&T::plan, &Plan::kv_cache>}  // namespace kvplan
+                  ,
+                  {"memory", at<&T::plan, &Plan::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
+                  {"total", at<&T::plan, &Plan::total>},
+                  {"capacity", at<&T::plan, &Plan::capacity>},
+                  {"verdict", at<&T::plan, &Plan::verdict>},
+                  {"plan", at<&T::plan>, "", csv_only()}});
+  static constexpr Table<T> fields("answer", "a plan, with the options in which it differs from the request", rows);
+  return fields;
 }
 
 template <>
 const Table<Answers>& table() {
   using T = Answers;
-  static const Table<T> fields = Table<T>::report("answers", "kvplan compare and kvplan fit",
-                                                  {{"model", [](const T& of) { return ModelOf{&of.asked}; }},
-                                                   {"request", [](const T& of) { return RequestOf{&of.asked}; }},
-                                                   {"answers", at<&T::answers>},
-                                                   {"notes", at<notes_of>}});
+  static constexpr auto rows = rows_of<T>({{"model", [](const T& of) { return ModelOf{&of.asked}; }},
+                                           {"request", [](const T& of) { return RequestOf{&of.asked}; }},
+                                           {"answers", at<&T::answers>},
+                                           {"notes", at<notes_of>}});
+  static constexpr Table<T> fields("answers", "kvplan compare and kvplan fit", rows, TableKind::kReport);
   return fields;
 }
 
 template <>
 const Table<Fits>& table() {
-  static const Table<Fits> fields = Table<Fits>::report(
-      "fits", "kvplan fit with several engines or cards: an answer of fit for each", {{"fits", at<&Fits::fits>}});
+  static constexpr auto rows = rows_of<Fits>({{"fits", at<&Fits::fits>}});
+  static constexpr Table<Fits> fields("fits", "kvplan fit with several engines or cards: an answer of fit for each",
+                                      rows, TableKind::kReport);
   return fields;
 }
 
 template <>
 const Table<CardOf>& table() {
   using T = CardOf;
-  static const Table<T> fields(
-      "", "",
-      {{"gpu", [](const T& of) -> auto& { return of.card->name;
-}
-, "", column()
-}
-, {"gpu_count", at<&T::grid, &Grid::gpu_count>, "", column().limit(kFromOne)}, {
-  "gpu_memory_bytes", at<&T::card, &GridCard::memory>, "of one card"
-}
-});
-return fields;
+  static constexpr auto rows = rows_of<T>({{"gpu", at<&T::card, &GridCard::name>, "", column()},
+                                           {"gpu_count", at<&T::grid, &Grid::gpu_count>, "", column().limit(kFromOne)},
+                                           {"gpu_memory_bytes", at<&T::card, &GridCard::memory>, "of one card"}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
 }
 
 template <>
 const Table<CellOf>& table() {
   using T = CellOf;
-  static const Table<T> fields(
-      "", "null but for gpu and error where the engine refuses",
-      {{"gpu", [](const T& of) -> auto& { return of.card->name;
-}
-, "", column()
-}
-, {"error", [](const T& of) { return if_any(of.cell->error); }, "why the engine refuses", column()},
-    {"tensor_parallel_size", [](const T& of) { return of.if_planned(of.cell->tensor_parallel); }, "",
-     column().limit(kFromOne)},
-    {"pipeline_parallel_size", [](const T& of) { return of.if_planned(of.cell->pipeline_parallel); }, "",
-     column().limit(kFromOne)},
-    {"total_bytes", [](const T& of) { return of.if_planned(of.cell->total); }, "of the fullest GPU", column()},
-    {"max_model_len", [](const T& of) { return if_bounded(of.if_planned(of.cell->longest)); },
-     "the longest that fits at the requested sequences", column("longest_context")},
-    {"max_num_seqs", [](const T& of) { return if_bounded(of.if_planned(of.cell->most_seqs)); },
-     "the most at the requested length", column("most_sequences")},
-{
-  "verdict", [](const T& of) { return of.if_planned(of.cell->verdict); }
-}
-});
-return fields;
+  static constexpr auto rows = rows_of<T>(
+      {{"gpu", at<&T::card, &GridCard::name>, "", column()},
+       {"error", [](const T& of) { return if_any(of.cell->error); }, "why the engine refuses", column()},
+       {"tensor_parallel_size", [](const T& of) { return of.if_planned(of.cell->tensor_parallel); }, "",
+        column().limit(kFromOne)},
+       {"pipeline_parallel_size", [](const T& of) { return of.if_planned(of.cell->pipeline_parallel); }, "",
+        column().limit(kFromOne)},
+       {"total_bytes", [](const T& of) { return of.if_planned(of.cell->total); }, "of the fullest GPU", column()},
+       {"max_model_len", [](const T& of) { return if_bounded(of.if_planned(of.cell->longest)); },
+        "the longest that fits at the requested sequences", column("longest_context")},
+       {"max_num_seqs", [](const T& of) { return if_bounded(of.if_planned(of.cell->most_seqs)); },
+        "the most at the requested length", column("most_sequences")},
+       {"verdict", [](const T& of) { return of.if_planned(of.cell->verdict); }}});
+  static constexpr Table<T> fields("", "null but for gpu and error where the engine refuses", rows);
+  return fields;
 }
 
 template <>
 const Table<RowOf>& table() {
   using T = RowOf;
-  const auto cells = [](const T& of) {
+  static constexpr auto cells_of_row = [](const T& of) {
     std::vector<CellOf> out;
     for (std::size_t c = 0; c < of.row->cells.size(); ++c)
       out.push_back({of.grid, &of.grid->cards[c], &of.row->cells[c]});
     return out;
   };
-  static const Table<T> fields(
-      "grid_row", "",
-      {{"source", [](const T& of) -> auto& { return of.row->source;
-}
-, "", column()
-}
-, {"engine", [](const T& of) -> auto& {return of.row->engine;
-}
-, "", column()
-}
-, {"engine_version", [](const T& of) -> auto& {return of.row->engine_version;
-}
-}
-, {"weights_dtype", or_null<&T::row, &GridRow::weights>, "", column()},
-    {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.row->types); }, "", column()},
-    {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", column().limit(kFromOne)},
-    {"num_seqs", at<&T::grid, &Grid::num_seqs>, "", column().limit(kFromOne)}, {
-  "cells", cells, "one for each card, in the order of cards"
-}
-});
-return fields;
+  static constexpr auto rows =
+      rows_of<T>({{"source", at<&T::row, &GridRow::source>, "", column()},
+                  {"engine", at<&T::row, &GridRow::engine>, "", column()},
+                  {"engine_version", at<&T::row, &GridRow::engine_version>},
+                  {"weights_dtype", or_null<&T::row, &GridRow::weights>, "", column()},
+                  {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.row->types); }, "", column()},
+                  {"max_model_len", at<&T::row, &GridRow::max_model_len>, "as requested", column().limit(kFromOne)},
+                  {"num_seqs", at<&T::grid, &Grid::num_seqs>, "", column().limit(kFromOne)},
+                  {"cells", cells_of_row, "one for each card, in the order of cards"}});
+  static constexpr Table<T> fields("grid_row", "", rows);
+  return fields;
 }
 
 template <>
 const Table<Grid>& table() {
   using T = Grid;
-  const auto cards = [](const T& grid) {
+  static constexpr auto cards_of = [](const T& grid) {
     std::vector<CardOf> out;
     for (const GridCard& card : grid.cards) out.push_back({&grid, &card});
     return out;
   };
-  const auto rows = [](const T& grid) {
+  static constexpr auto rows_of_grid = [](const T& grid) {
     std::vector<GridItem> out;
     for (const GridRow& row : grid.rows)
       row.cells.empty() ? out.emplace_back(failure_of(row)) : out.emplace_back(RowOf{&grid, &row});
     return out;
   };
-  static const Table<T> fields =
-      Table<T>::report("grid", "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns",
-                       {{"cards", cards}, {"rows", rows}});
+  static constexpr auto rows = rows_of<T>({{"cards", cards_of}, {"rows", rows_of_grid}});
+  static constexpr Table<T> fields(
+      "grid", "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, cards as columns", rows,
+      TableKind::kReport);
   return fields;
 }
 
 template <>
 const Table<MemoryChange>& table() {
   using T = MemoryChange;
-  static const Table<T> fields("", "",
-                               {{"part", at<&T::part>},
-                                {"before_bytes", at<&T::before>},
-                                {"after_bytes", at<&T::after>},
-                                {"change_bytes", at<&T::difference>}});
+  static constexpr auto rows = rows_of<T>({{"part", at<&T::part>},
+                                           {"before_bytes", at<&T::before>},
+                                           {"after_bytes", at<&T::after>},
+                                           {"change_bytes", at<&T::difference>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
@@ -269,59 +235,59 @@ struct TotalChange {
 template <>
 const Table<TotalChange>& table() {
   using T = TotalChange;
-  static const Table<T> fields("", "",
-                               {{"before_bytes", [](const T& total) { return total.of->before; }},
-                                {"after_bytes", [](const T& total) { return total.of->after; }},
-                                {"change_bytes", [](const T& total) { return total.of->difference(); }}});
+  static constexpr auto rows = rows_of<T>({{"before_bytes", [](const T& total) { return total.of->before; }},
+                                           {"after_bytes", [](const T& total) { return total.of->after; }},
+                                           {"change_bytes", [](const T& total) { return total.of->difference(); }}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<CapacityChange>& table() {
   using T = CapacityChange;
-  static const Table<T> fields(
-      "", "",
-      {{"what", at<&T::what>, "", limit(R"("enum": ["tokens", "max_model_len", "max_num_seqs"])")},
-       {"before", at<&T::before>},
-       {"after", at<&T::after>}});
+  static constexpr auto rows =
+      rows_of<T>({{"what", at<&T::what>, "", limit(R"("enum": ["tokens", "max_model_len", "max_num_seqs"])")},
+                  {"before", at<&T::before>},
+                  {"after", at<&T::after>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<Sides>& table() {
   using T = Sides;
-  static const Table<T> fields("", "",
-                               {{"before", [](const T& of) { return if_any(of.diff->before.verdict); }},
-                                {"after", [](const T& of) { return if_any(of.diff->after.verdict); }}});
+  static constexpr auto rows = rows_of<T>({{"before", [](const T& of) { return if_any(of.diff->before.verdict); }},
+                                           {"after", [](const T& of) { return if_any(of.diff->after.verdict); }}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<GrowthLimitOf>& table() {
   using T = GrowthLimitOf;
-  static const Table<T> fields("", "",
-                               {{"bytes", [](const T& of) { return of.diff->limit.bytes; }},
-                                {"percent", [](const T& of) { return of.diff->limit.percent; }, "", limit(kFromZero)},
-                                {"exceeded", [](const T& of) { return of.diff->is_too_much; }}});
+  static constexpr auto rows =
+      rows_of<T>({{"bytes", [](const T& of) { return of.diff->limit.bytes; }},
+                  {"percent", [](const T& of) { return of.diff->limit.percent; }, "", limit(kFromZero)},
+                  {"exceeded", [](const T& of) { return of.diff->is_too_much; }}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<ValueChange>& table() {
   using T = ValueChange;
-  static const Table<T> fields("", "",
-                               {{"where", at<&T::where>, "", limit(R"("enum": ["config", "request"])")},
-                                {"key", at<&T::key>},
-                                {"before", or_null<&T::before>},
-                                {"after", or_null<&T::after>}});
+  static constexpr auto rows = rows_of<T>({{"where", at<&T::where>, "", limit(R"("enum": ["config", "request"])")},
+                                           {"key", at<&T::key>},
+                                           {"before", or_null<&T::before>},
+                                           {"after", or_null<&T::after>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<PlanDiff>& table() {
   using T = PlanDiff;
-  static const Table<T> fields = Table<T>::report(
-      "diff", "kvplan diff OLD.json NEW.json",
+  static constexpr auto rows = rows_of<T>(
       {{"headline", at<diff_headline>, "one sentence for a reviewer"},
        {"total", [](const T& diff) { return TotalChange{&diff.total}; }},
        {"memory", at<&T::memory>, "parts that changed, biggest first"},
@@ -329,6 +295,7 @@ const Table<PlanDiff>& table() {
        {"verdict", [](const T& diff) { return Sides{&diff}; }},
        {"limit", [](const T& diff) { return GrowthLimitOf{&diff}; }, "--fail-over, and whether the total grew by more"},
        {"changes", at<&T::values>}});
+  static constexpr Table<T> fields("diff", "kvplan diff OLD.json NEW.json", rows, TableKind::kReport);
   return fields;
 }
 

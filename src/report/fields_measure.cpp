@@ -20,8 +20,7 @@ template <>
 const Table<DeviceOf>& table() {
   using T = DeviceOf;
   using D = DeviceFacts;
-  static const Table<T> fields(
-      "", "",
+  static constexpr auto rows = rows_of<T>(
       {{"id", at<&T::seen, &Measurement::device, &D::id>},
        {"name", at<&T::seen, &Measurement::device, &D::name>},
        {"driver", or_null<&T::seen, &Measurement::device, &D::driver>},
@@ -32,118 +31,118 @@ const Table<DeviceOf>& table() {
        {"free_bytes", at<&T::seen, &Measurement::free>, "before anything was allocated"},
        {"used_by_others_bytes", at<&T::seen, &Measurement::used_by_others>},
        {"other_processes", at<&T::seen, &Measurement::other_processes>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<MeasuredLine>& table() {
   using T = MeasuredLine;
-  static const Table<T> fields("", "",
-                               {{"what", at<&T::what>},
-                                {"buffers", at<&T::buffers>},
-                                {"planned_bytes", at<&T::planned>},
-                                {"rounding_bytes", at<&T::rounding>, "at most, by the granularity"},
-                                {"measured_bytes", at<&T::measured>},
-                                {"difference_bytes", at<&T::difference>},
-                                {"reason", or_null<&T::reason>}});
+  static constexpr auto rows = rows_of<T>({{"what", at<&T::what>},
+                                           {"buffers", at<&T::buffers>},
+                                           {"planned_bytes", at<&T::planned>},
+                                           {"rounding_bytes", at<&T::rounding>, "at most, by the granularity"},
+                                           {"measured_bytes", at<&T::measured>},
+                                           {"difference_bytes", at<&T::difference>},
+                                           {"reason", or_null<&T::reason>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<Speed>& table() {
   using T = Speed;
-  static const Table<T> fields("", "",
-                               {{"n", at<&T::figure, &Figure::n>},
-                                {"low", [](const T& of) { return of.figure.low / 1e9; }},
-                                {"high", [](const T& of) { return of.figure.high / 1e9; }},
-                                {"mean", [](const T& of) { return of.figure.mean / 1e9; }}});
+  static constexpr auto rows = rows_of<T>({{"n", at<&T::figure, &Figure::n>},
+                                           {"low", [](const T& of) { return of.figure.low / 1e9; }},
+                                           {"high", [](const T& of) { return of.figure.high / 1e9; }},
+                                           {"mean", [](const T& of) { return of.figure.mean / 1e9; }}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<MeasuredMaximum>& table() {
   using T = MeasuredMaximum;
-  static const Table<T> fields("", "",
-                               {{"max_model_len", at<&T::max_model_len>},
-                                {"num_seqs", at<&T::num_seqs>},
-                                {"bytes", at<&T::bytes>},
-                                {"tries", at<&T::tries>},
-                                {"limited_by", at<&T::limited_by>}});
+  static constexpr auto rows = rows_of<T>({{"max_model_len", at<&T::max_model_len>},
+                                           {"num_seqs", at<&T::num_seqs>},
+                                           {"bytes", at<&T::bytes>},
+                                           {"tries", at<&T::tries>},
+                                           {"limited_by", at<&T::limited_by>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<Measurement>& table() {
   using T = Measurement;
-  const auto speed = [](const T& seen) {
+  static constexpr auto speed = [](const T& seen) {
     return seen.bandwidth.n > 0 ? std::optional(Speed{seen.bandwidth}) : std::nullopt;
   };
-  static const Table<T> fields(
-      "measurement", "",
-      {{"device", [](const T& seen) { return DeviceOf{&seen}; }},
-       {"planned_context_bytes", at<&T::planned_context>, "what the plan says of opening the device"},
-       {"gpu", at<&T::gpu>, "of the plan: the one whose share was allocated"},
-       {"max_model_len", at<&T::max_model_len>, "as measured"},
-       {"num_seqs", at<&T::num_seqs>},
-       {"scaled", or_null<&T::scaled>, "why that is less than the plan"},
-       {"lines", at<&T::lines>},
-       {"planned_bytes", at<&T::planned>},
-       {"measured_bytes", at<&T::measured>},
-       {"left_bytes", at<&T::others_moved>,
-        "what the device's counter had changed by when all was freed: memory of others"},
-       {"difference", at<&T::difference>, "of measured from planned, as a share"},
-       {"tolerance", at<&T::tolerance>},
-       {"bandwidth_gb_s", speed, "read and written, streaming the cache; null where it is too small to say"},
-       {"maximum", at<&T::maximum>, "--measure-max: the largest context whose cache allocates"},
-       {"status", at<&T::status>},
-       {"reason", or_null<&T::reason>}});
+  static constexpr auto rows =
+      rows_of<T>({{"device", [](const T& seen) { return DeviceOf{&seen}; }},
+                  {"planned_context_bytes", at<&T::planned_context>, "what the plan says of opening the device"},
+                  {"gpu", at<&T::gpu>, "of the plan: the one whose share was allocated"},
+                  {"max_model_len", at<&T::max_model_len>, "as measured"},
+                  {"num_seqs", at<&T::num_seqs>},
+                  {"scaled", or_null<&T::scaled>, "why that is less than the plan"},
+                  {"lines", at<&T::lines>},
+                  {"planned_bytes", at<&T::planned>},
+                  {"measured_bytes", at<&T::measured>},
+                  {"left_bytes", at<&T::others_moved>,
+                   "what the device's counter had changed by when all was freed: memory of others"},
+                  {"difference", at<&T::difference>, "of measured from planned, as a share"},
+                  {"tolerance", at<&T::tolerance>},
+                  {"bandwidth_gb_s", speed, "read and written, streaming the cache; null where it is too small to say"},
+                  {"maximum", at<&T::maximum>, "--measure-max: the largest context whose cache allocates"},
+                  {"status", at<&T::status>},
+                  {"reason", or_null<&T::reason>}});
+  static constexpr Table<T> fields("measurement", "", rows);
   return fields;
 }
 
 template <>
 const Table<AppliedFigure>& table() {
   using T = AppliedFigure;
-  static const Table<T> fields("", "",
-                               {{"name", at<&T::name>},
-                                {"what", at<&T::what>, "the line that it changed"},
-                                {"n", at<&T::figure, &Figure::n>},
-                                {"low", at<&T::figure, &Figure::low>},
-                                {"high", at<&T::figure, &Figure::high>},
-                                {"mean", at<&T::figure, &Figure::mean>},
-                                {"source", at<&T::source>}});
+  static constexpr auto rows = rows_of<T>({{"name", at<&T::name>},
+                                           {"what", at<&T::what>, "the line that it changed"},
+                                           {"n", at<&T::figure, &Figure::n>},
+                                           {"low", at<&T::figure, &Figure::low>},
+                                           {"high", at<&T::figure, &Figure::high>},
+                                           {"mean", at<&T::figure, &Figure::mean>},
+                                           {"source", at<&T::source>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<CalibrationOf>& table() {
   using T = CalibrationOf;
-  static const Table<T> fields("calibration", "",
-                               {{"file", [](const T& of) {
+  static constexpr auto rows = rows_of<T>({{"file", [](const T& of) {
     return of.plan->request.calibration->path; }},
                                 {"figures", [](const T& of) -> auto& { return of.plan->calibrated;
 }
 }  // namespace kvplan
 });
+static constexpr Table<T> fields("calibration", "", rows);
 return fields;
 }
 
 template <>
 const Table<NamedFigure>& table() {
   using T = NamedFigure;
-  static const Table<T> fields("", "",
-                               {{"name", at<&T::name>},
-                                {"n", at<&T::figure, &Figure::n>, "runs", limit(kFromOne)},
-                                {"low", at<&T::figure, &Figure::low_bytes>},
-                                {"high", at<&T::figure, &Figure::high_bytes>},
-                                {"mean", at<&T::figure, &Figure::mean_bytes>}});
+  static constexpr auto rows = rows_of<T>({{"name", at<&T::name>},
+                                           {"n", at<&T::figure, &Figure::n>, "runs", limit(kFromOne)},
+                                           {"low", at<&T::figure, &Figure::low_bytes>},
+                                           {"high", at<&T::figure, &Figure::high_bytes>},
+                                           {"mean", at<&T::figure, &Figure::mean_bytes>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<CalibrationRecord>& table() {
   using T = CalibrationRecord;
-  static const Table<T> fields(
-      "", "",
+  static constexpr auto rows = rows_of<T>(
       {{"device", at<&T::device>, "as the driver or the catalogue names it"},
        {"device_memory_bytes", or_null<&T::memory>},
        {"driver", or_null<&T::driver>},
@@ -153,14 +152,15 @@ const Table<CalibrationRecord>& table() {
        {"source", at<&T::source>, "", limit(R"("enum": ["measure", "log"])")},
        {"date", at<&T::date>, "of the newest run"},
        {"figures", at<&T::figures>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<Calibration>& table() {
   using T = Calibration;
-  static const Table<T> fields =
-      Table<T>::report("calibration_file", "what --save-calibration writes", {{"calibration", at<&T::records>}});
+  static constexpr auto rows = rows_of<T>({{"calibration", at<&T::records>}});
+  static constexpr Table<T> fields("calibration_file", "what --save-calibration writes", rows, TableKind::kReport);
   return fields;
 }
 
@@ -168,8 +168,7 @@ template <>
 const Table<LogLine>& table() {
   using T = LogLine;
   using O = Observation;
-  static const Table<T> fields(
-      "", "",
+  static constexpr auto rows = rows_of<T>(
       {{"line_number", at<&T::seen, &O::line_number>, "from 1", limit(kFromOne)},
        {"what", at<&T::seen, &O::what>},
        {"value", at<&T::seen, &O::value>, "in the unit"},
@@ -179,48 +178,49 @@ const Table<LogLine>& table() {
        {"predicted", at<&T::predicted>, "by the plan, in the unit; null where it says nothing of it"},
        {"exact", at<&T::exact>, "arithmetic: a difference is a disagreement"},
        {"reason", or_null<&T::reason>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<LogPart>& table() {
   using T = LogPart;
-  static const Table<T> fields("", "",
-                               {{"what", at<&T::what>},
-                                {"part", at<&T::part>},
-                                {"observed_bytes", at<&T::observed>},
-                                {"predicted_bytes", at<&T::predicted>},
-                                {"low_bytes", at<&T::low>},
-                                {"high_bytes", at<&T::high>}});
+  static constexpr auto rows = rows_of<T>({{"what", at<&T::what>},
+                                           {"part", at<&T::part>},
+                                           {"observed_bytes", at<&T::observed>},
+                                           {"predicted_bytes", at<&T::predicted>},
+                                           {"low_bytes", at<&T::low>},
+                                           {"high_bytes", at<&T::high>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<LogTotal>& table() {
   using T = LogTotal;
-  static const Table<T> fields("", "",
-                               {{"observed_bytes", at<&T::observed>},
-                                {"predicted_bytes", at<&T::predicted>},
-                                {"low_bytes", at<&T::low>},
-                                {"high_bytes", at<&T::high>},
-                                {"parts", at<&T::parts>}});
+  static constexpr auto rows = rows_of<T>({{"observed_bytes", at<&T::observed>},
+                                           {"predicted_bytes", at<&T::predicted>},
+                                           {"low_bytes", at<&T::low>},
+                                           {"high_bytes", at<&T::high>},
+                                           {"parts", at<&T::parts>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<LogCheck>& table() {
   using T = LogCheck;
-  static const Table<T> fields = Table<T>::report(
-      "check_log", "kvplan check-log MODEL LOG",
-      {{"engine", at<&T::plan, &Plan::request, &Request::engine>},
-       {"engine_version", at<&T::plan, &Plan::engine_version>},
-       {"log_version", or_null<&T::options, &LogOptions::version>, "the release that the log names"},
-       {"max_model_len", at<&T::plan, &Plan::load, &Load::max_model_len>},
-       {"tensor_parallel_size", at<&T::plan, &Plan::request, &Request::tensor_parallel>},
-       {"lines", at<&T::lines>},
-       {"total", at<&T::total>, "one GPU's memory beside the cache; null where the log prints none of it"},
-       {"disagreements", at<&T::disagreements>, "exact lines that are off by more than rounding and 1 %"},
-       {"remarks", at<&T::remarks>}});
+  static constexpr auto rows =
+      rows_of<T>({{"engine", at<&T::plan, &Plan::request, &Request::engine>},
+                  {"engine_version", at<&T::plan, &Plan::engine_version>},
+                  {"log_version", or_null<&T::options, &LogOptions::version>, "the release that the log names"},
+                  {"max_model_len", at<&T::plan, &Plan::load, &Load::max_model_len>},
+                  {"tensor_parallel_size", at<&T::plan, &Plan::request, &Request::tensor_parallel>},
+                  {"lines", at<&T::lines>},
+                  {"total", at<&T::total>, "one GPU's memory beside the cache; null where the log prints none of it"},
+                  {"disagreements", at<&T::disagreements>, "exact lines that are off by more than rounding and 1 %"},
+                  {"remarks", at<&T::remarks>}});
+  static constexpr Table<T> fields("check_log", "kvplan check-log MODEL LOG", rows, TableKind::kReport);
   return fields;
 }
 

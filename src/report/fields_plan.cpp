@@ -1,5 +1,4 @@
 // The fields of a plan. Bytes are integers; what does not apply is null, never absent.
-#include "kvplan/version.h"
 #include "report/fields_tables.h"
 
 namespace kvplan {
@@ -33,74 +32,69 @@ Bytes sum_of(const std::vector<LedgerLine>& lines, Bytes LedgerLine::*figure) {
 
 }  // namespace
 
-std::string_view program_version() {
-  return kVersion;
-}
-
 template <>
 const Table<TermFacts>& table() {
   using T = TermFacts;
-  static const Table<T> fields("", "",
-                               {{"name", at<&T::name>},
-                                {"role", at<&T::role>},
-                                {"elements", at<&T::elements>},
-                                {"per", at<&T::growth>},
-                                {"dtype", at<&T::dtype>},
-                                {"bytes", at<&T::entry>, "of one entry"},
-                                {"stride", at<&T::stride>, "tokens for one entry", limit(kFromOne)},
-                                {"token_limit", at<&T::token_limit>, "tokens beyond it cost nothing"}});
+  static constexpr auto rows = rows_of<T>({{"name", at<&T::name>},
+                                           {"role", at<&T::role>},
+                                           {"elements", at<&T::elements>},
+                                           {"per", at<&T::growth>},
+                                           {"dtype", at<&T::dtype>},
+                                           {"bytes", at<&T::entry>, "of one entry"},
+                                           {"stride", at<&T::stride>, "tokens for one entry", limit(kFromOne)},
+                                           {"token_limit", at<&T::token_limit>, "tokens beyond it cost nothing"}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<LayerFacts>& table() {
   using T = LayerFacts;
-  static const Table<T> fields(
-      "layer", "layers that are alike",
-      {{"kind", [](const T& layer) { return layer.kind.name; }, "", limit(R"("$ref": "#/$defs/kind")")},
-       {"variant", or_null<&T::variant>},
-       {"count", at<&T::count>},
-       {"indices", at<&T::indices>, "", limit(R"("pattern": "^[0-9]+(-[0-9]+)?(, ?[0-9]+(-[0-9]+)?)*$")")},
-       {"bytes_per_token", at<&T::bytes_per_token>, "of one such layer"},
-       {"bytes_per_sequence", at<&T::bytes_per_sequence>, "fixed state of one such layer"},
-       {"token_limit", at<&T::token_limit>, "tokens beyond it cost nothing"},
-       {"terms", at<&T::terms>}});
+  static constexpr auto rows =
+      rows_of<T>({{"kind", [](const T& layer) { return layer.kind.name; }, "", limit(R"("$ref": "#/$defs/kind")")},
+                  {"variant", or_null<&T::variant>},
+                  {"count", at<&T::count>},
+                  {"indices", at<&T::indices>, "", limit(R"("pattern": "^[0-9]+(-[0-9]+)?(, ?[0-9]+(-[0-9]+)?)*$")")},
+                  {"bytes_per_token", at<&T::bytes_per_token>, "of one such layer"},
+                  {"bytes_per_sequence", at<&T::bytes_per_sequence>, "fixed state of one such layer"},
+                  {"token_limit", at<&T::token_limit>, "tokens beyond it cost nothing"},
+                  {"terms", at<&T::terms>}});
+  static constexpr Table<T> fields("layer", "layers that are alike", rows);
   return fields;
 }
 
 template <>
 const Table<Parameters>& table() {
   using T = Parameters;
-  static const Table<T> fields("", "",
-                               {{"total", at<&T::total>, "unique parameters of the main model"},
-                                {"active", at<&T::active>, "those that one token passes through"},
-                                {"mtp", or_null<&T::mtp>}});
+  static constexpr auto rows = rows_of<T>({{"total", at<&T::total>, "unique parameters of the main model"},
+                                           {"active", at<&T::active>, "those that one token passes through"},
+                                           {"mtp", or_null<&T::mtp>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<ConfigFact>& table() {
   using T = ConfigFact;
-  static const Table<T> fields(
-      "", "",
+  static constexpr auto rows = rows_of<T>(
       {{"key", at<&T::key>}, {"value", [](const T& fact) { return Spelled{fact.value}; }}, {"origin", at<&T::origin>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<SideFacts>& table() {
   using T = SideFacts;
-  static const Table<T> fields(
-      "", "",
+  static constexpr auto rows = rows_of<T>(
       {{"what", at<&T::what>}, {"model_type", or_null<&T::model_type>}, {"num_layers", or_null<&T::num_layers>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<ModelOf>& table() {
   using M = ModelFacts;
-  static const Table<ModelOf> fields(
-      "model", "",
+  static constexpr auto rows = rows_of<ModelOf>(
       {{"source", at<&ModelOf::plan, &Plan::model, &M::source>, "a file, - or an id of the Hub", column()},
        {"model_type", or_null<&ModelOf::plan, &Plan::model, &M::model_type>},
        {"architecture", or_null<&ModelOf::plan, &Plan::model, &M::architecture>},
@@ -121,18 +115,19 @@ const Table<ModelOf>& table() {
        {"config", at<&ModelOf::plan, &Plan::model, &M::config>, "what the plan read, and from where"},
        {"layers", at<&ModelOf::plan, &Plan::layers>, "a row for each distinct layer"},
        {"sides", at<&ModelOf::plan, &Plan::model, &M::sides>, "models beside the decoder, without a cache"}});
+  static constexpr Table<ModelOf> fields("model", "", rows);
   return fields;
 }
 
 template <>
 const Table<AdapterFile>& table() {
   using T = AdapterFile;
-  static const Table<T> fields("", "",
-                               {{"source", at<&T::source>},
-                                {"rank", or_null<&T::rank>, "the largest of any module"},
-                                {"targets", at<&T::targets>},
-                                {"elements", at<&T::elements>},
-                                {"stored_bytes", at<&T::bytes>}});
+  static constexpr auto rows = rows_of<T>({{"source", at<&T::source>},
+                                           {"rank", or_null<&T::rank>, "the largest of any module"},
+                                           {"targets", at<&T::targets>},
+                                           {"elements", at<&T::elements>},
+                                           {"stored_bytes", at<&T::bytes>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
@@ -141,8 +136,7 @@ const Table<RequestOf>& table() {
   using R = Request;
   using E = ExtrasRequest;
   using Of = RequestOf;
-  static const Table<Of> fields(
-      "request", "",
+  static constexpr auto rows = rows_of<Of>(
       {{"engine", at<&Of::plan, &Plan::request, &R::engine>, "", column()},
        {"engine_version", at<&Of::plan, &Plan::engine_version>},
        {"max_model_len", [](const Of& of) { return of.plan->load.max_model_len; }, "tokens of one sequence",
@@ -173,7 +167,7 @@ const Table<RequestOf>& table() {
        {"num_samples", at<&Of::plan, &Plan::request, &R::extras, &E::num_samples>, "", limit(kFromOne)},
        {"speculative_method", at<&Of::plan, &Plan::draft_method>},
        {"num_speculative_tokens", or_null<&Of::plan, &Plan::request, &R::num_speculative_tokens>},
-       {"draft", [](const Of& of) { return source_of(of.plan->request.extras.draft); }},
+       {"draft", or_null<&Of::plan, &Plan::draft_source>},
        {"max_loras", at<&Of::plan, &Plan::request, &R::extras, &E::max_loras>},
        {"max_lora_rank", at<&Of::plan, &Plan::request, &R::extras, &E::max_lora_rank>},
        {"loras", at<&Of::plan, &Plan::request, &R::extras, &E::adapters>},
@@ -182,32 +176,33 @@ const Table<RequestOf>& table() {
        {"gpu_memory_bytes", at<&Of::plan, &Plan::request, &R::gpu_memory>},
        {"gpu_memory_utilization", at<&Of::plan, &Plan::usable_share>, "the share of the card that the engine may use"},
        {"kv_cache_memory_bytes", at<&Of::plan, &Plan::request, &R::kv_cache_memory_bytes>}});
+  static constexpr Table<Of> fields("request", "", rows);
   return fields;
 }
 
 template <>
 const Table<GapLine>& table() {
   using T = GapLine;
-  static const Table<T> fields("", "", {{"reason", at<&T::reason>}, {"bytes", at<&T::bytes>}});
+  static constexpr auto rows = rows_of<T>({{"reason", at<&T::reason>}, {"bytes", at<&T::bytes>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<CacheGroup>& table() {
   using T = CacheGroup;
-  static const Table<T> fields("", "",
-                               {{"kind", at<&T::kind>},
-                                {"layers", at<&T::layers>},
-                                {"block_size", at<&T::block_size>, "tokens"},
-                                {"page_bytes", or_null<&T::page_bytes>, "of one layer and block"}});
+  static constexpr auto rows = rows_of<T>({{"kind", at<&T::kind>},
+                                           {"layers", at<&T::layers>},
+                                           {"block_size", at<&T::block_size>, "tokens"},
+                                           {"page_bytes", or_null<&T::page_bytes>, "of one layer and block"}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<KvCachePlan>& table() {
   using T = KvCachePlan;
-  static const Table<T> fields(
-      "kv_cache", "",
+  static constexpr auto rows = rows_of<T>(
       {{"bytes_per_token", at<&T::bytes_per_token>, "what one more token of one sequence adds beyond every window",
         column()},
        {"bytes_per_token_in_window", at<&T::bytes_per_token_in_window>, "the same while every window still grows"},
@@ -219,98 +214,121 @@ const Table<KvCachePlan>& table() {
        {"gap", at<&T::gap>, "from logical_bytes_per_gpu to reserved_bytes; adds up exactly"},
        {"block_size", at<&T::block_size>, "tokens of the largest group's block"},
        {"groups", at<&T::groups>}});
+  static constexpr Table<T> fields("kv_cache", "", rows);
   return fields;
 }
 
 template <>
 const Table<LedgerLine>& table() {
   using T = LedgerLine;
-  static const Table<T> fields("line", "",
-                               {{"basis", at<&T::basis>},
-                                {"part", at<&T::part>},
-                                {"what", at<&T::what>},
-                                {"bytes", at<&T::bytes>},
-                                {"low_bytes", at<&T::low>},
-                                {"high_bytes", at<&T::high>},
-                                {"formula", at<&T::formula>},
-                                {"source", at<&T::source>}});
+  static constexpr auto rows =
+      rows_of<T>({{"id", [](const T& line) { return id_of(line); }, "what it stands for: stable, for programs"},
+                  {"basis", at<&T::basis>, "what the figure rests on"},
+                  {"part", at<&T::part>},
+                  {"what", at<&T::what>},
+                  {"bytes", at<&T::bytes>},
+                  {"low_bytes", at<&T::low>},
+                  {"high_bytes", at<&T::high>},
+                  {"formula", at<&T::formula>},
+                  {"source", at<&T::source>}});
+  static constexpr Table<T> fields("line", "", rows);
   return fields;
 }
 
 template <>
 const Table<GpuMemory>& table() {
   using T = GpuMemory;
-  static const Table<T> fields("gpu_memory", "the four parts add up to the total",
-                               {{"gpu", at<&T::gpu>},
-                                {"weights_bytes", at<&T::weights>, "", column()},
-                                {"kv_cache_bytes", at<&T::kv_cache>, "", column()},
-                                {"activation_bytes", at<&T::activation>, "", column()},
-                                {"runtime_bytes", at<&T::runtime>, "", column()},
-                                {"total_bytes", at<&T::total>, "", column()},
-                                {"lines", at<&T::lines>}});
+  static constexpr auto rows = rows_of<T>({{"gpu", at<&T::gpu>},
+                                           {"weights_bytes", at<&T::weights>, "", column()},
+                                           {"kv_cache_bytes", at<&T::kv_cache>, "", column()},
+                                           {"activation_bytes", at<&T::activation>, "", column()},
+                                           {"runtime_bytes", at<&T::runtime>, "", column()},
+                                           {"total_bytes", at<&T::total>, "", column()},
+                                           {"lines", at<&T::lines>}});
+  static constexpr Table<T> fields("gpu_memory", "the four parts add up to the total", rows);
   return fields;
 }
 
 template <>
 const Table<Host>& table() {
-  static const Table<Host> fields(
+  static constexpr auto rows =
+      rows_of<Host>({{"total_bytes", at<&Host::plan, &Plan::host_total>}, {"lines", at<&Host::plan, &Plan::host>}});
+  static constexpr Table<Host> fields(
       "host_memory",
       "what an engine keeps in host memory besides: no part of the GPUs' totals; null where it keeps nothing there",
-      {{"total_bytes", at<&Host::plan, &Plan::host_total>}, {"lines", at<&Host::plan, &Plan::host>}});
+      rows);
+  return fields;
+}
+
+template <>
+const Table<EngineSettings>& table() {
+  using T = EngineSettings;
+  static constexpr auto rows =
+      rows_of<T>({{"max_num_batched_tokens", at<&T::max_num_batched_tokens>, "of a step: a prefill chunk, n_batch"},
+                  {"max_num_seqs", at<&T::max_num_seqs>, "the scheduler's cap; null: as many as fit"},
+                  {"memory_fraction", at<&T::memory_fraction>, "of the card, or of what is free", limit(kFromZero)},
+                  {"cuda_graph_sizes", at<&T::cuda_graph_sizes>, "batch sizes that are captured"},
+                  {"cuda_graphs", at<&T::cuda_graphs>, "graphs of all of them"},
+                  {"state_slots_per_sequence", at<&T::state_slots_per_sequence>},
+                  {"prefix_caching", at<&T::prefix_caching>},
+                  {"attention_backend", or_null<&T::attention_backend>},
+                  {"n_ubatch", at<&T::n_ubatch>, "tokens that pass the layers at once"}});
+  static constexpr Table<T> fields(
+      "engine_settings",
+      "what the engine is planned with, whether asked for or its own default; null where it has no such thing", rows);
   return fields;
 }
 
 template <>
 const Table<TotalReport>& table() {
   using T = TotalReport;
-  static const Table<T> fields("total", "all GPUs; the range comes from what is estimated",
-                               {{"bytes", at<&T::bytes>}, {"low_bytes", at<&T::low>}, {"high_bytes", at<&T::high>}});
+  static constexpr auto rows =
+      rows_of<T>({{"bytes", at<&T::bytes>}, {"low_bytes", at<&T::low>}, {"high_bytes", at<&T::high>}});
+  static constexpr Table<T> fields("total", "all GPUs; the range comes from what is estimated", rows);
   return fields;
 }
 
 template <>
 const Table<Capacity>& table() {
   using T = Capacity;
-  static const Table<T> fields(
-      "capacity", "null without a GPU, a size or a KV budget",
-      {{"kv_cache_memory_bytes", at<&T::kv_cache_memory>, "per GPU"},
-       {"num_blocks", at<&T::num_blocks>},
-       {"tokens", at<&T::tokens>, "as the engine's own log prints them", column("capacity_tokens")},
-       {"max_concurrency", at<&T::max_concurrency>, "at max_model_len", limit(kFromZero)},
-       {"max_model_len", [](const T& of) { return if_bounded(of.max_model_len); },
-        "the longest at the requested sequences; null: any length", column("longest_context")},
-       {"max_num_seqs", [](const T& of) { return if_bounded(of.max_num_seqs); },
-        "the most at the requested length; null: any number", column("most_sequences")}});
+  static constexpr auto rows =
+      rows_of<T>({{"kv_cache_memory_bytes", at<&T::kv_cache_memory>, "per GPU"},
+                  {"num_blocks", at<&T::num_blocks>},
+                  {"tokens", at<&T::tokens>, "as the engine's own log prints them", column("capacity_tokens")},
+                  {"max_concurrency", at<&T::max_concurrency>, "at max_model_len", limit(kFromZero)},
+                  {"max_model_len", [](const T& of) { return if_bounded(of.max_model_len); },
+                   "the longest at the requested sequences; null: any length", column("longest_context")},
+                  {"max_num_seqs", [](const T& of) { return if_bounded(of.max_num_seqs); },
+                   "the most at the requested length; null: any number", column("most_sequences")}});
+  static constexpr Table<T> fields("capacity", "null without a GPU, a size or a KV budget", rows);
   return fields;
 }
 
 template <>
 const Table<MixReport>& table() {
   using T = MixReport;
-  static const Table<T> fields(
-      "mix", "the waste of slabs and of pages over a mix of sequence lengths; null without one",
-      {{"sequences", at<&T::sequences>},
-       {"tokens", at<&T::tokens>, "of all sequences"},
-       {"needed_bytes", at<&T::needed>, "exactly the tokens that there are"},
-       {"slab_bytes", at<&T::slab>, "max_model_len for every sequence"},
-       {"slab_waste_bytes", [](const T& mix) { return mix.slab - mix.needed; }},
-       {"block_size", at<&T::block_size>},
-       {"engine_pages", at<&T::engine_pages>, "block_size is the engine's own"},
-       {"page_bytes", at<&T::pages>, "whole pages"},
-       {"page_waste_bytes", [](const T& mix) { return mix.pages - mix.needed; }},
-       {"page_table_bytes", at<&T::page_table>},
-       {"shared_prefix", at<&T::shared_prefix>, "tokens"},
-       {"shared_saving_bytes", at<&T::shared_saving>, "of the pages, where the prefix is stored once"}});
+  static constexpr auto rows =
+      rows_of<T>({{"sequences", at<&T::sequences>},
+                  {"tokens", at<&T::tokens>, "of all sequences"},
+                  {"needed_bytes", at<&T::needed>, "exactly the tokens that there are"},
+                  {"slab_bytes", at<&T::slab>, "max_model_len for every sequence"},
+                  {"slab_waste_bytes", [](const T& mix) { return mix.slab - mix.needed; }},
+                  {"block_size", at<&T::block_size>},
+                  {"engine_pages", at<&T::engine_pages>, "block_size is the engine's own"},
+                  {"page_bytes", at<&T::pages>, "whole pages"},
+                  {"page_waste_bytes", [](const T& mix) { return mix.pages - mix.needed; }},
+                  {"page_table_bytes", at<&T::page_table>},
+                  {"shared_prefix", at<&T::shared_prefix>, "tokens"},
+                  {"shared_saving_bytes", at<&T::shared_saving>, "of the pages, where the prefix is stored once"}});
+  static constexpr Table<T> fields(
+      "mix", "the waste of slabs and of pages over a mix of sequence lengths; null without one", rows);
   return fields;
 }
 
 template <>
 const Table<Roofline>& table() {
   using T = Roofline;
-  static const Table<T> fields(
-      "bounds",
-      "bounds of speed from the card's bandwidth: upper for tokens a second, lower for the first token; null where no "
-      "bandwidth is known",
+  static constexpr auto rows = rows_of<T>(
       {{"bandwidth_gb_s", at<&T::bandwidth_gb_s>, "10^9 bytes a second of one GPU", limit(R"("exclusiveMinimum": 0)")},
        {"num_seqs", at<&T::num_seqs>},
        {"weights_read_bytes", at<&T::weights_read>, "of one rank, all stages, in a step of one sequence"},
@@ -324,24 +342,28 @@ const Table<Roofline>& table() {
        {"prefill_flops", at<&T::prefill_flops>, "of one prompt of full length", limit(kFromZero)},
        {"tflops", at<&T::tflops>, "10^12 a second of one GPU, dense"},
        {"first_token_s", at<&T::first_token_s>, "", limit(kFromZero)}});
+  static constexpr Table<T> fields(
+      "bounds",
+      "bounds of speed from the card's bandwidth: upper for tokens a second, lower for the first token; null where no "
+      "bandwidth is known",
+      rows);
   return fields;
 }
 
 template <>
 const Table<Remedy>& table() {
   using T = Remedy;
-  static const Table<T> fields("", "",
-                               {{"changes", at<&T::changes>, "option and value"},
-                                {"total_bytes", at<&T::total>, "of the fullest GPU, then"},
-                                {"headroom_bytes", at<&T::headroom>}});
+  static constexpr auto rows = rows_of<T>({{"changes", at<&T::changes>, "option and value"},
+                                           {"total_bytes", at<&T::total>, "of the fullest GPU, then"},
+                                           {"headroom_bytes", at<&T::headroom>}});
+  static constexpr Table<T> fields("", "", rows);
   return fields;
 }
 
 template <>
 const Table<VerdictReport>& table() {
   using T = VerdictReport;
-  static const Table<T> fields(
-      "verdict", "",
+  static constexpr auto rows = rows_of<T>(
       {{"status", at<&T::status>, "", column("verdict")},
        {"close", at<&T::close>, "the limit lies inside the range", column()},
        {"reason", at<&T::reason>},
@@ -357,27 +379,27 @@ const Table<VerdictReport>& table() {
        {"advice", or_null<&T::advice>,
         "where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for: whether "
         "it fits"}});
+  static constexpr Table<T> fields("verdict", "", rows);
   return fields;
 }
 
 template <>
 const Table<Note>& table() {
   using T = Note;
-  static const Table<T> fields(
-      "note", "",
+  static constexpr auto rows = rows_of<T>(
       {{"level", at<&T::level>}, {"code", at<&T::code>, "stable, for programs"}, {"message", at<&T::message>}});
+  static constexpr Table<T> fields("note", "", rows);
   return fields;
 }
 
 template <>
 const Table<Plan>& table() {
   using T = Plan;
-  static const Table<T> fields = Table<T>::report(
-      "plan", "kvplan MODEL --format json",
-
+  static constexpr auto rows = rows_of<T>(
       {{"model", [](const T& plan) { return ModelOf{&plan}; }},
        {"request", [](const T& plan) { return RequestOf{&plan}; }},
        {"kv_cache", at<&T::kv_cache>},
+       {"engine_settings", at<&T::settings>},
        {"memory", at<&T::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
        {"gpus", [](const T& plan) { return plan.memory.size(); }, "", csv_only()},
        {"fullest", at<&T::fullest>, "", csv_only()},
@@ -400,6 +422,7 @@ const Table<Plan>& table() {
         "estimates that figures of a calibration replaced"},
        {"measurement", at<&T::measurement>, "--measure: the plan's cache, allocated on a device"},
        {"notes", at<&T::notes>}});
+  static constexpr Table<T> fields("plan", "kvplan MODEL --format json", rows, TableKind::kReport);
   return fields;
 }
 

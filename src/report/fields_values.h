@@ -25,6 +25,11 @@ struct Spelled {
 };
 
 Json parsed(std::string_view text);  // the text itself where it is no JSON
+// Schemas of plain types, of lists, and of words up to an empty one.
+Json plain_schema(const char* type);
+Json count_schema();
+Json list_schema(Json item);
+Json words_schema(std::string_view (*word)(int));
 // The same schema, which null fulfils too.
 Json nullable(Json schema);
 
@@ -44,28 +49,25 @@ struct Plain {
 template <>
 struct ValueOf<bool> : Plain {
   static Json json(bool value) { return value; }
-  static Json schema(Json&) { return {{"type", "boolean"}}; }
+  static Json schema(Json&) { return plain_schema("boolean"); }
 };
 
 template <std::integral T>
 struct ValueOf<T> : Plain {
   static Json json(T value) { return value; }
-  static Json schema(Json&) {
-    if (std::is_signed_v<T>) return {{"type", "integer"}};
-    return {{"type", "integer"}, {"minimum", 0}};
-  }
+  static Json schema(Json&) { return std::is_signed_v<T> ? plain_schema("integer") : count_schema(); }
 };
 
 template <>
 struct ValueOf<double> : Plain {
   static Json json(double value) { return value; }  // null where it is not finite
-  static Json schema(Json&) { return {{"type", "number"}}; }
+  static Json schema(Json&) { return plain_schema("number"); }
 };
 
 template <std::convertible_to<std::string_view> T>
 struct ValueOf<T> : Plain {
   static Json json(std::string_view value) { return std::string(value); }
-  static Json schema(Json&) { return {{"type", "string"}}; }
+  static Json schema(Json&) { return plain_schema("string"); }
 };
 
 template <class Tag>
@@ -80,9 +82,7 @@ requires std::is_enum_v<T>
 struct ValueOf<T> : Plain {
   static Json json(T value) { return std::string(name(value)); }
   static Json schema(Json&) {
-    Json words = Json::array();
-    for (int i = 0; !name(static_cast<T>(i)).empty(); ++i) words.push_back(name(static_cast<T>(i)));
-    return {{"enum", words}};
+    return words_schema([](int i) { return name(static_cast<T>(i)); });
   }
 };
 
@@ -110,7 +110,7 @@ struct ValueOf<std::vector<T>> : Plain {
     for (const T& item : list) out.push_back(ValueOf<T>::json(item));
     return out;
   }
-  static Json schema(Json& definitions) { return {{"type", "array"}, {"items", ValueOf<T>::schema(definitions)}}; }
+  static Json schema(Json& definitions) { return list_schema(ValueOf<T>::schema(definitions)); }
 };
 
 template <class T>

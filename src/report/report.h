@@ -80,6 +80,9 @@ std::string grid_csv(const Grid& grid, const ReportOptions& options);
 std::string diff_json(const PlanDiff& diff);
 std::string check_log_json(const LogCheck& check);
 std::string gpus_json(std::span<const Gpu> cards);
+std::string engines_json(std::span<const EngineRow> rows);
+std::string dtypes_json();
+std::string kinds_json(std::span<const KindInfo> kinds);
 // The JSON Schema of all of them.
 std::string schema_json(std::span<const KindInfo> kinds);
 // A calibration file.

@@ -40,7 +40,7 @@ bool is_padding_slot(const Json& line) {
   return line.at("part") == "kv_cache" && is_called_like(line, "padding slot");
 }
 bool is_of_tokens(const Json& line) {
-  return line.at("part") == "kv_cache" && !is_called_like(line, "state pool");
+  return line.at("part") == "kv_cache" && !is_called_like(line, "state pool") && !is_padding_slot(line);
 }
 bool is_request_table(const Json& line) {
   return line.at("part") == "runtime" && is_called_like(line, "request") && is_called_like(line, "table");

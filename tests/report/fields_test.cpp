@@ -27,15 +27,17 @@ Room sample() {
   return {"=1+1", std::nullopt, {{"a,b", Bytes(7)}}, Shelf{"\"c\"", Bytes(9)}, 20.75};
 }
 
-using Rows = std::vector<Row<Room>>;
+using Rows = std::vector<AnyRow>;
 
 Rows rows() {
-  return {{"label", at<&Room::label>, "what is on the door", column()},
-          {"doors", at<&Room::doors>, "", column().limit(kFromOne)},
-          {"shelves", at<&Room::shelves>},
-          {"best", at<&Room::best>},
-          {"warmth", at<&Room::warmth>, "", column("degrees")},
-          {"count", [](const Room& room) { return room.shelves.size(); }, "", csv_only()}};
+  static constexpr auto of_room =
+      rows_of<Room>({{"label", at<&Room::label>, "what is on the door", column()},
+                     {"doors", at<&Room::doors>, "", column().limit(kFromOne)},
+                     {"shelves", at<&Room::shelves>},
+                     {"best", at<&Room::best>},
+                     {"warmth", at<&Room::warmth>, "", column("degrees")},
+                     {"count", [](const Room& room) { return room.shelves.size(); }, "", csv_only()}});
+  return {of_room.begin(), of_room.end()};
 }
 
 // What a table of the rows says in each form: the room as JSON, the schema's properties, the first line of CSV.
@@ -60,8 +62,9 @@ Said said(const Rows& of) {
 
 template <>
 const Table<Shelf>& table() {
-  static const Table<Shelf> fields("", "",
-                                   {{"name", at<&Shelf::name>, "", column("best_name")}, {"bytes", at<&Shelf::size>}});
+  static constexpr auto rows =
+      rows_of<Shelf>({{"name", at<&Shelf::name>, "", column("best_name")}, {"bytes", at<&Shelf::size>}});
+  static constexpr Table<Shelf> fields("", "", rows);
   return fields;
 }
 
@@ -84,7 +87,8 @@ TEST_CASE("fields: one table is JSON, schema and CSV") {
 
 TEST_CASE("fields: a field that is added as a row is in all forms") {
   Rows more = rows();
-  more.push_back({"first", [](const Room& room) { return room.shelves.front().size; }, "of the first shelf", column()});
+  more.push_back(Row<Room>(
+      "first", [](const Room& room) { return room.shelves.front().size; }, "of the first shelf", column()));
   const Said before = said(rows());
   const Said after = said(more);
   CHECK_FALSE(before.json.contains("first"));

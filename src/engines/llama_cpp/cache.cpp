@@ -136,9 +136,9 @@ LlamaContext llama_context(const EngineInput& input, const Load& load) {
   out.streams = out.unified ? 1 : load.num_seqs;
   // n_batch is held against what was asked for, before anything is padded.
   const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kWhat);
-  const std::uint64_t n_batch = std::min(request.batch.value_or(kDefaultBatch), asked);
+  out.n_batch = std::min(request.batch.value_or(kDefaultBatch), asked);
   const std::uint64_t n_ubatch = request.ubatch.value_or(kLlamaMicroBatch);
-  out.n_ubatch = n_ubatch == 0 ? n_batch : std::min(n_batch, n_ubatch);
+  out.n_ubatch = n_ubatch == 0 ? out.n_batch : std::min(out.n_batch, n_ubatch);
   return out;
 }
 

@@ -20,11 +20,13 @@ struct LlamaContext {
   std::uint64_t n_ctx_seq = 0;  // cells of a stream, padded
   std::uint64_t unpadded = 0;   // what was asked for
   std::uint64_t streams = 1;
+  std::uint64_t n_batch = 0;
   std::uint64_t n_ubatch = kLlamaMicroBatch;
   std::uint64_t pad = 256;
   bool unified = false;
 };
 LlamaContext llama_context(const EngineInput& input, const Load& load);
+EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load);
 // Cells of a window's cache. Apart: each sequence has its own, whatever --kv-unified says (DeepSeek-V4).
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart);
 bool llama_keeps_sequences_apart(const EngineInput& input);

@@ -274,9 +274,10 @@ std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const L
   return {
       {Section::kActivation, "compute buffer of the host", compute, compute, compute * 2,
        "inputs of a micro-batch and its masks", "llama.cpp sched_reserve", LineId::kComputeBuffer, Basis::kEstimate},
-      exact_line(Section::kActivation, "logits", logits,
-                 "vocab_size * " + std::to_string(graph.context.num_seqs) + " sequences * 4 B",
-                 "llama.cpp output buffer")};
+      of_kind(LineId::kSampled,
+              exact_line(Section::kActivation, "logits", logits,
+                         "vocab_size * " + std::to_string(graph.context.num_seqs) + " sequences * 4 B",
+                         "llama.cpp output buffer"))};
 }
 
 }  // namespace kvplan

@@ -195,6 +195,15 @@ constexpr EngineVersion kVersions[] = {
 
 }  // namespace
 
+EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load) {
+  const LlamaContext context = llama_context(input, load);
+  EngineSettings out;
+  out.max_num_batched_tokens = context.n_batch;
+  out.max_num_seqs = context.num_seqs;
+  out.n_ubatch = context.n_ubatch;
+  return out;
+}
+
 Engine llama_cpp_engine() {
   Engine engine{"llama.cpp",
                 "llamacpp llama-cpp llama_cpp",
@@ -211,6 +220,7 @@ Engine llama_cpp_engine() {
   engine.stages = llama_cpp_stages;
   engine.places_nextn_layers = true;
   engine.slot_tokens = slot_tokens;
+  engine.settings = llama_cpp_settings;
   engine.start = Start::kEverything;
   engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.draft_methods = "draft_model eagle3 mtp ngram";

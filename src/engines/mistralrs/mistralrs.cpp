@@ -19,6 +19,8 @@ constexpr EngineVersion kVersions[] = {
      "source of the paged pool (read); never run, no log read. Not checked: models with windows, states or index "
      "keys, and the cache without PagedAttention"},
 };
+constexpr Tokens kPromptChunk{4096};
+constexpr double kShare = 0.9;  // of the card, for weights and cache
 constexpr std::uint64_t kBlock = 32;
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {
@@ -53,10 +55,17 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return holdings_layout(input, rules);
 }
 
+EngineSettings settings(const EngineInput& input, const Load&) {
+  EngineSettings out;
+  out.max_num_batched_tokens = input.request.max_num_batched_tokens.value_or(kPromptChunk).count();
+  out.memory_fraction = input.request.memory_utilization.value_or(kShare);
+  return out;
+}
+
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
-  const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(4096)).count());
+  const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(kPromptChunk).count());
   std::vector<LedgerLine> out{mlp_activations(input, prompt, "a prompt chunk")};
   out.push_back(
       of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
@@ -72,9 +81,10 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 }  // namespace
 
 Engine mistralrs_engine() {
-  Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, 0.9, resolve, layout,
+  Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, kShare, resolve, layout,
              overhead};
-  out.halves_float32 = true;    // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
+  out.halves_float32 = true;  // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
+  out.settings = settings;
   out.makers = "NVIDIA Apple";  // CUDA and Metal
   // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
   out.draft_methods = "draft_model";

@@ -73,6 +73,12 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   return holdings_layout(input, rules);
 }
 
+EngineSettings settings(const EngineInput& input, const Load&) {
+  EngineSettings out;
+  out.max_num_batched_tokens = input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count();
+  return out;
+}
+
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
@@ -106,6 +112,7 @@ Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
   out.makers = "Apple";
+  out.settings = settings;
   out.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way
   out.lora = LoraHolding::kFiles;
   return out;

@@ -85,6 +85,12 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return llama_cpp_engine().overhead(out);
 }
 
+EngineSettings settings(const EngineInput& input, const Load& load) {
+  EngineInput inner = input;
+  inner.request = below(input.request);
+  return llama_cpp_settings(inner, load);
+}
+
 Tokens default_context(std::optional<Bytes> card) {
   if (!card || *card < Bytes(24 * kGiB)) return Tokens(4096);
   return *card < Bytes(48 * kGiB) ? Tokens(32768) : Tokens(262144);
@@ -101,6 +107,7 @@ Engine ollama_engine() {
   out.stages = llama_cpp_engine().stages;
   out.places_nextn_layers = true;
   out.default_context = default_context;
+  out.settings = settings;
   out.start = Start::kEverything;
   out.unsupported_cards = llama_cpp_engine().unsupported_cards;
   out.lora = LoraHolding::kFiles;

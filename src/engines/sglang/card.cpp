@@ -84,6 +84,19 @@ Bytes sglang_cache_budget(const BudgetInput& in) {
   return share > in.weights.count() ? Bytes(share - in.weights.count()) : Bytes(0);
 }
 
+EngineSettings sglang_settings(const EngineInput& input, const Load&) {
+  const Request& request = input.request;
+  const CardSettings settings = card_settings(request, request.gpu_memory);
+  EngineSettings out;
+  out.max_num_batched_tokens = settings.chunk;
+  if (const std::uint64_t running = sglang_running(input); running > 0) out.max_num_seqs = running;
+  out.memory_fraction = sglang_share(request);
+  out.cuda_graph_sizes = out.cuda_graphs = request.enforce_eager ? 0 : captured_batches(settings.batch);
+  if (has_states(input)) out.state_slots_per_sequence = sglang_slots(request.extras);
+  out.prefix_caching = !request.extras.disable_radix_cache;
+  return out;
+}
+
 std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const Request& request = input.request;

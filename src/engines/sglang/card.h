@@ -14,6 +14,8 @@ namespace kvplan {
 Bytes sglang_cache_budget(const BudgetInput& input);
 // mem_fraction_static as it is named, or as SGLang picks it for the card.
 double sglang_share(const Request& request);
+EngineSettings sglang_settings(const EngineInput& input, const Load& load);
+
 // Tokens of a prefill chunk.
 std::uint64_t sglang_chunk(const Request& request);
 std::vector<LedgerLine> sglang_overhead(const OverheadInput& in);

@@ -458,6 +458,7 @@ Engine sglang_engine() {
   out.cache_budget = sglang_cache_budget;
   out.start = Start::kAnything;
   out.utilization_of = sglang_share;
+  out.settings = sglang_settings;
   out.cuts_towers = true;
   out.loading = Loading::kReserved;  // "mem usage" of its log: a difference of free memory
   out.rotary_in_float32 = true;

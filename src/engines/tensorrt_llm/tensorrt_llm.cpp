@@ -24,6 +24,7 @@ constexpr EngineVersion kVersions[] = {
 };
 constexpr std::uint64_t kSmallBlocksSince = 20;  // 0.20; the releases around it differ by build option
 constexpr double kFreeShare = 0.9;
+constexpr Tokens kMaxNumTokens{8192};
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
@@ -70,11 +71,23 @@ Bytes cache_budget(const BudgetInput& in) {
   return Bytes(static_cast<std::uint64_t>(static_cast<double>((in.gpu_memory - taken).count()) * share));
 }
 
+std::uint64_t sampled_rows(const Request& request, const Load& load) {
+  return request.max_num_seqs.value_or(std::max<std::uint64_t>(load.num_seqs, 64));
+}
+
+EngineSettings settings(const EngineInput& input, const Load& load) {
+  EngineSettings out;
+  out.max_num_batched_tokens = input.request.max_num_batched_tokens.value_or(kMaxNumTokens).count();
+  out.max_num_seqs = sampled_rows(input.request, load);
+  out.memory_fraction = input.request.memory_utilization.value_or(kFreeShare);
+  return out;
+}
+
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
-  const std::uint64_t tokens = input.request.max_num_batched_tokens.value_or(Tokens(8192)).count();
+  const std::uint64_t tokens = input.request.max_num_batched_tokens.value_or(kMaxNumTokens).count();
   std::vector<LedgerLine> out{mlp_activations(input, tokens, "a full batch of max_num_tokens")};
-  const std::uint64_t rows = input.request.max_num_seqs.value_or(std::max<std::uint64_t>(in.load.num_seqs, 64));
+  const std::uint64_t rows = sampled_rows(input.request, in.load);
   out.push_back(of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, rows),
                                                         {0.5, 2}, std::to_string(rows) + " rows * vocab_size * 4 B",
                                                         "estimate: the sampled rows of a batch")));
@@ -91,6 +104,7 @@ Engine tensorrt_llm_engine() {
   Engine out{"tensorrt-llm", "trtllm trt-llm", "blocks from the memory that is free", kVersions, 1.0, resolve,
              layout,         overhead};
   out.cache_budget = cache_budget;
+  out.settings = settings;
   out.start = Start::kAnything;
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.expert_parallel = true;

@@ -289,12 +289,21 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return out;
 }
 
+EngineSettings settings(const EngineInput& input, const Load&) {
+  EngineSettings out;
+  out.attention_backend = input.request.attention == AttentionKernel::kNaive   ? "eager"
+                          : input.request.attention == AttentionKernel::kFlash ? "flash_attention_2"
+                                                                               : "sdpa";
+  return out;
+}
+
 }  // namespace
 
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
   out.has_scores = true;
+  out.settings = settings;
   out.draft_methods = "draft_model ngram";
   out.lora = LoraHolding::kFloat32Files;
   out.has_beams = true;

@@ -138,11 +138,35 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
                Bytes(2200 * kMiB), "1400 MiB on a rank of several", "estimate: 0.21 to 2.43 GiB in logs of V1"));
 }
 
+// Batch sizes that are captured, and graphs: of each size one, or one that is piecewise and, where a step of decoding is
+// so small, one of the whole step.
+struct Graphs {
+  Captured sizes;  // before V1, with the tokens of all
+  std::uint64_t count = 0;
+};
+Graphs captured_graphs(const EngineInput& input, const VllmRules& rules) {
+  if (input.request.enforce_eager) return {};
+  const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
+  Graphs out;
+  if (rules.version < kV1) {
+    out.sizes = captured(std::min<std::uint64_t>(seqs, 256), 8);
+    out.count = out.sizes.sizes;
+    return out;
+  }
+  const std::vector<std::uint64_t> sizes = vllm_graph_sizes(input, rules);
+  out.count = out.sizes.sizes = sizes.size();
+  if (rules.version >= kWholeGraphs) {
+    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kWhat);
+    out.count += static_cast<std::uint64_t>(std::upper_bound(sizes.begin(), sizes.end(), decoded) - sizes.begin());
+  }
+  return out;
+}
+
 LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t layers = ceil_div(input.model.num_layers, input.request.pipeline_parallel);
-  const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
+  const Graphs captures = captured_graphs(input, rules);
   if (rules.version < kV1) {
-    const Captured sizes = captured(std::min<std::uint64_t>(seqs, 256), 8);
+    const Captured& sizes = captures.sizes;
     const Bytes kept = Bytes(sizes.tokens) * layer_row(input);
     return of_kind(LineId::kGraphs,
                    estimate(Section::kRuntime, "CUDA graphs", Bytes(kept.count() / 10 * 13),
@@ -152,13 +176,9 @@ LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
                             "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
   const bool has_experts = input.model.experts.used > 0;
-  const std::vector<std::uint64_t> captured_sizes = vllm_graph_sizes(input, rules);
-  std::uint64_t sizes = captured_sizes.size();
+  const std::uint64_t sizes = captures.count;
   std::uint64_t each = 0;  // KiB
   if (rules.version >= kWholeGraphs) {
-    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kWhat);
-    sizes += static_cast<std::uint64_t>(std::upper_bound(captured_sizes.begin(), captured_sizes.end(), decoded) -
-                                        captured_sizes.begin());
     each = has_experts ? 370 : 185;
   } else {
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
@@ -279,6 +299,24 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
     if (count <= most / of_step) out.push_back(count * of_step);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+EngineSettings vllm_settings(const EngineInput& input, const Load&) {
+  const Request& request = input.request;
+  const VllmRules rules = vllm_rules(request);
+  const bool has_states = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [](const Term& term) { return term.growth == Growth::kSequence; });
+  });
+  const Graphs captures = captured_graphs(input, rules);
+  EngineSettings out;
+  out.max_num_batched_tokens = vllm_batched_tokens(input, rules);
+  out.max_num_seqs = vllm_max_num_seqs(request, rules);
+  out.memory_fraction = request.memory_utilization.value_or(rules.utilization);
+  out.cuda_graph_sizes = captures.sizes.sizes;
+  out.cuda_graphs = captures.count;
+  out.prefix_caching = vllm_caches_prefixes(request, input.model.arch, has_states, rules);
   return out;
 }
 

@@ -14,6 +14,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& input);
 
 // Tokens of the batches that graphs are captured for (VllmConfig._set_cudagraph_sizes), smallest first.
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules);
+EngineSettings vllm_settings(const EngineInput& input, const Load& load);
 
 // Caches in host memory, of one data parallel copy: the offloaded cache of all ranks, V0's swap space of each.
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules);

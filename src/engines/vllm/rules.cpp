@@ -17,6 +17,7 @@ constexpr std::uint64_t kChunkedGroups = 13;    // #29627 flipped VLLM_ALLOW_CHU
 constexpr std::uint64_t kBatchForSource = 14;   // 1500 tokens of Whisper in a log of 0.12, a whole batch in one of 0.15
 constexpr std::uint64_t kGroupRatio = 18;       // 1.25 before, 1.5 since (drafters add a layer to one bucket)
 constexpr std::uint64_t kTokensFromConcurrency = 21;  // #40691, #43308
+constexpr std::uint64_t kCachedPrefixes = 9;          // V1
 constexpr std::uint64_t kGraphsInBudget = 21;         // VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1
 constexpr std::uint64_t kUtilization = 21;            // 0.90 before, 0.92 since
 constexpr std::uint64_t kWindowValueWidth = 22;       // SlidingWindowSpec.head_size_v; one width in all groups before
@@ -167,6 +168,13 @@ std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRu
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {
   if (request.max_num_seqs) return *request.max_num_seqs;
   return large_card(request) && rules.hybrid_manager ? 1024 : 256;
+}
+
+bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, const VllmRules& rules) {
+  if (request.prefix_caching) return *request.prefix_caching;
+  if (!has_states) return rules.version >= kCachedPrefixes;
+  // On for hybrid models, off for classes without attention (ModelConfig.is_prefix_caching_supported).
+  return (rules.caches_states && arch != Arch::kMamba) || request.mamba_cache_mode.value_or("none") != "none";
 }
 
 bool vllm_has_flash_mla(const Request& request) {

@@ -74,6 +74,9 @@ bool vllm_leaves_towers(const Request& request, Arch arch, bool hears);
 // (platforms/cuda.py, _get_backend_priorities).
 bool vllm_keeps_fp8_plain(const Request& request);
 
+// Whether prefixes are cached: as asked, else the release's default.
+bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, const VllmRules& rules);
+
 // The most tokens of a captured graph.
 std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules);
 

@@ -118,7 +118,7 @@ class SpecMaker {
       refuse("--mamba-cache-mode: vLLM has no mode \"" + std::string(mode) + "\"",
              rules_.all_mode ? "use none, align or all" : "use none or align");
     // Without prefix caching there is no mode; with it, none stands for the release's own choice.
-    if (has_state_ && request.prefix_caching.value_or(caches_states() || mode != "none")) {
+    if (has_state_ && vllm_caches_prefixes(request, input_.model.arch, true, rules_)) {
       // Only the selective-scan models keep a state for every block; the delta-rule ones align.
       const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && has_selective_scan());
       charge.mamba_mode = all ? MambaMode::kAll : MambaMode::kAlign;
@@ -131,10 +131,6 @@ class SpecMaker {
     charge.drafts = drafts;
     charge.extra_slots = rules_.all_mode_speculative ? drafts : 0;
   }
-
-  // Prefix caching is on for hybrid models, off for classes without attention
-  // (ModelConfig.is_prefix_caching_supported).
-  bool caches_states() const { return rules_.caches_states && input_.model.arch != Arch::kMamba; }
 
   bool has_selective_scan() const {
     return std::any_of(caches_.begin(), caches_.end(), [](const LayerCache& cache) {

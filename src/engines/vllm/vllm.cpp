@@ -444,6 +444,7 @@ Engine vllm_engine() {
                 layout,          vllm_overhead};
   engine.utilization_of = [](const Request& request) { return vllm_rules(request).utilization; };
   engine.cache_budget = budget;
+  engine.settings = vllm_settings;
   engine.start = Start::kOneSequence;
   engine.data_ranks_share_experts = true;
   engine.loading = Loading::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
