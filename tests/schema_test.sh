@@ -35,6 +35,9 @@ run same diff "$work/plan.json" "$work/plan.json"
 run measured "$llama" --engine vllm --max-model-len 512 --measure --measure-max --device host --save-calibration "$work/kept.json"
 run calibrated "$llama" --gpu h100-80gb --calibration "$work/kept.json"
 run gpus gpus
+run engines engines
+run dtypes dtypes
+run formulas formulas
 cat >"$work/vllm.log" <<'LOG'
 INFO 04-08 03:54:40 [gpu_model_runner.py:1338] Model loading took 14.9889 GiB and 5.7 seconds
 INFO 04-08 03:54:46 [gpu_worker.py:227] Available KV cache memory: 16.17 GiB
@@ -58,7 +61,7 @@ def closed(node):  # a copy that forbids keys which the schema does not name
     return [closed(item) for item in node] if isinstance(node, list) else node
 
 definitions = {"plans": "fleet", "answers": "answers", "changes": "diff", "rows": "grid", "fits": "fits", "remarks": "check_log",
-               "gpus": "gpus"}
+               "gpus": "gpus", "engines": "engines", "dtypes": "dtypes", "kinds": "formulas"}
 failed = 0
 for path in sys.argv[2:]:
     report = json.load(open(path))

@@ -127,15 +127,15 @@ Reply reply_of(const LogCheck& check) {
 }
 
 Reply reply_of(std::span<const KindInfo> kinds) {
-  return {[kinds] { return kinds_page(kinds); }, {}, {}};
+  return {[kinds] { return kinds_page(kinds); }, [kinds] { return kinds_json(kinds); }, {}};
 }
 
 Reply dtypes_reply() {
-  return {dtypes_page, {}, {}};
+  return {dtypes_page, dtypes_json, {}};
 }
 
 Reply reply_of(std::span<const EngineRow> rows) {
-  return {[rows] { return engine_table_page(rows); }, {}, {}};
+  return {[rows] { return engine_table_page(rows); }, [rows] { return engines_json(rows); }, {}};
 }
 
 Reply reply_of(std::span<const Gpu> cards) {
