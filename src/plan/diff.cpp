@@ -1,6 +1,8 @@
 #include "plan/diff.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 namespace kvplan {
 
@@ -8,22 +10,32 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-const std::string* value_of(const Pairs& pairs, const std::string& key) {
-  for (const auto& [name, value] : pairs)
-    if (name == key) return &value;
-  return nullptr;
+using Values = std::unordered_map<std::string_view, std::string_view>;
+
+// The first value of each key.
+Values values_of(const Pairs& pairs) {
+  Values out;
+  for (const auto& [key, value] : pairs) out.emplace(key, value);
+  return out;
 }
 
 void compare(const Pairs& before, const Pairs& after, std::string_view where, std::vector<ValueChange>& out) {
+  const Values was = values_of(before);
+  const Values is = values_of(after);
   for (const auto& [key, value] : before) {
-    const std::string* now = value_of(after, key);
-    if (now == nullptr)
+    const auto now = is.find(key);
+    if (now == is.end())
       out.push_back({std::string(where), key, value, ""});
-    else if (*now != value)
-      out.push_back({std::string(where), key, value, *now});
+    else if (now->second != value)
+      out.push_back({std::string(where), key, value, std::string(now->second)});
   }
   for (const auto& [key, value] : after)
-    if (value_of(before, key) == nullptr) out.push_back({std::string(where), key, "", value});
+    if (!was.contains(key)) out.push_back({std::string(where), key, "", value});
+}
+
+// What only one of the releases writes of a request was not asked for.
+void keep_shared(Pairs& some, const Values& others) {
+  std::erase_if(some, [&](const auto& pair) { return !others.contains(pair.first); });
 }
 
 bool grew_beyond(const MemoryChange& total, const GrowthLimit& limit) {
@@ -38,7 +50,10 @@ bool grew_beyond(const MemoryChange& total, const GrowthLimit& limit) {
 PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit) {
   PlanDiff out;
   compare(before.config, after.config, "config", out.values);
-  compare(before.request, after.request, "request", out.values);
+  Pairs of_before = before.request;
+  keep_shared(of_before, values_of(after.request));
+  keep_shared(after.request, values_of(before.request));
+  compare(of_before, after.request, "request", out.values);
   for (std::size_t i = 0; i < before.memory.size(); ++i)
     if (before.memory[i].second != after.memory[i].second)
       out.memory.push_back({before.memory[i].first, before.memory[i].second, after.memory[i].second});

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "report/report.h"
@@ -52,6 +54,35 @@ TEST_CASE("diff: a plan against itself changed nothing") {
   CHECK(diff.values.empty());
   CHECK(diff.memory.empty());
   CHECK_FALSE(diff.is_too_much);
+}
+
+TEST_CASE("diff: what only one release writes of a request is no change") {
+  PlanDigest before;
+  PlanDigest after;
+  before.request = {{"engine", "vllm"}, {"num_seqs", "1"}, {"gone", "3"}};
+  after.request = {{"engine", "vllm"}, {"margin", "null"}, {"num_seqs", "2"}};
+  const PlanDiff diff = diff_plans(before, after);
+  REQUIRE(diff.values.size() == 1);
+  CHECK(diff.values.front().key == "num_seqs");
+  CHECK(diff.values.front().before == "1");
+  CHECK(diff.values.front().after == "2");
+}
+
+TEST_CASE("diff: the time grows with the facts, and not with their square") {
+  constexpr int kFacts = 200000;
+  PlanDigest before;
+  PlanDigest after;
+  for (int i = 0; i < kFacts; ++i) {
+    before.config.emplace_back("key " + std::to_string(i), "1");
+    after.config.emplace_back("key " + std::to_string(i + 1), i == kFacts / 2 ? "2" : "1");
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const PlanDiff diff = diff_plans(before, after);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));  // the square takes minutes
+  REQUIRE(diff.values.size() == 3);
+  CHECK(diff.values[0].key == "key 0");
+  CHECK(diff.values[1].key == "key 100001");
+  CHECK(diff.values[2].key == "key 200000");
 }
 
 TEST_CASE("diff: a file of many small objects is refused at once") {
