@@ -342,8 +342,9 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
   constexpr std::uint64_t kSwap = 4 * kGiB;  // EngineArgs.swap_space, until V0 went
   std::vector<LedgerLine> out;
   if (request.host_kv_cache)
-    out.push_back(exact_line(Section::kKvCache, "offloaded KV cache", *request.host_kv_cache,
-                             "--kv-offloading-size, all ranks together", "vLLM config/cache.py"));
+    out.push_back(
+        of_kind(LineId::kOffloaded, exact_line(Section::kKvCache, "offloaded KV cache", *request.host_kv_cache,
+                                               "--kv-offloading-size, all ranks together", "vLLM config/cache.py")));
   const std::uint64_t ranks = checked_mul(request.tensor_parallel, request.pipeline_parallel, "the ranks");
   const Bytes swap = request.swap_space.value_or(Bytes(rules.version < kV1 ? kSwap : 0)) * ranks;
   if (swap > Bytes(0))

@@ -1,0 +1,106 @@
+// What an engine is planned with, where nobody asks for anything else: defaults as the engines' own code and
+// documentation have them.
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+EngineSettings settings_of(const std::string& model, const Request& request) {
+  return make_plan(test_model(model), request).settings;
+}
+
+Request on_card(const std::string& engine, const std::string& card) {
+  Request request = request_for(engine, 4096);
+  request.gpu = card;
+  return request;
+}
+
+TEST_CASE("settings: vLLM") {
+  // Executed, release 0.33, H100: 51 sizes up to 512 tokens, each piecewise and of whole decode steps.
+  EngineSettings seen = settings_of("llama-3.1-8b", on_card("vllm", "h100-80gb"));
+  CHECK(seen.max_num_batched_tokens == 8192);
+  CHECK(seen.max_num_seqs == 1024);
+  CHECK(seen.memory_fraction == 0.92);
+  CHECK(seen.cuda_graph_sizes == 51);
+  CHECK(seen.cuda_graphs == 102);
+  CHECK(seen.prefix_caching == true);
+  CHECK_FALSE(seen.state_slots_per_sequence.has_value());
+  // Fewer sequences: sizes up to twice as many, whole steps up to as many (1, 2, 4, 8, 16 of 24 and 48).
+  Request few = on_card("vllm", "h100-80gb");
+  few.max_num_seqs = 24;
+  seen = settings_of("llama-3.1-8b", few);
+  CHECK(seen.cuda_graph_sizes == 9);  // 1, 2, 4, 8, 16, 24, 32, 40, 48
+  CHECK(seen.cuda_graphs == 9 + 6);   // and 1, 2, 4, 8, 16, 24
+  few.enforce_eager = true;
+  CHECK(settings_of("llama-3.1-8b", few).cuda_graph_sizes == 0);
+  CHECK(settings_of("llama-3.1-8b", few).cuda_graphs == 0);
+  // gpu_memory_utilization was 0.9 until 0.20; V0 caches no prefixes.
+  CHECK(settings_of("llama-3.1-8b", on_card("vllm@0.19", "h100-80gb")).memory_fraction == 0.9);
+  CHECK(settings_of("llama-3.1-8b", on_card("vllm@0.6", "h100-80gb")).prefix_caching == false);
+  // States: with the release that caches them, and as asked.
+  CHECK(settings_of("falcon-h1-1.5b", on_card("vllm@0.26", "h100-80gb")).prefix_caching == false);
+  CHECK(settings_of("falcon-h1-1.5b", on_card("vllm", "h100-80gb")).prefix_caching == true);
+  CHECK(settings_of("mamba-2.8b", on_card("vllm", "h100-80gb")).prefix_caching == false);
+  Request asked = on_card("vllm", "h100-80gb");
+  asked.prefix_caching = false;
+  CHECK(settings_of("falcon-h1-1.5b", asked).prefix_caching == false);
+}
+
+TEST_CASE("settings: SGLang") {
+  // Executed, release 0.5.23, Qwen3-0.6B on an H100: chunked_prefill_size 8192, 36 decode graphs up to 256, no maximum
+  // of running requests.
+  Request request = on_card("sglang", "h100-80gb");
+  EngineSettings seen = settings_of("qwen3-0.6b", request);
+  CHECK(seen.max_num_batched_tokens == 8192);
+  CHECK(seen.cuda_graph_sizes == 36);
+  CHECK(seen.cuda_graphs == 36);
+  CHECK_FALSE(seen.max_num_seqs.has_value());
+  CHECK_FALSE(seen.state_slots_per_sequence.has_value());
+  CHECK(seen.prefix_caching == true);
+  request.extras.disable_radix_cache = true;
+  request.enforce_eager = true;
+  request.max_num_seqs = 7;
+  seen = settings_of("falcon-h1-1.5b", request);
+  CHECK(seen.cuda_graph_sizes == 0);
+  CHECK(seen.max_num_seqs == 7);
+  CHECK(seen.state_slots_per_sequence == 1);
+  CHECK(seen.prefix_caching == false);
+}
+
+TEST_CASE("settings: engines without a scheduler's cap or graphs") {
+  Request request = request_for("llama.cpp", 8192);
+  request.num_seqs = 2;
+  EngineSettings seen = settings_of("llama-3.1-8b", request);
+  CHECK(seen.max_num_batched_tokens == 2048);  // llama-server --help: -b 2048, -ub 512
+  CHECK(seen.n_ubatch == 512);
+  CHECK(seen.max_num_seqs == 2);
+  CHECK_FALSE(seen.memory_fraction.has_value());
+  CHECK_FALSE(seen.cuda_graphs.has_value());
+  request.batch = 256;
+  CHECK(settings_of("llama-3.1-8b", request).n_ubatch == 256);
+  seen = settings_of("llama-3.1-8b", request_for("ollama", 8192));  // num_batch 512
+  CHECK(seen.max_num_batched_tokens == 512);
+  CHECK(seen.n_ubatch == 512);
+  CHECK(settings_of("llama-3.1-8b", request_for("mlx", 8192)).max_num_batched_tokens == 2048);  // prefill_step_size
+  seen = settings_of("llama-3.1-8b", request_for("tensorrt-llm", 8192));
+  CHECK(seen.max_num_batched_tokens == 8192);  // BuildConfig.max_num_tokens
+  CHECK(seen.memory_fraction == 0.9);          // KvCacheConfig.free_gpu_memory_fraction
+  CHECK(settings_of("llama-3.1-8b", request_for("mistralrs", 8192)).memory_fraction == 0.9);  // --pa-gpu-mem-usage
+  CHECK(settings_of("llama-3.1-8b", request_for("mistralrs", 8192)).max_num_batched_tokens == 4096);
+  request = request_for("transformers", 8192);
+  CHECK(settings_of("llama-3.1-8b", request).attention_backend == "sdpa");
+  request.attention = AttentionKernel::kNaive;
+  CHECK(settings_of("llama-3.1-8b", request).attention_backend == "eager");
+  request.attention = AttentionKernel::kFlash;
+  CHECK(settings_of("llama-3.1-8b", request).attention_backend == "flash_attention_2");
+  seen = settings_of("llama-3.1-8b", request_for("logical", 8192));
+  CHECK_FALSE(seen.max_num_batched_tokens.has_value());
+  CHECK(seen.attention_backend.empty());
+}
+
+}  // namespace
+}  // namespace kvplan
