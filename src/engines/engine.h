@@ -165,6 +165,8 @@ struct BudgetInput {
 
 struct LoraQuestion;  // engines/lora_slots.h
 struct LoraSlots;
+struct Launch;       // kvplan/launch.h
+struct LaunchInput;  // engines/launch_input.h
 
 // How LoRA adapters are held.
 enum class LoraHolding : std::uint8_t {
@@ -294,6 +296,8 @@ struct Engine {
   bool deals_draft = false;
   // Sequences that one copy of the engine can hold, whatever the memory; 0: as many as fit.
   std::uint64_t most_sequences = 0;
+  // Its own command line for a plan; throws Error for what it has no option for. Null: kvplan knows none.
+  Launch (*launch)(const LaunchInput& input) = nullptr;
 };
 
 // The table of engines: help, look-up and dispatch read it.

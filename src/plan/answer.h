@@ -17,6 +17,7 @@
 #include "kvplan/extras.h"
 #include "kvplan/gpu.h"
 #include "kvplan/kind.h"
+#include "kvplan/launch.h"
 #include "kvplan/load.h"
 #include "kvplan/measurement.h"
 #include "kvplan/note.h"
@@ -93,12 +94,6 @@ struct CacheCurve {
 
 // Sequences, and the longest context that so many have room for.
 using Frontier = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
-// What a command line, a container or a person starts the engine with.
-struct Launch {
-  std::string_view engine, image;
-  std::vector<std::string> arguments;  // the program first
-};
 
 // Where no engine was named: what one of those that run on the card says of the same request.
 struct EngineVerdict {

@@ -9,7 +9,7 @@
 #include "plan/answers.h"
 #include "plan/changes.h"
 #include "plan/facts.h"
-#include "plan/launchers.h"
+#include "plan/launch.h"
 #include "plan/roofline.h"
 
 namespace kvplan {

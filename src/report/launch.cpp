@@ -29,7 +29,8 @@ std::string yaml_string(std::string_view text) {
 }  // namespace
 
 std::string launch_args(const Plan& plan) {
-  return join(plan.launch->arguments, " ", quoted) + "\n";
+  const auto line = [](const std::vector<std::string>& words) { return join(words, " ", quoted) + "\n"; };
+  return join(plan.launch->commands, "", line);
 }
 
 std::string launch_k8s(const Plan& plan) {
@@ -38,7 +39,7 @@ std::string launch_k8s(const Plan& plan) {
       fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n",
                   launcher.engine == "llama.cpp" ? "llama-cpp" : launcher.engine, yaml_string(launcher.image));
   bool first = true;
-  for (const std::string& word : launcher.arguments) {
+  for (const std::string& word : launcher.commands.front()) {
     out += fmt::format("      - {}\n", yaml_string(word));
     if (first) out += "    args:\n";
     first = false;

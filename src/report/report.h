@@ -25,6 +25,7 @@ struct Reply {
   std::function<Page()> page;
   std::function<std::string()> json, csv;
   const Plan* plan = nullptr;  // of the launch that is shown
+  std::string warning = "";    // of a command line, which cannot say it itself
 };
 
 struct ReportForm {

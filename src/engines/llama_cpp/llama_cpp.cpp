@@ -40,6 +40,7 @@
 #include "engines/beside.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/compute.h"
+#include "engines/llama_cpp/launcher.h"
 #include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
 
@@ -229,6 +230,7 @@ Engine llama_cpp_engine() {
   engine.has_projector_files = true;
   engine.deals_draft = true;
   engine.most_sequences = kMaxSequences;
+  engine.launch = llama_cpp_launch;
   return engine;
 }
 

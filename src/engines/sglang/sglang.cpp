@@ -29,6 +29,7 @@
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/sglang/card.h"
+#include "engines/sglang/launcher.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/pools.h"
 #include "engines/term_sum.h"
@@ -475,6 +476,7 @@ Engine sglang_engine() {
   out.draft_methods = "draft_model eagle eagle3 mtp ngram";
   out.lora = LoraHolding::kSlots;
   out.lora_slots = sglang_lora_slots;
+  out.launch = sglang_launch;
   return out;
 }
 

@@ -38,6 +38,7 @@
 #include "engines/vllm/at_once.h"
 #include "engines/vllm/card.h"
 #include "engines/vllm/groups.h"
+#include "engines/vllm/launcher.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/specs.h"
@@ -467,6 +468,7 @@ Engine vllm_engine() {
   engine.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   engine.lora = LoraHolding::kSlots;
   engine.lora_slots = vllm_lora_slots;
+  engine.launch = vllm_launch;
   engine.has_beams = true;
   return engine;
 }

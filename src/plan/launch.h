@@ -1,6 +1,6 @@
-// How each engine is started: its own spelling of every option that moves bytes.
-#ifndef KVPLAN_PLAN_LAUNCHERS_H_
-#define KVPLAN_PLAN_LAUNCHERS_H_
+// A plan as its engine's own command line.
+#ifndef KVPLAN_PLAN_LAUNCH_H_
+#define KVPLAN_PLAN_LAUNCH_H_
 
 #include "plan/plan.h"
 
@@ -12,4 +12,4 @@ Launch launch_of(const ModelSpec& model, const Plan& plan);
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_PLAN_LAUNCHERS_H_
+#endif  // KVPLAN_PLAN_LAUNCH_H_

@@ -1,0 +1,22 @@
+// What an engine is started with: its own command line for a plan.
+#ifndef KVPLAN_LAUNCH_H_
+#define KVPLAN_LAUNCH_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kvplan {
+
+struct Launch {
+  std::string_view engine, image;  // of a container; empty: its makers publish none
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::vector<std::string>> commands;  // one for each node, the program first
+  std::uint64_t gpus_per_node = 1;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_LAUNCH_H_

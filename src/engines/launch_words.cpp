@@ -1,0 +1,102 @@
+#include "engines/launch_words.h"
+
+#include <sstream>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+std::string_view online_quantization(std::string_view weights) {
+  if (weights == "fp8" || weights == "fp8-channel") return "fp8";
+  return weights == "bnb-nf4" ? "bitsandbytes" : "";
+}
+
+}  // namespace
+
+Arguments::Arguments(std::initializer_list<std::string_view> program) {
+  for (const std::string_view word : program) add(word);
+}
+
+void Arguments::add(std::string_view option, std::uint64_t value) {
+  add(option);
+  words_.push_back(std::to_string(value));
+}
+
+void Arguments::add(std::string_view option, std::string_view value) {
+  add(option);
+  add(value);
+}
+
+void Arguments::add_share(std::string_view option, double value) {
+  std::ostringstream number;
+  number << value;
+  add(option, number.str());
+}
+
+void Arguments::add_gib(std::string_view option, Bytes bytes) {
+  add_share(option, static_cast<double>(bytes.count()) / kGiB);
+}
+
+void Arguments::add_given(std::string_view option, const std::optional<std::uint64_t>& value) {
+  if (value) add(option, *value);
+}
+
+void Arguments::add_ranks(std::string_view option, std::uint64_t ranks) {
+  if (ranks > 1) add(option, ranks);
+}
+
+void Arguments::add_flag(std::string_view option, bool given) {
+  if (given) add(option);
+}
+
+void no_launch_option(std::string_view what, std::string_view why, std::string_view remedy) {
+  Error error(Exit::kBadInput, "--format args and k8s: " + std::string(what) + ": " + std::string(why), remedy);
+  error.set_source("command line");
+  throw error;
+}
+
+bool kv_chosen(const Request& request) {
+  return request.cache_type_k || request.cache_type_v;
+}
+
+void check_own_weights(const LaunchInput& input) {
+  if (!input.own_weights)
+    no_launch_option("--weights " + input.request->weights.value_or(""),
+                     input.request->engine + " does not quantize to it while it loads",
+                     "name a checkpoint of that type as MODEL, and leave out --weights");
+}
+
+void check_kernel(const Request& request) {
+  if (request.attention == AttentionKernel::kNaive)
+    no_launch_option("--attention naive", request.engine + " has no such option", "leave it out");
+}
+
+void add_quantization(const LaunchInput& input, Arguments& out) {
+  if (const std::string_view type = online_quantization(input.weights); !type.empty())
+    out.add("--quantization", type);
+  else
+    check_own_weights(input);
+}
+
+std::string_view draft_quantization(const LaunchInput& input) {
+  const std::optional<std::string>& asked = input.request->extras.draft_weights;
+  if (!asked) return "";
+  const std::string_view type = online_quantization(input.draft_weights);
+  if (type.empty())
+    no_launch_option("--draft-weights " + *asked, input.request->engine + " does not quantize to it while it loads",
+                     "name a draft of that type, and leave out --draft-weights");
+  return type;
+}
+
+void add_lora(const ExtrasRequest& extras, std::string_view slots, Arguments& out) {
+  out.add_flag("--enable-lora", extras.wants_lora() || !extras.adapters.empty());
+  out.add_given(slots, extras.max_loras);
+  out.add_given("--max-lora-rank", extras.max_lora_rank);
+  if (extras.lora_targets.empty()) return;
+  out.add("--lora-target-modules");
+  for (const std::string& target : extras.lora_targets) out.add(target);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,73 @@
+// How llama-server is started. Source: llama.cpp common/arg.cpp of b11739.
+#include "engines/llama_cpp/launcher.h"
+
+#include "engines/launch_words.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+std::string_view ggml_name(Dtype type) {
+  switch (type) {
+    case Dtype::kFloat16: return "f16";
+    case Dtype::kBfloat16: return "bf16";
+    case Dtype::kFloat32: return "f32";
+    default: return name(type);
+  }
+}
+
+void add_extras(const LaunchInput& input, Arguments& out) {
+  const ExtrasRequest& extras = input.request->extras;
+  if (!input.draft.empty()) out.add("-md", input.draft);
+  if (input.draft_method) {
+    switch (*input.draft_method) {
+      case DraftMethod::kMtp: out.add("--spec-type", "draft-mtp"); break;
+      case DraftMethod::kEagle3: out.add("--spec-type", "draft-eagle3"); break;
+      case DraftMethod::kNgram: out.add("--spec-type", "ngram-mod"); break;
+      default: break;  // what -md alone means
+    }
+    if (input.request->num_speculative_tokens > 0) out.add("--draft-max", input.request->num_speculative_tokens);
+  }
+  if (extras.draft_ctx) out.add("-cd", extras.draft_ctx->count());
+  if (extras.draft_cache_type_k) out.add("-ctkd", ggml_name(*extras.draft_cache_type_k));
+  if (extras.draft_cache_type_v) out.add("-ctvd", ggml_name(*extras.draft_cache_type_v));
+  if (extras.draft_weights)
+    no_launch_option("--draft-weights " + *extras.draft_weights, "llama.cpp loads a draft as its file is",
+                     "name a draft of that type, and leave out --draft-weights");
+  for (const AdapterFile& adapter : extras.adapters) out.add("--lora", adapter.source);
+  if (extras.projector) out.add("--mmproj", extras.projector->source);
+}
+
+}  // namespace
+
+Launch llama_cpp_launch(const LaunchInput& input) {
+  constexpr std::uint64_t kAllLayers = 999999;
+  const Request& request = *input.request;
+  if (request.data_parallel > 1)
+    no_launch_option("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
+  if (input.is_gguf) check_own_weights(input);
+  Arguments out{"llama-server", "-m", input.model};
+  // llama.cpp's context is the total over all slots, unless they share one pool.
+  const std::uint64_t slots = request.kv_unified ? 1 : request.sequences();
+  out.add("-c", checked_mul(input.load.max_model_len.count(), slots, "the total context"));
+  out.add("-np", request.sequences());
+  out.add("-ctk", ggml_name(input.types.key));
+  out.add("-ctv", ggml_name(input.types.value));
+  out.add_given("-b", request.batch);
+  out.add_given("-ub", request.ubatch);
+  out.add_given("-ngl", request.gpu_layers);
+  if (request.flash_attention == FlashAttention::kOn) out.add("-fa", "on");
+  if (request.flash_attention == FlashAttention::kOff) out.add("-fa", "off");
+  out.add_flag("--kv-unified", request.kv_unified);
+  out.add_flag("--swa-full", request.swa_full);
+  out.add_flag("--no-kv-offload", request.no_kv_offload);
+  if (request.cpu_moe_layers == kAllLayers)
+    out.add("--cpu-moe");
+  else
+    out.add_given("--n-cpu-moe", request.cpu_moe_layers);
+  add_extras(input, out);
+  return {"llama.cpp", "ghcr.io/ggml-org/llama.cpp:server-cuda", {}, {out.take()}};
+}
+
+}  // namespace kvplan

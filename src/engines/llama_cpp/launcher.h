@@ -1,0 +1,13 @@
+// llama.cpp's own command line for a plan.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_LAUNCHER_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_LAUNCHER_H_
+
+#include "engines/launch_input.h"
+
+namespace kvplan {
+
+Launch llama_cpp_launch(const LaunchInput& input);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_LAUNCHER_H_

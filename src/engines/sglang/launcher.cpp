@@ -1,0 +1,106 @@
+// How SGLang is started. Source: sglang/srt/server_args.py of 0.5.23.
+#include "engines/sglang/launcher.h"
+
+#include "engines/engine.h"
+#include "engines/launch_words.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+// SGLang wants steps, breadth and verified tokens together, or picks all three by the model.
+void add_drafts(const LaunchInput& input, Arguments& out) {
+  constexpr std::uint64_t kGuesses = 3;
+  const Request& request = *input.request;
+  const DraftMethod method = *input.draft_method;
+  out.add("--speculative-algorithm", method == DraftMethod::kModel    ? "STANDALONE"
+                                     : method == DraftMethod::kEagle3 ? "EAGLE3"
+                                     : method == DraftMethod::kMtp    ? "NEXTN"
+                                     : method == DraftMethod::kNgram  ? "NGRAM"
+                                                                      : "EAGLE");
+  if (!input.draft.empty()) out.add("--speculative-draft-model-path", input.draft);
+  if (const std::string_view type = draft_quantization(input); !type.empty())
+    out.add("--speculative-draft-model-quantization", type);
+  const std::uint64_t steps = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kGuesses;
+  if (method != DraftMethod::kNgram) {
+    out.add("--speculative-num-steps", steps);
+    out.add("--speculative-eagle-topk", 1);
+  }
+  out.add("--speculative-num-draft-tokens", request.extras.verify_tokens.value_or(steps + 1));
+}
+
+// The choices of --kv-cache-dtype.
+std::string_view kv_name(Dtype type) {
+  switch (type) {
+    case Dtype::kBfloat16:
+    case Dtype::kFp8E4m3:
+    case Dtype::kFp8E5m2: return name(type);
+    case Dtype::kFp8DsMla: return "fp8_e4m3";  // what these models make of it
+    case Dtype::kNvfp4: return "fp4_e2m1";
+    default: return "";
+  }
+}
+
+void add_budget(const LaunchInput& input, Arguments& out) {
+  const Request& request = *input.request;
+  if (!request.kv_cache_memory_bytes) {
+    out.add_given("--max-total-tokens", request.extras.max_total_tokens);
+    return;
+  }
+  if (!input.tokens)
+    no_launch_option("--kv-cache-memory-bytes", "SGLang sizes the pools of states by a share of the card",
+                     "name a card, and --mem-fraction-static");
+  out.add("--max-total-tokens", *input.tokens);
+}
+
+}  // namespace
+
+Launch sglang_launch(const LaunchInput& input) {
+  constexpr std::uint64_t kExpertSizes = 5;  // 0.4 deals them by a switch
+  const Request& request = *input.request;
+  const ExtrasRequest& extras = request.extras;
+  check_kernel(request);
+  Arguments out{"python", "-m", "sglang.launch_server", "--model-path", input.model};
+  out.add("--context-length", input.load.max_model_len.count());
+  out.add_given("--max-running-requests", request.max_num_seqs);
+  out.add_ranks("--tp", request.tensor_parallel);
+  out.add_ranks("--pp", request.pipeline_parallel);
+  out.add_ranks("--dp", request.data_parallel);
+  out.add_flag("--enable-dp-attention", request.dp_attention);
+  if (request.expert_parallel) {
+    if (engine_version(engine_of(request), request) < kExpertSizes)
+      out.add("--enable-ep-moe");
+    else
+      out.add("--ep-size", request.tensor_parallel);
+  }
+  if (kv_chosen(request)) {
+    const std::string_view type = kv_name(input.types.key);
+    if (type.empty() && input.types.key != input.types.model)
+      no_launch_option("--kv-cache-dtype " + std::string(name(input.types.key)), "SGLang has no such choice",
+                       "use auto, bfloat16, fp8_e4m3 or fp8_e5m2");
+    out.add("--kv-cache-dtype", type.empty() ? "auto" : type);
+  }
+  add_quantization(input, out);
+  if (request.dtype) out.add("--dtype", name(*request.dtype));
+  if (request.state_dtype) out.add("--mamba-ssm-dtype", name(*request.state_dtype));
+  if (request.memory_utilization) out.add_share("--mem-fraction-static", *request.memory_utilization);
+  add_budget(input, out);
+  out.add_given("--page-size", request.block_size);
+  if (request.max_num_batched_tokens) out.add("--chunked-prefill-size", request.max_num_batched_tokens->count());
+  out.add_flag("--disable-cuda-graph", request.enforce_eager);
+  if (request.cpu_offload) out.add_gib("--cpu-offload-gb", *request.cpu_offload);
+  if (input.draft_method) add_drafts(input, out);
+  add_lora(extras, "--max-loras-per-batch", out);
+  out.add_given("--max-loaded-loras", extras.max_cpu_loras);
+  if (!extras.adapters.empty()) out.add("--lora-paths");
+  for (const AdapterFile& adapter : extras.adapters) out.add(adapter.source);
+  if (!extras.mamba_strategy.empty()) out.add("--mamba-scheduler-strategy", extras.mamba_strategy);
+  out.add_flag("--disable-radix-cache", extras.disable_radix_cache);
+  if (extras.swa_ratio) out.add_share("--swa-full-tokens-ratio", *extras.swa_ratio);
+  if (extras.state_ratio) out.add_share("--mamba-full-memory-ratio", *extras.state_ratio);
+  out.add_given("--max-mamba-cache-size", extras.state_slots);
+  return {"sglang", "lmsysorg/sglang:latest", {}, {out.take()}};
+}
+
+}  // namespace kvplan
