@@ -106,7 +106,6 @@ struct EngineVerdict {
 
 // What stands in `explain` alone.
 struct Explanation {
-  std::string draft_source;
   std::vector<LayerFacts> draft_layers;  // at the draft's own types
   std::vector<ConfigFact> draft_config;
   std::uint64_t prefill_chunk = 0;  // tokens that pass the layers at once

@@ -114,7 +114,6 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
   Explanation out;
   if (const auto& draft = plan.request.extras.draft; draft != nullptr && plan.draft_method) {
     if (input.draft != nullptr) out.draft_layers = layer_facts(group_layers(*draft), input.draft->types, plan.load);
-    out.draft_source = draft->source;
     out.draft_config = draft->facts;
   }
   out.prefill_chunk = prefill_chunk(plan.request, plan.load);

@@ -96,9 +96,9 @@ void add_config(const std::string& title, const std::vector<ConfigFact>& config,
 void add_draft(const Plan& plan, Page& page) {
   if (plan.request.extras.draft == nullptr || !plan.draft_method) return;
   for (const LayerFacts& layer : plan.explanation.draft_layers) add_layer(layer, "draft: ", page);
-  add_config(fmt::format("Draft {} ({}): config fields used", one_line(plan.explanation.draft_source, 200),
-                         name(*plan.draft_method)),
-             plan.explanation.draft_config, page);
+  add_config(
+      fmt::format("Draft {} ({}): config fields used", one_line(plan.draft_source, 200), name(*plan.draft_method)),
+      plan.explanation.draft_config, page);
 }
 
 // The files that are loaded beside the model.
