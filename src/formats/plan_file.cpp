@@ -12,7 +12,14 @@ namespace kvplan {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+// Members in the order of the file, each appended without a search for its name: an object of many is read in time in
+// line with their number.
+template <class Key, class T, class Less, class Allocator>
+struct FileOrder : nlohmann::ordered_map<Key, T, Less, Allocator> {
+  using nlohmann::ordered_map<Key, T, Less, Allocator>::ordered_map;
+  T& operator[](const Key& key) { return this->emplace_back(key, T{}).second; }
+};
+using Json = nlohmann::basic_json<FileOrder>;
 
 constexpr std::size_t kMaxPlanBytes = 64 * kMiB;
 constexpr std::uint64_t kSchemaVersion = 1;

@@ -85,6 +85,19 @@ TEST_CASE("diff: the time grows with the facts, and not with their square") {
   CHECK(diff.values[2].key == "key 200000");
 }
 
+TEST_CASE("diff: an object of many keys is read in time in line with them, in the order of the file") {
+  std::string text = plan_text("8");
+  std::string more = "\"request\": {";
+  for (int i = 100000; i > 0; --i) more += "\"" + std::to_string(i) + "\":1,";
+  text.replace(text.find("\"request\": {"), std::string_view("\"request\": {").size(), more);
+  const auto start = std::chrono::steady_clock::now();
+  const PlanDigest digest = parse_plan(text, "x");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));  // the square takes a minute
+  REQUIRE(digest.request.size() > 100000);
+  CHECK(digest.request.front().first == "100000");
+  CHECK(digest.request[100000].first == "engine");
+}
+
 TEST_CASE("diff: a file of many small objects is refused at once") {
   std::string text = R"({"schema_version":1,"plans":[{})";
   for (int i = 0; i < 1000000; ++i) text += ",{}";
