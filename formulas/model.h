@@ -11,6 +11,7 @@
 #include "kvplan/architecture.h"
 #include "kvplan/experts.h"
 #include "kvplan/extras.h"
+#include "kvplan/graph_facts.h"
 #include "kvplan/note.h"
 #include "kvplan/quantity.h"
 #include "kvplan/quantization.h"
@@ -57,6 +58,7 @@ struct ModelSpec {
   std::uint64_t vocab_size = 0;         // 0 where the config does not say
   std::uint64_t intermediate_size = 0;  // of a dense MLP; 0 likewise
   ExpertShape experts;
+  GraphFacts graph;
   Tokens max_model_len;                // 0 where the config names none
   Tokens source_tokens;                // encoder or image tokens of one sequence; 0 without cross attention
   std::uint64_t num_nextn_layers = 0;  // MTP layers behind the decoder: no part of a plan unless asked for

@@ -70,6 +70,8 @@ struct Request {
   FlashAttention flash_attention = FlashAttention::kAuto;
   std::optional<std::uint64_t> gpu_layers;  // -ngl
   bool no_kv_offload = false;
+  std::vector<double> tensor_split;  // -ts: shares of the GPUs; empty: as even as the layers divide
+  bool all_logits = false;           // --tool cli: logits of every token of a batch, not of the slots' last ones
 
   // vLLM.
   std::optional<bool> prefix_caching;

@@ -33,6 +33,8 @@ constexpr std::array kOptions{
     EngineOption{"--flash-attn", kLlama},
     EngineOption{"--n-gpu-layers", kLlama},
     EngineOption{"--no-kv-offload", kLlama},
+    EngineOption{"--tensor-split", kLlama},
+    EngineOption{"--tool", kLlama},
     EngineOption{"--cache-implementation", "transformers"},
     EngineOption{"--n-cpu-moe", kLlama},
     EngineOption{"--cpu-moe", kLlama},

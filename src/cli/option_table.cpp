@@ -10,6 +10,7 @@
 #include "formats/gpu_file.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/numbers.h"
 #include "kvplan/spoken.h"
 #include "kvplan/strings.h"
 #include "measure/detect.h"
@@ -68,6 +69,24 @@ void override_tensors(Request& request, string_view value, string_view name) {
     fail(std::string(name) + ": \"" + one_line(value, 60) + "\" is not a pattern of all experts",
          "use exps=CPU, or --n-cpu-moe N for the first N layers");
   request.cpu_moe_layers = kAllLayers;
+}
+
+// "3,1", also with "/" between the numbers.
+void split_tensors(Request& request, string_view value, string_view name) {
+  request.tensor_split.clear();
+  double sum = 0;
+  for (std::size_t at = 0; at <= value.size();) {
+    const std::size_t end = std::min(value.find_first_of(",/", at), value.size());
+    const string_view word = value.substr(at, end - at);
+    double share = -1;
+    const auto [rest, error] = parse_real(word, share);
+    if (error != std::errc() || rest != word.data() + word.size() || !(share >= 0 && share <= 1e9))
+      fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is no list of shares", "write for example 3,1");
+    request.tensor_split.push_back(share);
+    sum += share;
+    at = end + 1;
+  }
+  if (sum <= 0) fail(std::string(name) + ": all shares are 0", "write for example 3,1");
 }
 
 // llama.cpp's --flash-attn follows.
@@ -345,6 +364,14 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { override_tensors(c.request, v, n); }},
     Option{"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory",
            [](Invocation& c, string_view, string_view) { c.request.no_kv_offload = true; }},
+    Option{"--tensor-split -ts", "A,B", kLlama, "shares of the GPUs of -pp, as 3,1",
+           [](Invocation& c, string_view v, string_view n) { split_tensors(c.request, v, n); }},
+    Option{"--tool", "server|cli", kLlama, "the program: logits of each slot's last token, or of all tokens",
+           [](Invocation& c, string_view v, string_view n) {
+             if (v != "server" && v != "cli")
+               fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not server or cli", "see kvplan --help");
+             c.request.all_logits = v == "cli";
+           }},
     Option{"--ctx-size-draft -cd", "N", kLlama, "tokens of a sequence in the draft's context",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_ctx = Tokens(parse_count(v, n)); }},
     Option{

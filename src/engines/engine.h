@@ -18,6 +18,7 @@
 #include "kvplan/architecture.h"
 #include "kvplan/experts.h"
 #include "kvplan/gpu.h"
+#include "kvplan/graph_facts.h"
 #include "kvplan/load.h"
 #include "kvplan/note.h"
 #include "kvplan/plan.h"
@@ -26,6 +27,7 @@
 #include "kvplan/request.h"
 #include "kvplan/rotary.h"
 #include "kvplan/storage.h"
+#include "kvplan/tensors.h"
 #include "kvplan/terms.h"
 
 namespace kvplan {
@@ -58,14 +60,24 @@ struct ModelShape {
   std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
   std::uint64_t num_heads = 0;  // the most query heads of any layer
   ExpertShape experts;
-  Tokens max_model_len;  // 0 where the config names none
-  Tokens longest;        // that the rotation reaches, by its scaling; never below max_model_len
+  GraphFacts graph;
+  std::span<const TensorGroup> tensors;  // the model's own
+  Tokens max_model_len;                  // 0 where the config names none
+  Tokens longest;                        // that the rotation reaches, by its scaling; never below max_model_len
   Tokens source_tokens;
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
   std::optional<VisionShape> vision;
   QuantDeclaration quantization;  // without the rules of its lists
   bool is_packed = false;         // the weights are in a type of their own, or a GGUF
+};
+
+// What an engine works out once for a plan and is asked for GPU by GPU.
+struct EngineMemo {
+  EngineMemo() = default;
+  EngineMemo(const EngineMemo&) = delete;
+  EngineMemo& operator=(const EngineMemo&) = delete;
+  virtual ~EngineMemo() = default;
 };
 
 struct EngineInput {
@@ -76,6 +88,7 @@ struct EngineInput {
   // How tokens are guessed ahead, where they are; and the draft model, with a request of its own.
   std::optional<DraftMethod> draft_method;
   std::shared_ptr<const EngineInput> draft;
+  mutable std::shared_ptr<const EngineMemo> memo;  // filled by the engine
 };
 
 // Requests that come one after another and run together: their lengths, in turn, and what all of them begin with.

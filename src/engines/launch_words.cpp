@@ -35,6 +35,16 @@ void Arguments::add_share(std::string_view option, double value) {
   add(option, number.str());
 }
 
+void Arguments::add_shares(std::string_view option, const std::vector<double>& values) {
+  std::ostringstream numbers;
+  std::string_view between;
+  for (const double value : values) {
+    numbers << between << value;
+    between = ",";
+  }
+  add(option, numbers.str());
+}
+
 void Arguments::add_gib(std::string_view option, Bytes bytes) {
   add_share(option, static_cast<double>(bytes.count()) / kGiB);
 }

@@ -376,6 +376,21 @@ std::optional<std::string_view> Gguf::text(std::string_view key) const {
   return std::string_view(reinterpret_cast<const char*>(entry->value), static_cast<std::size_t>(entry->length));
 }
 
+std::optional<double> Gguf::real(std::string_view key) const {
+  const Entry* entry = find(key);
+  if (entry == nullptr) return std::nullopt;
+  switch (entry->type) {
+    case kF32: return std::bit_cast<float>(load<std::uint32_t>(entry->value, swapped_));
+    case kF64: return std::bit_cast<double>(load<std::uint64_t>(entry->value, swapped_));
+    case kBool:
+    case kU8:
+    case kU16:
+    case kU32:
+    case kU64: return static_cast<double>(integer(*entry, entry->type, entry->value));
+    default: return std::nullopt;
+  }
+}
+
 std::optional<std::vector<std::uint64_t>> Gguf::counts(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;

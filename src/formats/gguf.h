@@ -55,6 +55,8 @@ class Gguf {
   // another kind (a count: any integer that is not negative, in an array a bool too).
   std::optional<std::uint64_t> count(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;
+  // Any number, or 0 and 1 for a bool; nothing where the value is neither.
+  std::optional<double> real(std::string_view key) const;
   std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;
   // Elements of an array of any kind.
   std::optional<std::uint64_t> length(std::string_view key) const;

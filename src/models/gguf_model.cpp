@@ -8,6 +8,7 @@
 #include "kvplan/strings.h"
 #include "models/gguf_archs.h"
 #include "models/gguf_tensors.h"
+#include "models/graph_facts.h"
 #include "models/read.h"
 #include "models/registry.h"
 
@@ -153,6 +154,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
                            "expanded keys and values"});
   if (options.draft && named->find("eagle3") != std::string_view::npos) model.draft_head = {DraftMethod::kEagle3};
   read_gguf_tensors(file, keys.num_layers(), model);
+  read_graph_facts(keys, *named, model);
   if (unknown) {
     std::string message = "the architecture " + model.architecture +
                           " is not known: planned from its plain fields as " + model_attention(model);

@@ -12,6 +12,7 @@
 #include "models/blocks/layers.h"
 #include "models/class_defaults.h"
 #include "models/draft_heads.h"
+#include "models/graph_facts.h"
 #include "models/model_class.h"
 #include "models/read.h"
 #include "models/registry.h"
@@ -289,6 +290,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
 
   Reader reader{root, text, model};
   read_layers(reader, family);
+  read_graph_facts(text, model);
   check_layer_lists(reader);
   if (model.layers.empty()) fail("the config has no layers", "num_hidden_layers must be positive");
   check_layers(model.layers.size(), "num_hidden_layers");

@@ -30,6 +30,8 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.vocab_size = model.vocab_size;
   shape.intermediate_size = model.intermediate_size;
   shape.experts = model.experts;
+  shape.graph = model.graph;
+  shape.tensors = model.tensors;
   shape.max_model_len = shape.longest = model.max_model_len;
   for (const RotaryTable& table : model.rotary_tables) shape.longest = std::max(shape.longest, Tokens(table.positions));
   shape.quantization = model.quantization;

@@ -14,11 +14,9 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kDefaultBatch = 2048;
-constexpr std::uint64_t kDefaultDraft = 3;      // tokens of a draft where --num-speculative-tokens names none
-constexpr std::uint64_t kFirstFixedPad = 6980;  // the build that pads by 256 with and without flash attention
-constexpr std::uint64_t kCudaRow = 512;         // elements that CUDA's matrix kernels read at once
-constexpr std::uint64_t kAlignment = 128;       // bytes between the tensors of a buffer
+constexpr std::uint64_t kDefaultDraft = 3;  // tokens of a draft where --num-speculative-tokens names none
+constexpr std::uint64_t kCudaRow = 512;     // elements that CUDA's matrix kernels read at once
+constexpr std::uint64_t kAlignment = 128;   // bytes between the tensors of a buffer
 constexpr std::uint64_t kMostCells = std::uint64_t{1} << 40;
 constexpr std::string_view kWhat = "the cells of a cache";
 
@@ -106,12 +104,6 @@ bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
 
 }  // namespace
 
-std::optional<std::uint64_t> llama_build(const Request& request) {
-  const std::string& text = request.engine_version;
-  if (text.size() < 2 || text.front() != 'b') return std::nullopt;
-  return whole_number(std::string_view(text).substr(1)).value_or(0);
-}
-
 bool llama_flash_attention(const EngineInput& input) {
   const FlashAttention asked = input.request.flash_attention;
   if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
@@ -124,28 +116,20 @@ bool llama_flash_attention(const EngineInput& input) {
   return true;
 }
 
-LlamaContext llama_context(const EngineInput& input, const Load& load) {
-  const Request& request = input.request;
-  LlamaContext out;
-  out.num_seqs = load.num_seqs;
-  out.unified = load.pooled || load.num_seqs == 1;
-  out.unpadded = load.max_model_len.count();
-  const auto build = llama_build(request);
-  if (build && *build < kFirstFixedPad && request.flash_attention == FlashAttention::kOff) out.pad = 32;
-  out.n_ctx_seq = round_up(out.unpadded, out.pad, kWhat);
-  out.streams = out.unified ? 1 : load.num_seqs;
-  // n_batch is held against what was asked for, before anything is padded.
-  const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kWhat);
-  out.n_batch = std::min(request.batch.value_or(kDefaultBatch), asked);
-  const std::uint64_t n_ubatch = request.ubatch.value_or(kLlamaMicroBatch);
-  out.n_ubatch = n_ubatch == 0 ? out.n_batch : std::min(out.n_batch, n_ubatch);
-  return out;
-}
-
 LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers) : gpus(request.pipeline_parallel) {
   const std::uint64_t units = checked_add(num_layers, 1, "a number of layers");
   units_on_gpu = std::min(request.gpu_layers.value_or(units), units);
   first_on_gpu = units - units_on_gpu;
+  float sum = 0;
+  for (const double share : request.tensor_split) ends_.push_back(sum += static_cast<float>(share));
+  for (float& end : ends_) end /= sum;
+}
+
+std::uint64_t LlamaPlacement::gpu_of(std::uint64_t unit) const {
+  if (ends_.empty()) return (unit - first_on_gpu) * gpus / units_on_gpu;
+  const float at = static_cast<float>(unit - first_on_gpu) / static_cast<float>(units_on_gpu);
+  const auto found = std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin();
+  return std::min<std::uint64_t>(static_cast<std::uint64_t>(found), gpus - 1);
 }
 
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request) {

@@ -35,6 +35,12 @@ bool llama_keeps_sequences_apart(const EngineInput& input);
 bool llama_flash_attention(const EngineInput& input);
 // A build like "b6900"; nothing where the version names none.
 std::optional<std::uint64_t> llama_build(const Request& request);
+// Rows of logits that a graph is made for.
+std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context);
+// v0.5.0 or later, where a request names no build of before (about b11000).
+bool llama_is_0_5(const Request& request);
+// v0.6.0 (b11434) or later.
+bool llama_is_0_6(const Request& request);
 
 // Where the layers live: units are the layers and, last, the output.
 struct LlamaPlacement {
@@ -47,7 +53,10 @@ struct LlamaPlacement {
   explicit LlamaPlacement(const EngineInput& input)
       : LlamaPlacement(input.request, input.model.num_layers + input.model.num_nextn_layers) {}
   bool on_host(std::uint64_t unit) const { return unit < first_on_gpu; }
-  std::uint64_t gpu_of(std::uint64_t unit) const { return (unit - first_on_gpu) * gpus / units_on_gpu; }
+  std::uint64_t gpu_of(std::uint64_t unit) const;
+
+ private:
+  std::vector<float> ends_;  // of the GPUs' shares, where -ts names them
 };
 
 // The layers of weights on each GPU, by the same placement: -ngl units from the back, the output the last of them.

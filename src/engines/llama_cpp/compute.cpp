@@ -26,6 +26,7 @@
 
 #include "engines/drafts.h"
 #include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/compute_buffers.h"
 #include "engines/llama_cpp/models.h"
 
 namespace kvplan {
@@ -193,6 +194,35 @@ std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load
       "llama.cpp common/speculative.cpp, sched_reserve"};
 }
 
+// The buffer as ggml's own steps give it. Exact on one GPU that holds everything, where the file says what the graph is
+// made of and contexts of its architecture were executed. CUDA keeps experts alive for the sum that it fuses, on cards
+// that have the kernel; llama.cpp's --fit counts a copy of the hidden state for later GPUs that a run does not make.
+LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPlacement& placement,
+                      std::uint64_t bytes) {
+  const EngineInput& input = *in.engine;
+  const ModelShape& model = input.model;
+  LedgerLine out{Section::kActivation,
+                 "compute buffer",
+                 Bytes(bytes),
+                 Bytes(bytes),
+                 Bytes(bytes),
+                 "graph of a micro-batch of " + std::to_string(graph.context.n_ubatch) + " tokens, placed as ggml does",
+                 "llama.cpp sched_reserve, ggml_gallocr; checked against runs of v0.5.0 and v0.6.0",
+                 LineId::kComputeBuffer,
+                 Basis::kExact};
+  const bool all_on_gpu =
+      placement.first_on_gpu == 0 && !input.request.no_kv_offload && input.request.cpu_moe_layers.value_or(0) == 0;
+  if (model.is_gguf && model.graph.is_checked && model.experts.used == 0 && all_on_gpu && placement.gpus == 1)
+    return out;
+  std::uint64_t more = mul(model.experts.used, graph.hidden);
+  if (placement.gpus > 1 && in.stage > 0) more = add(more, mul(kPipelineCopies, graph.hidden));
+  const std::uint64_t unsure = model.graph.is_checked && all_on_gpu ? bytes / 20 : bytes / 4;
+  out.low = Bytes(bytes - unsure);
+  out.high = Bytes(add(bytes, unsure, more));
+  out.basis = Basis::kEstimate;
+  return out;
+}
+
 }  // namespace
 
 std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
@@ -243,6 +273,8 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
                      "llama.cpp sched_reserve; checked against runs of v0.5.0",
                      LineId::kComputeBuffer,
                      Basis::kEstimate};
+  if (const auto buffers = llama_compute_buffers(input, in.load, in.weight_bits))
+    compute = graph_line(in, graph, placement, (*buffers)[in.stage]);
   LedgerLine runtime{Section::kRuntime,
                      "CUDA context and libraries",
                      Bytes(512 * kMiB),
@@ -269,15 +301,21 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
 
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load) {
   const Graph graph = graph_of(input, load);
-  const Bytes compute(add(mul(2, graph.hidden), graph.mask));
+  Bytes compute(add(mul(2, graph.hidden), graph.mask));
+  std::string formula = "inputs of a micro-batch and its masks";
+  Bytes low = compute, high = compute * 2;
+  if (const auto buffers = llama_compute_buffers(input, load)) {
+    compute = low = Bytes(buffers->back());
+    high = compute + Bytes(compute.count() / 4);
+    formula = "what the graph of a micro-batch holds in host memory";
+  }
   const Bytes logits(mul(mul(input.model.vocab_size, graph.context.num_seqs), kFloat));
-  return {
-      {Section::kActivation, "compute buffer of the host", compute, compute, compute * 2,
-       "inputs of a micro-batch and its masks", "llama.cpp sched_reserve", LineId::kComputeBuffer, Basis::kEstimate},
-      of_kind(LineId::kSampled,
-              exact_line(Section::kActivation, "logits", logits,
-                         "vocab_size * " + std::to_string(graph.context.num_seqs) + " sequences * 4 B",
-                         "llama.cpp output buffer"))};
+  return {{Section::kActivation, "compute buffer of the host", compute, low, high, std::move(formula),
+           "llama.cpp sched_reserve", LineId::kComputeBuffer, Basis::kEstimate},
+          of_kind(LineId::kSampled,
+                  exact_line(Section::kActivation, "logits", logits,
+                             "vocab_size * " + std::to_string(graph.context.num_seqs) + " sequences * 4 B",
+                             "llama.cpp output buffer"))};
 }
 
 }  // namespace kvplan

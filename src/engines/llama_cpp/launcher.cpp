@@ -62,6 +62,7 @@ Launch llama_cpp_launch(const LaunchInput& input) {
   out.add_flag("--kv-unified", request.kv_unified);
   out.add_flag("--swa-full", request.swa_full);
   out.add_flag("--no-kv-offload", request.no_kv_offload);
+  if (!request.tensor_split.empty()) out.add_shares("-ts", request.tensor_split);
   if (request.cpu_moe_layers == kAllLayers)
     out.add("--cpu-moe");
   else

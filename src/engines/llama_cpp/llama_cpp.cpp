@@ -89,6 +89,10 @@ void check_parallel(const Request& request, const ModelShape& model) {
     refuse("-pp " + std::to_string(request.pipeline_parallel) + " is more than the " +
                std::to_string(model.num_layers) + " layers",
            "use fewer GPUs");
+  if (!request.tensor_split.empty() && request.tensor_split.size() != request.pipeline_parallel)
+    refuse("--tensor-split names " + std::to_string(request.tensor_split.size()) + " GPUs, and the layout has " +
+               std::to_string(request.pipeline_parallel),
+           "name them with -pp " + std::to_string(request.tensor_split.size()));
   if (request.sequences() > kMaxSequences)
     refuse("llama.cpp holds at most 256 sequences, not " + std::to_string(request.sequences()),
            "use a smaller --num-seqs");

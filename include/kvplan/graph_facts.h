@@ -1,0 +1,32 @@
+// What the graph of a model's operations depends on beside its layers and tensors: an engine whose buffers follow from
+// the graph reads it.
+#ifndef KVPLAN_GRAPH_FACTS_H_
+#define KVPLAN_GRAPH_FACTS_H_
+
+#include <cstdint>
+
+namespace kvplan {
+
+// Which layers rotate queries and keys by position.
+enum class RotaryLayers : std::uint8_t { kAll, kNone, kWindowed, kAllButEveryFourth };
+
+struct GraphFacts {
+  bool norms_have_bias = false;      // those of the layers, where a config tells
+  bool norms_subtract_mean = false;  // LayerNorm, where norms have no bias to tell
+  bool scales_embedding = false;     // the embedding is multiplied before the first layer
+  bool scales_tokens = false;        // likewise, but not where a batch brings embeddings
+  bool scales_by_position = false;   // queries are multiplied by a factor of their position
+  bool is_parallel = false;          // attention and MLP read the same hidden state, each with a norm of its own
+  RotaryLayers rotary = RotaryLayers::kAll;
+  std::uint64_t position_axes = 1;  // numbers of one position: time, height and width of images
+  bool normalizes_experts = true;   // the weights of the chosen experts add up to 1
+  bool scales_experts = false;      // and are multiplied then
+  std::uint64_t expert_groups = 1;  // groups that experts are chosen from
+  std::uint64_t expert_groups_used = 1;
+  bool clamps_gates = false;  // gate and up are limited by operations of their own
+  bool is_checked = false;    // the graph was held against executed contexts of the architecture
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_GRAPH_FACTS_H_

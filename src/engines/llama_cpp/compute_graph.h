@@ -1,0 +1,115 @@
+// The graph that llama.cpp makes of one micro-batch, as far as memory follows from it: tensors with a shape, what they
+// are made from, and the order in which they are computed. Names and rules are ggml's.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_GRAPH_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_GRAPH_H_
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace kvplan {
+
+// How elements are stored: blocks of so many elements and bytes.
+struct ElementType {
+  std::uint32_t id = 0;  // ggml's number
+  std::uint32_t block = 1, bytes = 4;
+  bool quantized() const { return block > 1; }
+  friend bool operator==(const ElementType&, const ElementType&) = default;
+};
+inline constexpr ElementType kElementF32{0, 1, 4};
+inline constexpr ElementType kElementF16{1, 1, 2};
+inline constexpr ElementType kElementI32{26, 1, 4};
+inline constexpr ElementType kElementI64{27, 1, 8};
+
+enum class Op : std::uint8_t {
+  kNone,     // a weight, a cache, an input
+  kView,     // reshape, view, permute, transpose
+  kInPlace,  // whatever may overwrite its source: additions, products, scales, activations, RMS norms
+  kRope,     // likewise
+  kMatrix,
+  kMatrixOfExperts,
+  kGetRows,
+  kSetRows,
+  kFlashAttention,
+  kOther,
+};
+
+using TensorId = std::int32_t;
+inline constexpr TensorId kNoTensor = -1;
+inline constexpr int kNowhere = -1;
+
+using Dims = std::array<std::uint64_t, 4>;
+
+struct GraphTensor {
+  Op op = Op::kNone;
+  ElementType type = kElementF32;
+  Dims ne{1, 1, 1, 1};            // elements of each dimension
+  Dims nb{};                      // bytes from one to the next
+  std::array<TensorId, 9> src{};  // what it is made from
+  std::uint8_t num_src = 0;
+  TensorId view_of = kNoTensor;   // the tensor whose memory it is
+  std::int8_t place = kNowhere;   // the device that holds it already
+  std::int8_t device = kNowhere;  // that computes it
+  bool is_weight = false;         // operations go to where it lies
+  bool is_input = false;
+  bool is_output = false;
+
+  bool is_view() const { return view_of != kNoTensor; }
+  std::uint64_t bytes() const;  // from the first element to the last
+  std::uint64_t elements() const;
+  std::uint64_t rows() const;
+};
+
+class ComputeGraph {
+ public:
+  // Throws std::out_of_range where there is none.
+  const GraphTensor& at(TensorId id) const { return tensors_.at(static_cast<std::size_t>(id)); }
+  GraphTensor& at(TensorId id) { return tensors_.at(static_cast<std::size_t>(id)); }
+  std::size_t size() const { return tensors_.size(); }
+  const std::vector<TensorId>& nodes() const { return nodes_; }
+  const std::vector<TensorId>& leafs() const { return leafs_; }
+
+  TensorId add_tensor(const GraphTensor& tensor);
+  TensorId input(ElementType type, Dims ne);
+  // What is there before the graph runs.
+  TensorId stored(ElementType type, Dims ne, int place, bool is_weight);
+  // An operation with a result of its own.
+  TensorId make(Op op, ElementType type, Dims ne, std::initializer_list<TensorId> sources);
+  // An operation that writes into a part of `target`.
+  TensorId write_rows(TensorId target, TensorId rows, TensorId ids);
+
+  TensorId view(TensorId of, Dims ne, Dims nb);
+  TensorId reshape(TensorId of, Dims ne);
+  TensorId permute(TensorId of, std::array<int, 4> axes);
+  TensorId transpose(TensorId of) { return permute(of, {1, 0, 2, 3}); }
+
+  TensorId like(Op op, TensorId a, TensorId b = kNoTensor);  // of a's shape
+  TensorId unary(TensorId a) { return like(Op::kInPlace, a); }
+  TensorId add(TensorId a, TensorId b) { return like(Op::kInPlace, a, b); }
+  TensorId mul(TensorId a, TensorId b) { return like(Op::kInPlace, a, b); }
+  TensorId matrix(TensorId weight, TensorId x);
+  TensorId experts(TensorId weight, TensorId x, TensorId ids);
+  TensorId rows(TensorId table, TensorId ids);
+  TensorId cont(TensorId a, Dims ne);
+  TensorId cont(TensorId a) { return cont(a, at(a).ne); }
+  TensorId concat(TensorId a, TensorId b, std::size_t axis);
+  TensorId sum_rows(TensorId a);
+  TensorId first_of_sorted(TensorId a, std::uint64_t count);
+
+  // Puts the tensor, and before it all that it is made from, into the order of computation.
+  void expand(TensorId id);
+
+ private:
+  void visit(TensorId id);
+
+  std::vector<GraphTensor> tensors_;
+  std::vector<bool> visited_;
+  std::vector<TensorId> nodes_, leafs_;
+};
+
+Dims contiguous(ElementType type, const Dims& ne);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_COMPUTE_GRAPH_H_

@@ -1,0 +1,313 @@
+// Attention over keys and values of heads.
+//
+// Source: src/llama-graph.cpp (build_qkv, build_attn, build_attn_mha), src/llama-kv-cache.cpp (cpy_k, cpy_v, get_k,
+//   get_v, build_input_k_rot) of v0.5.0.
+#include <array>
+
+#include "engines/llama_cpp/graph_builder.h"
+#include "engines/llama_cpp/models.h"
+#include "kvplan/ggml_types.h"
+
+namespace kvplan {
+
+namespace {
+
+ElementType element_type(Dtype type) {
+  switch (type) {
+    case Dtype::kFloat32: return kElementF32;
+    case Dtype::kBfloat16: return {30, 1, 2};
+    case Dtype::kFloat16: return kElementF16;
+    default:
+      if (const auto known = find_ggml_type(name(type))) return {known->id, known->block, known->bytes};
+      return kElementF16;
+  }
+}
+
+std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) {
+  return elements / type.block * type.bytes;
+}
+
+}  // namespace
+
+// The caches of plain keys and values; false where a layer's cache is another.
+bool GraphBuilder::read_caches() {
+  caches_.resize(model_.num_layers);
+  const bool keeps_windows = llama_cpp_keeps_windows(model_);
+  for (const LayerCache& cache : input_.caches) {
+    if (cache.layer >= caches_.size()) continue;
+    KvCache& out = caches_[cache.layer];
+    for (const Term& term : llama_cpp_expands_latents(model_) ? cache.expanded : cache.compact) {
+      if (term.role == Role::kState) continue;
+      if (term.growth != Growth::kToken || term.stride > 1) return false;
+      if (term.role == Role::kKey) {
+        out.heads = term.shape.units;
+        out.key += term.shape.width;
+        if (term.part == Part::kLatent) out.latent = out.value = term.shape.width;
+        if (term.part == Part::kRope) out.latent_rope = term.shape.width;
+      } else if (term.role == Role::kValue) {
+        out.value = term.shape.width;
+      } else {
+        return false;
+      }
+      const bool limited = term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kChunk;
+      if (!keeps_windows || !limited) continue;
+      out.windowed = has_windows_ = true;
+      window_.count = input_.request.swa_full ? question_.context.n_ctx_seq
+                                              : llama_window_cells(question_.context, term.limit.tokens.count(),
+                                                                   llama_keeps_sequences_apart(input_));
+    }
+  }
+  full_.count = question_.context.n_ctx_seq;
+  const ElementType key_type = element_type(input_.types.key), value_type = element_type(input_.types.value);
+  std::uint64_t widest = 0;
+  for (const KvCache& cache : caches_) widest = std::max(widest, cache.heads * cache.value);
+  make_inputs(full_);
+  if (has_windows_) make_inputs(window_);
+  for (layer_ = 0; layer_ < caches_.size(); ++layer_) {
+    KvCache& cache = caches_[layer_];
+    if (cache.heads == 0) continue;
+    if (cache.key == 0 || cache.value == 0 || model_.num_heads == 0) return false;
+    const auto host = static_cast<int>(question_.placement.gpus);
+    const int device = input_.request.no_kv_offload ? host : device_of_layer();
+    const std::uint64_t cells = cells_of(cache).count;
+    const std::uint64_t streams = question_.context.streams;
+    const std::uint64_t values = question_.flash_attention ? cache.heads * cache.value : widest;
+    cache.k = graph_.stored(key_type, {cache.heads * cache.key, cells, streams, 1}, device, false);
+    if (cache.latent == 0) cache.v = graph_.stored(value_type, {values, cells, streams, 1}, device, false);
+  }
+  layer_ = 0;
+  share_caches();
+  return true;
+}
+
+// Layers without keys of their own read those of the last layer of their sort. Which sort they are follows from the
+// others: full ones stand at equal distances.
+void GraphBuilder::share_caches() {
+  std::vector<std::uint64_t> full;
+  std::array<std::optional<KvCache>, 2> last;
+  for (std::uint64_t i = 0; i < caches_.size(); ++i) {
+    if (caches_[i].heads == 0) continue;
+    last[caches_[i].windowed ? 1 : 0] = caches_[i];
+    if (!caches_[i].windowed) full.push_back(i);
+  }
+  const std::uint64_t step = full.size() > 1 ? full[1] - full[0] : 1;
+  for (std::uint64_t i = 0; i < caches_.size(); ++i) {
+    if (caches_[i].heads > 0 || states_[i].elements > 0 || weights_.find("attn_q", i) == nullptr) continue;
+    const bool windowed = has_windows_ && (full.empty() || i < full[0] || (i - full[0]) % step != 0);
+    if (const auto& shared = last[windowed ? 1 : 0]) caches_[i] = *shared;
+    caches_[i].is_shared = true;
+  }
+}
+
+void GraphBuilder::make_inputs(Cells& cells) {
+  const bool flash = question_.flash_attention;
+  const std::uint64_t streams = question_.context.streams;
+  std::uint64_t widest = 0, key = 0, value = 0;
+  for (const KvCache& cache : caches_) {
+    widest = std::max(widest, cache.heads * cache.value);
+    if (key == 0) key = cache.key;
+    if (value == 0) value = cache.value;
+  }
+  cells.k_ids = graph_.input(kElementI64, {tokens(), 1, 1, 1});
+  cells.v_ids = graph_.input(kElementI64, {flash ? tokens() : tokens() * widest, 1, 1, 1});
+  cells.mask = graph_.input(flash ? kElementF16 : kElementF32, {cells.count, tokens() / streams, 1, streams});
+  // A quantized cache is turned by a Hadamard matrix, so that no channel sticks out.
+  const auto turns = [](Dtype type, std::uint64_t width) { return element_type(type).quantized() && width % 64 == 0; };
+  if (key > 0 && turns(input_.types.key, key)) {
+    std::uint64_t size = 64;
+    while (key % (size * 2) == 0) size *= 2;
+    cells.k_turn = graph_.input(kElementF32, {size, size, 1, 1});
+  }
+  if (value > 0 && turns(input_.types.value, value)) cells.v_turn = graph_.input(kElementF32, {64, 64, 1, 1});
+}
+
+// Queries, keys and values of the layer. Not whole: rows as the matrices give them, for norms over all heads.
+GraphBuilder::Heads GraphBuilder::project(TensorId x, bool whole) {
+  const KvCache& cache = caches_[layer_];
+  const std::uint64_t key_width = cache.heads * cache.key, value_width = cache.heads * cache.value;
+  Heads out;
+  const auto shaped = [&](TensorId of, std::uint64_t width) {
+    return graph_.reshape(of, {width, graph_.at(of).ne[0] / width, tokens(), 1});
+  };
+  if (has("attn_qkv")) {
+    const TensorId all = linear_with_bias("attn_qkv", x);
+    const std::uint64_t query_width = graph_.at(all).ne[0] - key_width - value_width;
+    const Dims strides = graph_.at(all).nb;
+    const auto part = [&](std::uint64_t width, std::uint64_t head) {
+      if (!whole) return graph_.cont(graph_.view(all, {width, tokens(), 1, 1}, strides));
+      return graph_.view(all, {head, width / head, tokens(), 1}, {4, head * 4, strides[1], strides[2]});
+    };
+    out.q = part(query_width, cache.key);
+    out.k = part(key_width, cache.key);
+    out.v = part(value_width, cache.value);
+    return out;
+  }
+  out.q = linear_with_bias("attn_q", x);
+  if (has("attn_k") && !cache.is_shared) out.k = linear_with_bias("attn_k", x);
+  if (has("attn_v") && !cache.is_shared) out.v = linear_with_bias("attn_v", x);
+  if (out.v == kNoTensor) out.v = out.k;
+  if (!whole) return out;
+  out.q = shaped(out.q, cache.key);
+  if (out.k != kNoTensor) out.k = shaped(out.k, cache.key);
+  if (out.v != kNoTensor) out.v = shaped(out.v, cache.value);
+  return out;
+}
+
+TensorId GraphBuilder::turned(TensorId x, TensorId matrix) {
+  const Dims ne = graph_.at(x).ne;
+  const std::uint64_t size = graph_.at(matrix).ne[0];
+  const Dims rows{size, graph_.at(x).elements() / size, 1, 1};
+  const bool plain = graph_.at(x).nb == contiguous(graph_.at(x).type, ne);
+  const TensorId out = graph_.matrix(matrix, plain ? graph_.reshape(x, rows) : graph_.cont(x, rows));
+  return graph_.reshape(out, ne);
+}
+
+void GraphBuilder::store(const KvCache& cache, const Heads& heads) {
+  const Cells& cells = cells_of(cache);
+  const auto flat = [&](TensorId x) {
+    const GraphTensor& tensor = graph_.at(x);
+    return graph_.view(x, {tensor.ne[0] * tensor.ne[1], tensor.ne[2], 1, 1},
+                       {tensor.nb[0], tensor.nb[2], tensor.nb[2] * tensor.ne[2], tensor.nb[2] * tensor.ne[2]});
+  };
+  const auto merged = [&](TensorId x) {
+    const Dims ne = graph_.at(x).ne;
+    return ne[2] > 1 ? graph_.reshape(x, {ne[0], ne[1] * ne[2], 1, 1}) : x;
+  };
+  if (heads.k != kNoTensor) {
+    const TensorId rows = flat(heads.k);
+    graph_.expand(graph_.write_rows(merged(cache.k), rows, cells.k_ids));
+  }
+  if (heads.v == kNoTensor) return;
+  if (question_.flash_attention) {
+    const TensorId rows = flat(heads.v);
+    graph_.expand(graph_.write_rows(merged(cache.v), rows, cells.v_ids));
+    return;
+  }
+  // Transposed: each element is a row.
+  const GraphTensor value = graph_.at(heads.v);
+  const std::uint64_t width = value.ne[0] * value.ne[1];
+  TensorId rows = width * 4 == value.nb[2] ? graph_.reshape(heads.v, {width, value.ne[2], 1, 1})
+                                           : graph_.cont(heads.v, {width, value.ne[2], 1, 1});
+  const std::uint64_t stored = graph_.at(cache.v).ne[0];
+  if (width < stored) rows = graph_.make(Op::kOther, kElementF32, {stored, value.ne[2], 1, 1}, {rows});
+  const TensorId target = graph_.reshape(cache.v, {1, graph_.at(cache.v).elements(), 1, 1});
+  graph_.expand(graph_.write_rows(target, graph_.reshape(rows, {1, graph_.at(rows).elements(), 1, 1}), cells.v_ids));
+}
+
+TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId sinks) {
+  const Cells& cells = cells_of(cache);
+  const std::uint64_t streams = question_.context.streams;
+  const GraphTensor k = graph_.at(cache.k), v = graph_.at(cache.latent > 0 ? cache.k : cache.v);
+  const bool flash = question_.flash_attention;
+  TensorId key = graph_.view(cache.k, {cache.key, cache.heads, cells.count, streams},
+                             {k.type.bytes, row_bytes(k.type, cache.key), k.nb[1], k.nb[2]});
+  TensorId value = cache.latent > 0
+                       ? graph_.view(key, {cache.latent, cache.heads, cells.count, streams}, graph_.at(key).nb)
+                   : flash ? graph_.view(cache.v, {cache.value, cache.heads, cells.count, streams},
+                                         {v.type.bytes, row_bytes(v.type, cache.value), v.nb[1], v.nb[2]})
+                           : graph_.view(cache.v, {cells.count, cache.heads, cache.value, streams},
+                                         {v.type.bytes, row_bytes(v.type, cells.count * cache.value),
+                                          row_bytes(v.type, cells.count), row_bytes(v.type, cells.count * v.ne[0])});
+  const GraphTensor query = graph_.at(q);
+  q = graph_.view(q, {query.ne[0], query.ne[1], query.ne[2] / streams, streams},
+                  {query.nb[0], query.nb[1], query.nb[2], query.nb[3] / streams});
+  q = graph_.permute(q, {0, 2, 1, 3});
+  key = graph_.permute(key, {0, 2, 1, 3});
+  value = graph_.permute(value, {0, 2, 1, 3});
+  TensorId out = kNoTensor;
+  const Dims ne = graph_.at(q).ne;
+  if (flash) {
+    out = graph_.make(Op::kFlashAttention, kElementF32, {graph_.at(value).ne[0], ne[2], ne[1], ne[3]},
+                      {q, key, value, cells.mask, sinks});
+    if (cache.latent > 0)
+      out = graph_.cont(graph_.permute(graph_.matrix(value_matrix(), graph_.permute(out, {0, 2, 1, 3})), {0, 2, 1, 3}));
+    const Dims made = graph_.at(out).ne;
+    out = graph_.reshape(out, {made[0] * made[1], made[2] * made[3], 1, 1});
+  } else {
+    TensorId scores = graph_.matrix(key, q);
+    scores = graph_.make(Op::kInPlace, kElementF32, graph_.at(scores).ne, {scores, cells.mask, sinks});
+    // Values that are a part of the keys are not transposed yet.
+    if (cache.latent > 0) value = graph_.cont(graph_.transpose(value));
+    out = graph_.matrix(value, scores);
+    if (cache.latent > 0) out = graph_.matrix(value_matrix(), out);
+    out = graph_.permute(out, {0, 2, 1, 3});
+    const Dims made = graph_.at(out).ne;
+    out = graph_.cont(out, {made[0] * made[1], made[2] * made[3], 1, 1});
+    if (input_.request.no_kv_offload) graph_.at(out).device = static_cast<std::int8_t>(question_.placement.gpus);
+  }
+  graph_.expand(out);
+  return out;
+}
+
+TensorId GraphBuilder::attend(const KvCache& cache, Heads heads, TensorId sinks) {
+  const Cells& cells = cells_of(cache);
+  if (cells.k_turn != kNoTensor) {
+    heads.q = turned(heads.q, cells.k_turn);
+    if (heads.k != kNoTensor) heads.k = turned(heads.k, cells.k_turn);
+  }
+  if (cells.v_turn != kNoTensor && heads.v != kNoTensor) heads.v = turned(heads.v, cells.v_turn);
+  graph_.expand(heads.q);
+  const auto first = has_windows_ ? heads.k : heads.v, second = has_windows_ ? heads.v : heads.k;
+  if (first != kNoTensor) graph_.expand(first);
+  if (second != kNoTensor) graph_.expand(second);
+  store(cache, heads);
+  TensorId out = attention_of(cache, heads.q, sinks);
+  if (cells.v_turn != kNoTensor) out = turned(out, cells.v_turn);
+  return out;
+}
+
+// What expands a latent's values again.
+TensorId GraphBuilder::value_matrix() {
+  const std::uint64_t heads = model_.num_heads;
+  return weight_as("attn_v_b", {caches_[layer_].latent, need("attn_output").ne[0] / heads, heads, 1});
+}
+
+bool GraphBuilder::rotates() const {
+  switch (model_.graph.rotary) {
+    case RotaryLayers::kNone: return false;
+    case RotaryLayers::kWindowed: return caches_[layer_].windowed;
+    case RotaryLayers::kAllButEveryFourth: return (layer_ + 1) % 4 != 0;
+    default: return true;
+  }
+}
+
+TensorId GraphBuilder::attention(TensorId x) {
+  const KvCache& cache = caches_[layer_];
+  const GraphWeight* q_norm = find("attn_q_norm");
+  const GraphWeight* output = find("attn_output");
+  const std::uint64_t values = model_.num_heads * cache.value;
+  // Queries and a gate for each of them in one matrix.
+  const bool doubled = has("attn_q") && output != nullptr && need("attn_q").ne[1] == 2 * output->ne[0] && values > 0;
+  // A norm over all heads together comes before the rows are cut into heads.
+  const bool wide = q_norm != nullptr && q_norm->ne[0] * q_norm->ne[1] != cache.key;
+  Heads heads = project(x, !wide && !doubled);
+  const auto shaped = [&](TensorId of, std::uint64_t width) {
+    return graph_.reshape(of, {width, graph_.at(of).ne[0] / width, tokens(), 1});
+  };
+  TensorId gate = kNoTensor;
+  if (doubled) {
+    const std::uint64_t count = output->ne[0] / cache.value, pair = 2 * cache.key * 4;
+    const Dims half{cache.key, count, tokens(), 1}, strides{4, pair, pair * count, pair * count * tokens()};
+    const TensorId both = heads.q;
+    heads.q = graph_.view(both, half, strides);
+    gate = graph_.view(both, half, strides);
+    heads.k = shaped(heads.k, cache.key);
+    heads.v = shaped(heads.v, cache.value);
+  }
+  if (q_norm != nullptr) heads.q = norm(heads.q, "attn_q_norm");
+  if (has("attn_k_norm") && heads.k != kNoTensor) heads.k = norm(heads.k, "attn_k_norm");
+  if (doubled) gate = graph_.cont(gate, {output->ne[0], tokens(), 1, 1});
+  if (wide) heads = {shaped(heads.q, cache.key), shaped(heads.k, cache.key), shaped(heads.v, cache.value)};
+  const bool norms_values =
+      is_one_of(model_.arch, {Arch::kGemma3n, Arch::kGemma4, Arch::kGemma4Unified}) && heads.v != kNoTensor;
+  if (norms_values) heads.v = graph_.unary(heads.v);
+  if (rotates()) {
+    heads.q = rope(heads.q);
+    if (heads.k != kNoTensor) heads.k = rope(heads.k);
+  }
+  TensorId out = attend(cache, heads, weight("attn_sinks"));
+  if (doubled) out = graph_.mul(out, graph_.unary(gate));
+  return linear_with_bias("attn_output", out);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,171 @@
+// Builds the graph of one micro-batch, block by block, in the order in which llama.cpp does (src/llama-graph.cpp and
+// src/models). What a layer is made of follows from the tensors that it has.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_BUILDER_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_BUILDER_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/llama_cpp/cache.h"
+#include "engines/llama_cpp/compute_graph.h"
+#include "engines/llama_cpp/graph_weights.h"
+
+namespace kvplan {
+
+// What the graph is built for.
+struct GraphQuestion {
+  const EngineInput* input = nullptr;
+  LlamaContext context;
+  LlamaPlacement placement;
+  std::uint64_t outputs = 1;  // rows of logits
+  bool flash_attention = true;
+  bool is_0_5 = true;
+  bool is_0_6 = true;  // v0.6.0 or later: a batch may mix tokens and embeddings, states are gathered at once
+};
+
+// A block lacks what it is made of.
+struct NotCovered {};
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const GraphQuestion& question, const GraphWeights& weights);
+  // False where the blocks do not cover the model.
+  bool build();
+  ComputeGraph& graph() { return graph_; }
+
+ private:
+  // The cache of one layer's attention.
+  struct KvCache {
+    std::uint64_t heads = 0, key = 0, value = 0;  // KV heads, widths of one
+    std::uint64_t latent = 0, latent_rope = 0;    // of a latent that is kept as it is
+    bool windowed = false;
+    bool is_shared = false;  // another layer's
+    TensorId k = kNoTensor, v = kNoTensor;
+  };
+  // The states of one layer.
+  struct States {
+    std::uint64_t conv_elements = 0, elements = 0;
+    std::uint64_t heads = 0, vectors = 0, width = 0;
+    TensorId conv = kNoTensor, state = kNoTensor;
+  };
+  // One kind of cells.
+  struct Cells {
+    std::uint64_t count = 0;
+    TensorId mask = kNoTensor, k_ids = kNoTensor, v_ids = kNoTensor, k_turn = kNoTensor, v_turn = kNoTensor;
+  };
+  struct Heads {
+    TensorId q = kNoTensor, k = kNoTensor, v = kNoTensor;
+  };
+
+  // Weights of the layer that is built.
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  const GraphWeight* find(std::string_view name) const;
+  const GraphWeight& need(std::string_view name) const;  // NotCovered where it is not there
+  TensorId weight(std::string_view name);
+  TensorId weight_as(std::string_view name, Dims ne);  // of the same elements in other dimensions
+  int device_of_layer() const;
+  int device_of(std::uint64_t unit) const;
+  std::uint64_t tokens() const { return tokens_; }
+
+  // graph_blocks.cpp
+  TensorId embed();
+  TensorId position_ids();
+  TensorId position_scale();
+  TensorId output_ids();
+  TensorId chosen(TensorId x) { return graph_.rows(x, output_ids()); }
+  TensorId norm(TensorId x, std::string_view name);
+  TensorId linear(std::string_view name, TensorId x);  // with its scale, without its bias
+  TensorId linear_with_bias(std::string_view name, TensorId x);
+  TensorId rope(TensorId x);
+  TensorId mlp(TensorId x, std::string_view suffix = "");
+  TensorId experts(TensorId x);
+  TensorId shared_expert(TensorId x);
+  TensorId expert_matrix(std::string_view name, TensorId x, TensorId ids);
+  TensorId head(TensorId x);
+
+  // graph_attention.cpp
+  bool read_caches();
+  void share_caches();
+  Cells& cells_of(const KvCache& cache) { return cache.windowed ? window_ : full_; }
+  void make_inputs(Cells& cells);
+  Heads project(TensorId x, bool whole = true);
+  TensorId turned(TensorId x, TensorId matrix);
+  void store(const KvCache& cache, const Heads& heads);
+  TensorId attend(const KvCache& cache, Heads heads, TensorId sinks);
+  TensorId attention_of(const KvCache& cache, TensorId q, TensorId sinks);
+  TensorId attention(TensorId x);
+  TensorId value_matrix();
+  bool rotates() const;
+
+  // graph_latent.cpp
+  TensorId latent_attention(TensorId x);
+  TensorId attend_latent(const KvCache& cache, const Heads& heads);
+
+  // graph_recurrent.cpp
+  bool read_states();
+  void copy_into(TensorId source, TensorId target);
+  TensorId read_state(TensorId stored, const std::function<TensorId(TensorId)>& read = {});
+  TensorId convolution_input(TensorId x);
+  TensorId convolve(TensorId x, std::string_view name);
+  TensorId mamba(TensorId x);
+  TensorId mamba2(TensorId x);
+  TensorId delta_net(TensorId x);
+
+  // graph_per_layer.cpp
+  TensorId slice(TensorId x);
+  void embed_layers(TensorId x);
+  TensorId layer_input(TensorId x);
+  std::uint64_t streams() const;
+  TensorId magnitude(TensorId x);
+  TensorId make_streams(TensorId x);
+  TensorId merge_streams(TensorId x);
+  TensorId modalities(TensorId x);
+  TensorId altup_layer(TensorId x);
+
+  // graph_rwkv.cpp
+  TensorId low_rank(std::string_view first, std::string_view second, TensorId x, bool bends);
+  TensorId norm_of_heads(TensorId x, std::uint64_t head);
+  TensorId mixed_states(TensorId mixed);
+  TensorId time_mix6(TensorId x, TensorId before);
+  TensorId time_mix7(TensorId x, TensorId before);
+  TensorId channel_mix(TensorId x, TensorId before);
+  TensorId rwkv_layer(TensorId x);
+
+  // graph_decoder.cpp
+  bool covers() const;
+  bool build_all();
+  bool chooses_late() const;
+  TensorId mixer(TensorId x);
+  TensorId mlp_or_experts(TensorId x);
+  TensorId layer(TensorId x);
+  TensorId parallel_layer(TensorId x);
+
+  const GraphQuestion& question_;
+  const EngineInput& input_;
+  const ModelShape& model_;
+  const GraphWeights& weights_;
+  ComputeGraph graph_;
+  std::uint64_t tokens_ = 0;
+  std::uint64_t layer_ = 0;
+  bool is_outside_ = false;  // what is built belongs to no layer
+  bool last_ = false;
+  std::vector<KvCache> caches_;  // by layer
+  std::vector<States> states_;   // likewise
+  bool has_states_ = false;
+  TensorId layer_inputs_ = kNoTensor;  // the layers' own embeddings
+  TensorId first_value_ = kNoTensor;   // RWKV-7's values of the first layer
+  // Of all sequences: the input, what is read, all but the first, none.
+  TensorId all_state_ids_ = kNoTensor, state_ids_ = kNoTensor, other_state_ids_ = kNoTensor, no_state_ids_ = kNoTensor;
+  Cells full_, window_;
+  bool has_windows_ = false;  // a second cache for them
+  std::map<std::pair<std::string, std::uint64_t>, TensorId> made_;
+  TensorId positions_ = kNoTensor, outputs_ = kNoTensor, position_scale_ = kNoTensor;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_GRAPH_BUILDER_H_

@@ -1,0 +1,127 @@
+// Layers of a decoder, and the whole graph.
+//
+// Source: src/models/*.cpp of v0.5.0 and v0.6.0.
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "engines/llama_cpp/graph_builder.h"
+
+namespace kvplan {
+
+GraphBuilder::GraphBuilder(const GraphQuestion& question, const GraphWeights& weights)
+    : question_(question), input_(*question.input), model_(input_.model), weights_(weights) {
+  // As many tokens of each sequence as of any other.
+  const std::uint64_t seqs = std::max<std::uint64_t>(1, question.context.num_seqs);
+  tokens_ = (question.context.n_ubatch + seqs - 1) / seqs * seqs;
+}
+
+bool GraphBuilder::covers() const {
+  return weights_.find("token_embd") != nullptr && weights_.find("output") != nullptr;
+}
+
+// The rows that logits are wanted of are chosen behind the last layer: a draft may want the hidden states of all.
+bool GraphBuilder::chooses_late() const {
+  return question_.is_0_5 && is_one_of(model_.arch, {Arch::kQwen3p5, Arch::kQwen3Next, Arch::kNemotronH, Arch::kGptOss,
+                                                     Arch::kGemma4, Arch::kStep3p5});
+}
+
+bool GraphBuilder::build() {
+  try {
+    return build_all();
+  } catch (const NotCovered&) {
+    return false;
+  } catch (const std::out_of_range&) {  // a tensor that is not there
+    return false;
+  }
+}
+
+bool GraphBuilder::build_all() {
+  if (!covers() || !read_states() || !read_caches()) return false;
+  TensorId x = embed();
+  const bool has_streams = weights_.any("altup_router");
+  if (weights_.any("inp_gate")) embed_layers(x);
+  if (has_streams) x = make_streams(x);
+  for (layer_ = 0; layer_ < model_.num_layers; ++layer_) {
+    last_ = layer_ + 1 == model_.num_layers && !chooses_late();
+    x = layer(x);
+    if (x == kNoTensor) return false;
+  }
+  graph_.expand(head(has_streams ? merge_streams(x) : x));
+  return weights_.all_used([this](std::string_view name) {
+    const auto at = made_.lower_bound({std::string(name), 0});
+    return at != made_.end() && at->first.first == name;
+  });
+}
+
+// Nothing where the layer's mixer is none of these.
+TensorId GraphBuilder::mixer(TensorId x) {
+  if (has("ssm_in") && has("ssm_x")) return mamba(x);
+  if (has("ssm_in") && has("ssm_conv1d")) return mamba2(x);
+  if (has("ssm_conv1d") && has("attn_qkv")) return delta_net(x);
+  if (caches_[layer_].heads == 0) return kNoTensor;
+  if (has("attn_kv_a_mqa")) return latent_attention(x);
+  return attention(x);
+}
+
+TensorId GraphBuilder::mlp_or_experts(TensorId x) {
+  if (!has("ffn_gate_inp")) return mlp(x);
+  const TensorId out = experts(x);
+  return has("ffn_up_shexp") ? graph_.add(out, shared_expert(x)) : out;
+}
+
+TensorId GraphBuilder::layer(TensorId x) {
+  if (has("time_mix_output")) return rwkv_layer(x);
+  if (has("altup_router")) return altup_layer(x);
+  const bool has_mlp = has("ffn_up") || has("ffn_gate_inp");
+  const bool has_mixer = has("attn_output") || has("ssm_out");
+  if (!has_mlp && !has_mixer) return kNoTensor;
+  const bool has_second_norm = has("ffn_norm") || has("post_attention_norm") || has("attn_output_norm");
+  if (has_mlp && has_mixer && !has_second_norm) return parallel_layer(x);
+  TensorId residual = x;
+  TensorId out = has("attn_norm") ? norm(x, "attn_norm") : x;
+  if (has("ssm_conv1d") && has("attn_qkv")) graph_.expand(out);
+  if (has_mixer) out = mixer(out);
+  if (out == kNoTensor) return kNoTensor;
+  if (!has_mixer && has_mlp) out = mlp_or_experts(out);
+  if (last_) {
+    out = chosen(out);
+    residual = chosen(residual);
+  }
+  if (!has_mixer || !has_mlp) return graph_.add(out, residual);
+  const bool is_second_norm = !has("ffn_norm") && !has("post_ffw_norm");  // then it stands before the MLP
+  if (has("post_attention_norm") && !is_second_norm) out = norm(out, "post_attention_norm");
+  const bool residual_first = model_.arch == Arch::kJamba;
+  const TensorId middle = residual_first ? graph_.add(residual, out) : graph_.add(out, residual);
+  out = middle;
+  for (const std::string_view name : {"ffn_norm", "post_attention_norm", "attn_output_norm"}) {
+    if (!has(name) || (name == "post_attention_norm" && !is_second_norm)) continue;
+    out = norm(out, name);
+    break;
+  }
+  out = mlp_or_experts(out);
+  if (has("post_ffw_norm")) out = norm(out, "post_ffw_norm");
+  if (has("inp_gate")) {
+    const TensorId whole = graph_.add(out, middle);
+    return graph_.add(whole, layer_input(whole));
+  }
+  return residual_first || model_.arch == Arch::kPhi3 ? graph_.add(middle, out) : graph_.add(out, middle);
+}
+
+// Attention and MLP read the same input.
+TensorId GraphBuilder::parallel_layer(TensorId x) {
+  TensorId normed = norm(x, "attn_norm");
+  TensorId out = mixer(has("attn_norm_2") ? norm(x, "attn_norm_2") : normed);
+  if (out == kNoTensor) return kNoTensor;
+  if (last_) {
+    out = chosen(out);
+    x = chosen(x);
+    normed = chosen(normed);
+  }
+  const TensorId attended = out;
+  out = mlp_or_experts(normed);
+  if (model_.arch == Arch::kCohere2) return graph_.add(graph_.add(out, x), attended);
+  return graph_.add(graph_.add(out, attended), x);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,60 @@
+// What a graph takes on each device: ggml's scheduler deals its nodes to the devices and copies what crosses between
+// them, and ggml's allocator places the tensors.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_MEMORY_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_MEMORY_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "engines/llama_cpp/compute_graph.h"
+
+namespace kvplan {
+
+// GPUs are devices 0, 1, ...; the last device is the host.
+struct Devices {
+  int gpus = 1;
+  std::uint64_t copies = 1;           // of each input, where GPUs run as a pipeline
+  bool copies_unused_inputs = false;  // from v0.6.0 on a pipeline copies the inputs that no node reads, too
+  int host() const { return gpus; }
+  int count() const { return gpus + 1; }
+};
+
+// Bytes of the tensor in the device's memory, as ggml-cuda and ggml-cpu answer.
+std::uint64_t allocated_bytes(const ComputeGraph& graph, const GraphTensor& tensor, bool on_gpu);
+
+// Free memory of one device, and the most that was taken: the best fitting hole, else the end.
+class MemoryBlocks {
+ public:
+  explicit MemoryBlocks(std::uint64_t alignment) : alignment_(alignment) {}
+  std::uint64_t take(std::uint64_t bytes);
+  void give(std::uint64_t offset, std::uint64_t bytes);
+  std::uint64_t aligned(std::uint64_t bytes) const { return (bytes + alignment_ - 1) / alignment_ * alignment_; }
+  std::uint64_t peak() const { return peak_; }
+
+ private:
+  struct Block {
+    std::uint64_t offset = 0, bytes = 0;
+  };
+  std::uint64_t alignment_;
+  std::uint64_t peak_ = 0;
+  std::uint64_t end_ = 0;     // where the last block begins, which has no end
+  std::vector<Block> holes_;  // before it, by offset
+};
+
+struct PlacedNode {
+  TensorId tensor = kNoTensor;
+  int device = 0;
+  bool keeps_source = false;  // no computation: it says that the tensor is read here
+};
+
+// The peak of each device for nodes in their order, leafs before them.
+std::vector<std::uint64_t> allocate_graph(const ComputeGraph& graph, const Devices& devices,
+                                          const std::vector<PlacedNode>& leafs, const std::vector<PlacedNode>& nodes);
+
+// The same for a graph whose nodes are yet to be dealt to the devices.
+std::vector<std::uint64_t> reserve_graph(ComputeGraph& graph, const Devices& devices);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_GRAPH_MEMORY_H_

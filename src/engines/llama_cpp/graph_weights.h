@@ -1,0 +1,53 @@
+// The tensors of a model under the names that llama.cpp has for them: which there are tells what a graph is made of.
+#ifndef KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_
+#define KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/llama_cpp/compute_graph.h"
+
+namespace kvplan {
+
+struct GraphWeight {
+  ElementType type;
+  Dims ne{1, 1, 1, 1};
+};
+
+class GraphWeights {
+ public:
+  // `weight_bits` of an element, where no file says how it is stored.
+  GraphWeights(const ModelShape& model, double weight_bits);
+  // "attn_q" and "attn_q.bias" of a layer, "token_embd" outside of them; null where there is none.
+  const GraphWeight* find(std::string_view name, std::uint64_t layer) const;
+  const GraphWeight* find(std::string_view name) const;
+  // Some layer has it.
+  bool any(std::string_view name) const { return in_layers_.find(name) != in_layers_.end(); }
+  // A tensor whose place in a graph is not known is in the model.
+  bool has_unknown() const { return has_unknown_; }
+  // Names in layers that no part of a graph asked for, scales and factors of rotations aside.
+  template <class Used>
+  bool all_used(const Used& is_used) const {
+    for (const auto& [name, layers] : in_layers_)
+      if (!is_used(name) && !is_beside(name)) return false;
+    return true;
+  }
+
+ private:
+  static bool is_beside(std::string_view name);
+  void add(const ModelShape& model, const TensorGroup& group);
+  void add_module(const ModelShape& model, const TensorGroup& group);
+  void put(const ModelShape& model, std::string_view name, const TensorGroup& group, const GraphWeight& weight);
+
+  std::map<std::string, std::vector<GraphWeight>, std::less<>> in_layers_;  // no elements: not in this layer
+  std::map<std::string, GraphWeight, std::less<>> outside_;
+  double weight_bits_;
+  bool has_unknown_ = false;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LLAMA_CPP_GRAPH_WEIGHTS_H_

@@ -1,0 +1,16 @@
+// Fills ModelSpec::graph.
+#ifndef KVPLAN_MODELS_GRAPH_FACTS_H_
+#define KVPLAN_MODELS_GRAPH_FACTS_H_
+
+#include "formats/fields.h"
+#include "formats/gguf_keys.h"
+#include "formulas/model.h"
+
+namespace kvplan {
+
+void read_graph_facts(const GgufKeys& keys, std::string_view architecture, ModelSpec& model);
+void read_graph_facts(const Fields& text, ModelSpec& model);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_GRAPH_FACTS_H_
