@@ -180,7 +180,7 @@ constexpr std::array kOptions{
     Option{"--max-model-len --context --context-length", "N", kLoad,
            "tokens per sequence (32k, 1M); auto: the longest that fits",
            [](Invocation& c, string_view v, string_view n) {
-             c.longest_context = is_auto(v) || v == "-1";
+             c.longest_context = is_auto(v);
              if (!c.longest_context) c.request.max_model_len = Tokens(parse_count(v, n));
            }},
     Option{"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
