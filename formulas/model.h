@@ -65,6 +65,7 @@ struct ModelSpec {
 
   std::vector<Layer> layers;
   std::vector<RotaryTable> rotary_tables;
+  std::optional<PlainRotation> plain_rotation;
   std::vector<SideModel> sides;
 
   std::vector<TensorGroup> tensors;             // empty where the config does not say enough

@@ -15,6 +15,7 @@ struct Launch {
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::vector<std::string>> commands;  // one for each node, the program first
   std::uint64_t gpus_per_node = 1;
+  std::vector<std::string> remarks;  // what the commands cannot say: each a sentence
 };
 
 }  // namespace kvplan

@@ -1,8 +1,11 @@
-// Tables of cosines and sines that engines work out once and keep beside the weights.
+// How positions are rotated: tables of cosines and sines that engines keep beside the weights, and what YaRN starts
+// from.
 #ifndef KVPLAN_ROTARY_H_
 #define KVPLAN_ROTARY_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace kvplan {
 
@@ -15,6 +18,13 @@ struct RotaryTable {
   bool is_yarn = false;
   bool of_indexer = false;  // pairs elements otherwise than the attention beside it
   friend bool operator==(const RotaryTable&, const RotaryTable&) = default;
+};
+
+// Of a model that rotates in one way and scales nothing: what YaRN may stretch to a longer context.
+struct PlainRotation {
+  double theta = 10000;
+  std::optional<double> share;  // of a head that is rotated, where the config says
+  std::string section;          // of the config that has it: "" or "text_config"
 };
 
 }  // namespace kvplan

@@ -24,6 +24,7 @@
 #include "plan/answers.h"
 #include "plan/complete.h"
 #include "plan/diff.h"
+#include "plan/launch.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -63,6 +64,12 @@ auto of_model(const ModelSpec& model, const Ask& ask) {
 
 Plan plan_of(const ModelSpec& model, const Request& request) {
   return of_model(model, [&] { return make_plan(model, request); });
+}
+
+// On standard error, beside a command line that is all of standard output.
+void warn(const ModelSpec& model, const std::string& warning) {
+  if (!warning.empty())
+    std::fprintf(stderr, "kvplan: %s: %s\n", one_line(model.source).c_str(), one_line(warning, 2000).c_str());
 }
 
 std::string without_program(const std::string& line) {
@@ -151,6 +158,7 @@ int run_plan(const Invocation& call) {
       return out;
     };
   emit(call, written(reply, call.format, "a plan", options));
+  warn(model, reply.warning);
   return exit_of(plan);
 }
 
@@ -180,8 +188,11 @@ int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const R
   const Asked asked = load_asked(single_model(call), call);
   const ModelSpec& model = asked.model;
   try {
-    const Answers answers = ask(model, asked.request);
-    emit(call, written(reply(answers), call.format, call.command, report_options(call)));
+    Answers answers = ask(model, asked.request);
+    if (find_format(call.format).launches) add_launch(model, answers);
+    const Reply said = reply(answers);
+    emit(call, written(said, call.format, call.command, report_options(call)));
+    warn(model, said.warning);
     return exit_of(answers.asked);
   } catch (Error& error) {
     error.set_source(model.source);
@@ -329,8 +340,7 @@ constexpr std::array kCommands{
             "Parallelism|Card and limits", "", kUnmeasured,
             "kvplan fit config.json --gpu rtx-4090\n"
             "kvplan fit config.json --engine vllm,sglang --gpu h100-80gb --num-seqs 16\n"
-            "kvplan fit config.json --max-model-len 32k",
-            "args k8s"},
+            "kvplan fit config.json --max-model-len 32k"},
     Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff, "",
             "--fail-over --format --json --output --color", "",
             "kvplan diff before.json after.json\n"

@@ -1,7 +1,9 @@
 #include "engines/launch_words.h"
 
+#include <cmath>
 #include <sstream>
 
+#include "engines/engine.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -11,6 +13,13 @@ namespace {
 std::string_view online_quantization(std::string_view weights) {
   if (weights == "fp8" || weights == "fp8-channel") return "fp8";
   return weights == "bnb-nf4" ? "bitsandbytes" : "";
+}
+
+// Six digits at most.
+std::string short_number(double value) {
+  std::ostringstream out;
+  out << value;
+  return out.str();
 }
 
 }  // namespace
@@ -30,9 +39,7 @@ void Arguments::add(std::string_view option, std::string_view value) {
 }
 
 void Arguments::add_share(std::string_view option, double value) {
-  std::ostringstream number;
-  number << value;
-  add(option, number.str());
+  add(option, short_number(value));
 }
 
 void Arguments::add_shares(std::string_view option, const std::vector<double>& values) {
@@ -59,6 +66,55 @@ void Arguments::add_ranks(std::string_view option, std::uint64_t ranks) {
 
 void Arguments::add_flag(std::string_view option, bool given) {
   if (given) add(option);
+}
+
+void Arguments::add_revision(const LaunchInput& input) {
+  if (!input.model.revision.empty()) add("--revision", input.model.revision);
+}
+
+Launch launch_from_checkpoint(const LaunchInput& input, std::string_view image) {
+  Launch out;
+  out.engine = engine_of(*input.request).name;
+  out.image = image;
+  if (input.model.is_placeholder)
+    out.remarks.push_back(input.model.name + " stands for the directory with the model's weights");
+  return out;
+}
+
+Nodes nodes_of(std::uint64_t gpus) {
+  Nodes out{ceil_div(gpus, kGpusOfNode), gpus};
+  while (gpus % out.count != 0) ++out.count;
+  out.gpus_each = gpus / out.count;
+  return out;
+}
+
+bool is_beyond(const LaunchInput& input) {
+  return input.max_model_len > Tokens(0) && input.load.tokens_of_sequence() > input.max_model_len;
+}
+
+std::string stretch_factor(const LaunchInput& input) {
+  constexpr double kHundredths = 100;
+  const double stretch =
+      static_cast<double>(input.load.tokens_of_sequence().count()) / static_cast<double>(input.max_model_len.count());
+  return short_number(std::ceil(stretch * kHundredths) / kHundredths);
+}
+
+std::string yarn_override(const LaunchInput& input, std::string_view rope_key) {
+  if (!input.plain_rotation) return "";
+  const PlainRotation& rotation = *input.plain_rotation;
+  std::string out = "{\"max_position_embeddings\": " + std::to_string(input.load.tokens_of_sequence().count()) +
+                    ", \"" + std::string(rope_key) +
+                    "\": {\"rope_type\": \"yarn\", \"rope_theta\": " + short_number(rotation.theta) +
+                    ", \"factor\": " + stretch_factor(input) +
+                    ", \"original_max_position_embeddings\": " + std::to_string(input.max_model_len.count());
+  if (rotation.share) out += ", \"partial_rotary_factor\": " + short_number(*rotation.share);
+  out += "}}";
+  return rotation.section.empty() ? out : "{\"" + rotation.section + "\": " + out + "}";
+}
+
+std::string beyond_remark(const LaunchInput& input) {
+  return std::to_string(input.load.tokens_of_sequence().count()) + " tokens are beyond the model's maximum of " +
+         std::to_string(input.max_model_len.count()) + ", and its positions are not stretched to them";
 }
 
 void no_launch_option(std::string_view what, std::string_view why, std::string_view remedy) {

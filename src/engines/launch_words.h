@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engines/launch_input.h"
+#include "kvplan/launch.h"
 #include "kvplan/quantity.h"
 
 namespace kvplan {
@@ -17,7 +19,8 @@ namespace kvplan {
 // One argument after the other.
 class Arguments {
  public:
-  explicit Arguments(std::initializer_list<std::string_view> program);
+  Arguments(std::initializer_list<std::string_view> program);
+  explicit Arguments(std::vector<std::string> words) : words_(std::move(words)) {}
 
   void add(std::string_view word) { words_.emplace_back(word); }
   void add(std::string_view option, std::uint64_t value);
@@ -29,12 +32,35 @@ class Arguments {
   void add_given(std::string_view option, const std::optional<std::uint64_t>& value);
   void add_ranks(std::string_view option, std::uint64_t ranks);
   void add_flag(std::string_view option, bool given);
+  void add_revision(const LaunchInput& input);  // of the Hub's repository, where one is named
 
   std::vector<std::string> take() { return std::move(words_); }
 
  private:
   std::vector<std::string> words_;
 };
+
+// The launch of an engine that loads the checkpoint's directory, without its commands.
+Launch launch_from_checkpoint(const LaunchInput& input, std::string_view image);
+
+inline constexpr std::uint64_t kGpusOfNode = 8;
+// Machines of equal size.
+struct Nodes {
+  std::uint64_t count = 1, gpus_each = 1;
+};
+Nodes nodes_of(std::uint64_t gpus);
+// What a command says where the first node's address belongs.
+inline constexpr std::string_view kFirstNode = "HOST";
+
+// Whether the plan is longer than the model's own maximum.
+bool is_beyond(const LaunchInput& input);
+// Keys of the config that YaRN stretches to the plan's length, as a JSON object; empty where the rotation is not plain.
+// `rope_key`: what the engine's transformers calls the settings.
+std::string yarn_override(const LaunchInput& input, std::string_view rope_key);
+// How much longer than the model's own maximum the plan is, rounded up: "4", "1.25".
+std::string stretch_factor(const LaunchInput& input);
+// What is said of a length that no YaRN reaches.
+std::string beyond_remark(const LaunchInput& input);
 
 // Throws: the engine has no option for `what`.
 [[noreturn]] void no_launch_option(std::string_view what, std::string_view why, std::string_view remedy);

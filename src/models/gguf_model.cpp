@@ -145,6 +145,9 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   const Fields text = keys.fields().with_defaults(type, "");
   Reader reader{text, text, model};
   read_fields(*arch, reader);
+  if (keys.contains("rope.freq_base") && !keys.contains("rope.scaling.type") &&
+      !keys.contains("rope.dimension_sections"))
+    model.plain_rotation = PlainRotation{};
   model.facts = text.facts();
   model.facts.insert(model.facts.begin(), {"general.architecture", '"' + model.architecture + '"', Origin::kFile});
   const bool always = has_word("minicpm3 plm", *named);  // llama.cpp knows no latent of these

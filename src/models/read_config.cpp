@@ -323,6 +323,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
                   "the weights of " + shown + " are unverified: no executed class and no published total was met");
   if (is_declared(model.quantization)) name_modules(model, text.class_name());
   model.rotary_tables = read_rotary_tables(reader);
+  model.plain_rotation = read_plain_rotation(reader);
   if (const std::vector<std::string> misread = root.misread(); !misread.empty())
     model.notes.push_back({NoteLevel::kWarning, "misread_keys",
                            "left out, for they are not of the type that belongs to them: " + joined(misread)});

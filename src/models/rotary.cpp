@@ -173,4 +173,24 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
   return out;
 }
 
+std::optional<PlainRotation> read_plain_rotation(const Reader& reader) {
+  const std::vector<RotaryTable>& tables = reader.model.rotary_tables;
+  if (tables.size() != 1 || tables.front().is_multimodal) return std::nullopt;
+  const Fields text = reader.text.quietly();
+  const Settings settings = settings_of(text);
+  if (settings.apart) return std::nullopt;
+  if (settings.full) {
+    std::string type = settings.full->find_string("rope_type").value_or("");
+    if (type.empty()) type = settings.full->find_string("type").value_or("default");
+    if (type != "default") return std::nullopt;
+  }
+  const std::optional<double> theta = real_of(settings.full, text, "rope_theta");
+  if (!theta) return std::nullopt;
+  PlainRotation out;
+  out.theta = *theta;
+  out.share = real_of(settings.full, text.bare(), "partial_rotary_factor");
+  if (reader.root.child("text_config")) out.section = "text_config";
+  return out;
+}
+
 }  // namespace kvplan

@@ -2,6 +2,7 @@
 #ifndef KVPLAN_MODELS_ROTARY_H_
 #define KVPLAN_MODELS_ROTARY_H_
 
+#include <optional>
 #include <vector>
 
 #include "formulas/model.h"
@@ -12,6 +13,8 @@ namespace kvplan {
 // Tables of the decoder's attention layers, each distinct one once; empty for a decoder that does not rotate, or of
 // whose class nobody knows whether it does. reader.model.layers must be there.
 std::vector<RotaryTable> read_rotary_tables(const Reader& reader);
+// The rotation of a model whose tables are read, where it is one, and plain.
+std::optional<PlainRotation> read_plain_rotation(const Reader& reader);
 
 }  // namespace kvplan
 

@@ -1,21 +1,64 @@
 #include "plan/launch.h"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include "engines/engine.h"
 #include "engines/launch_input.h"
+#include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
+#include "sources/hub_id.h"
+#include "sources/hub_settings.h"
+#include "sources/local_stores.h"
 #include "weights/types.h"
 
 namespace kvplan {
 
 namespace {
 
-// A config.json stands for the directory that holds it: that is what engines load.
-std::string model_argument(const ModelSpec& model) {
-  if (model.source == "-") return "MODEL";
-  std::string source = model.source;
-  if (source.ends_with("/config.json")) source.resize(source.size() - 12);
-  return source;
+bool is_path(std::string_view source) {
+  return source.ends_with(".json") || source.ends_with(".gguf") ||
+         std::string_view("./~").find(source.front()) != std::string_view::npos || exists(std::string(source));
+}
+
+void from_hub(LaunchModel& out) {
+  try {
+    const HubId id = parse_hub_id(out.name, read_hub_settings({}).endpoint);
+    out.is_hub = true;
+    out.name = id.repo;
+    if (id.gguf.ends_with(".gguf"))
+      out.file = id.gguf;
+    else if (!id.gguf.empty())
+      out.name += ":" + id.gguf;
+    out.revision = id.revision;
+  } catch (const Error&) {
+    out.is_placeholder = true;  // the library's callers name a text as they like
+  }
+}
+
+// Engines load the directory of a config.json. A config of another name stands for one without the ".json".
+LaunchModel launch_model(const ModelSpec& model) {
+  LaunchModel out;
+  out.is_gguf = model.is_gguf;
+  out.name = model.source;
+  if (out.name == "-" || out.name.empty()) {
+    out.name = "MODEL";
+    out.is_placeholder = true;
+  } else if (is_in_store(out.name) && !exists(out.name)) {
+    out.name = find_in_store(out.name);
+  } else if (is_hub_url(out.name) || !is_path(out.name)) {
+    from_hub(out);
+  } else if (const std::string file = out.name.substr(out.name.rfind('/') + 1);
+             file == "config.json" || file == "params.json") {
+    const std::size_t folder = out.name.size() - file.size();
+    out.name = folder == 0 ? "." : out.name.substr(0, std::max<std::size_t>(1, folder - 1));
+  } else if (file.ends_with(".json")) {
+    out.name.resize(out.name.size() - std::string_view(".json").size());
+    out.is_placeholder = true;
+  }
+  return out;
 }
 
 // As the table of types spells it; as it was asked for where the table has no row of that name.
@@ -50,14 +93,43 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
   input.load = plan.load;
   input.types = plan.types;
   input.draft_method = plan.draft_method;
-  input.model = model_argument(model);
-  if (request.extras.draft != nullptr) input.draft = model_argument(*request.extras.draft);
-  input.is_gguf = model.is_gguf;
+  input.model = launch_model(model);
+  if (request.extras.draft != nullptr) input.draft = launch_model(*request.extras.draft);
+  input.model_name = plan.model->name;
+  input.architecture = model.architecture;
+  input.max_model_len = model.max_model_len;
+  input.plain_rotation = model.plain_rotation;
   input.weights = type_name(request.weights);
   input.draft_weights = type_name(request.extras.draft_weights);
   input.own_weights = !request.weights || own_weights(model, request) == plan.weights_dtype;
   if (plan.capacity && plan.kv_cache.bytes_per_sequence == Bytes(0)) input.tokens = plan.capacity->tokens;
   return engine.launch(input);
+}
+
+void add_launch(const ModelSpec& model, Answers& answers) {
+  constexpr std::uint64_t kNode = 8;
+  Plan* chosen = answers.asked.verdict.status == Verdict::kFits ? &answers.asked : nullptr;
+  const bool named = answers.asked.request.max_model_len || answers.asked.request.ctx_size;
+  // Of layouts the one with the most tensor parallelism within a node, as where a plan chooses one.
+  const auto is_better = [](const Plan& plan, const Plan& than) {
+    return plan.request.tensor_parallel <= kNode && plan.request.tensor_parallel > than.request.tensor_parallel;
+  };
+  const std::string_view first = named ? "layout" : "longest_context";
+  const std::string_view second = named ? "longest_context" : "layout";
+  for (const std::string_view name : {first, second, std::string_view("card")}) {
+    if (chosen != nullptr) break;
+    for (Answer& answer : answers.answers) {
+      if (answer.name != name || answer.plan.verdict.status != Verdict::kFits) continue;
+      if (chosen == nullptr || (name == "layout" && is_better(answer.plan, *chosen))) chosen = &answer.plan;
+    }
+  }
+  if (chosen == nullptr) {
+    Error error(Exit::kDoesNotFit, "nothing fits that a command line could be of",
+                "name another card, or see what is missing with kvplan fit");
+    error.set_source(model.source);
+    throw error;
+  }
+  chosen->launch = launch_of(model, *chosen);
 }
 
 }  // namespace kvplan

@@ -10,6 +10,10 @@ namespace kvplan {
 // deployment than the plan.
 Launch launch_of(const ModelSpec& model, const Plan& plan);
 
+// Gives one plan of a fit its command line: the request's own where it fits, else the layout that holds a length that
+// was named, else the longest context. Error where none fits.
+void add_launch(const ModelSpec& model, Answers& answers);
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_PLAN_LAUNCH_H_

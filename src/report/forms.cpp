@@ -77,8 +77,10 @@ std::string written(const Reply& reply, std::string_view format, std::string_vie
 }
 
 Reply reply_of(const Plan& plan) {
-  return {[&plan] { return plan_page(plan); }, [&plan] { return plan_json(plan, {}); },
-          [&plan] { return plan_csv(plan, {}); }, plan.launch ? &plan : nullptr};
+  Reply out{[&plan] { return plan_page(plan); }, [&plan] { return plan_json(plan, {}); },
+            [&plan] { return plan_csv(plan, {}); }, plan.launch ? &plan : nullptr};
+  if (plan.launch) out.warning = launch_warning(plan);
+  return out;
 }
 
 Reply explained(const Plan& plan) {
@@ -105,6 +107,20 @@ Reply compared(const Answers& answers) {
 Reply fitted(const Answers& answers) {
   Reply out = compared(answers);
   out.page = [&answers] { return fit_page(answers); };
+  if (answers.asked.launch) {
+    out.plan = &answers.asked;
+    out.warning = launch_warning(answers.asked);
+  }
+  for (const Answer& answer : answers.answers) {
+    if (!answer.plan.launch) continue;
+    out.plan = &answer.plan;
+    const auto option = [](const auto& change) {
+      return change.second.empty() ? change.first : change.first + " " + change.second;
+    };
+    const std::string more = launch_warning(answer.plan);
+    out.warning = "the command is of another request, with " + join(answer.changes, " ", option) +
+                  (more.empty() ? "" : "; " + more);
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 // The plan as something to paste: the engine's own command line, and a container's resources and arguments.
 #include <fmt/format.h>
 
+#include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
 
@@ -29,22 +30,42 @@ std::string yaml_string(std::string_view text) {
 }  // namespace
 
 std::string launch_args(const Plan& plan) {
-  const auto line = [](const std::vector<std::string>& words) { return join(words, " ", quoted) + "\n"; };
+  const auto setting = [](const auto& variable) { return variable.first + "=" + quoted(variable.second) + " "; };
+  const std::string before = join(plan.launch->environment, "", setting);
+  const auto line = [&](const std::vector<std::string>& words) { return before + join(words, " ", quoted) + "\n"; };
   return join(plan.launch->commands, "", line);
 }
 
 std::string launch_k8s(const Plan& plan) {
-  const Launch& launcher = *plan.launch;
-  std::string out =
-      fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n",
-                  launcher.engine == "llama.cpp" ? "llama-cpp" : launcher.engine, yaml_string(launcher.image));
-  bool first = true;
-  for (const std::string& word : launcher.commands.front()) {
-    out += fmt::format("      - {}\n", yaml_string(word));
-    if (first) out += "    args:\n";
-    first = false;
+  const Launch& launch = *plan.launch;
+  if (launch.image.empty()) {
+    Error error(Exit::kBadInput, "--format k8s: " + std::string(launch.engine) + " is in no container of its makers",
+                "use --format args");
+    error.set_source("command line");
+    throw error;
   }
-  return out + fmt::format("    resources:\n      limits:\n        nvidia.com/gpu: {}\n", plan.memory.size());
+  const auto container = [&](const std::vector<std::string>& words) {
+    std::string out =
+        fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n",
+                    launch.engine == "llama.cpp" ? "llama-cpp" : launch.engine, yaml_string(launch.image));
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (i == 1) out += "    args:\n";
+      out += fmt::format("      - {}\n", yaml_string(words[i]));
+    }
+    if (!launch.environment.empty()) out += "    env:\n";
+    for (const auto& [variable, value] : launch.environment)
+      out += fmt::format("      - name: {}\n        value: {}\n", variable, yaml_string(value));
+    return out + fmt::format("    resources:\n      limits:\n        nvidia.com/gpu: {}\n", launch.gpus_per_node);
+  };
+  // A document for each node.
+  return join(launch.commands, "---\n", container);
+}
+
+std::string launch_warning(const Plan& plan) {
+  std::vector<std::string> out;
+  if (plan.verdict.status == Verdict::kDoesNotFit) out.push_back("does not fit: " + plan.verdict.reason);
+  if (plan.launch) out.insert(out.end(), plan.launch->remarks.begin(), plan.launch->remarks.end());
+  return join(out, "; ");
 }
 
 }  // namespace kvplan

@@ -92,6 +92,8 @@ std::string calibration_json(const Calibration& calibration);
 // What to paste: the engine's own command line, and a container's arguments and resources.
 std::string launch_args(const Plan& plan);
 std::string launch_k8s(const Plan& plan);
+// What a command line cannot say of its plan; empty where there is nothing.
+std::string launch_warning(const Plan& plan);
 
 }  // namespace kvplan
 

@@ -33,7 +33,8 @@ void check_line(const Run& run, const std::string& part) {
 
 TEST_CASE("forms: a form that a command does not have is one line and exit 2") {
   check_line(run_program({"compare", kModel, "--format", "args"}), "compare has no form \"args\"");
-  check_line(run_program({"fit", kModel, "--gpu-memory", "24GiB", "--format", "k8s"}), "fit has no form \"k8s\"");
+  check_line(run_program({"compare", kModel, "--gpu-memory", "24GiB", "--format", "k8s"}),
+             "compare has no form \"k8s\"");
   check_line(run_program({kModel, kModel, "--format", "args"}), "a fleet has no form \"args\"");
   check_line(run_program({"diff", "a.json", "b.json", "--format", "csv"}), "diff has no form \"csv\"");
   check_line(run_program({"explain", kModel, "--format", "args"}), "explain has no form \"args\"");
@@ -61,6 +62,7 @@ TEST_CASE("forms: every form of every command ends in a line end and exits 0 or 
       else if (!command.is_reference || !command.only.starts_with("--format"))
         continue;
       arguments.insert(arguments.end(), {"--format", name});
+      if (form.launches && command.name == "fit") arguments.insert(arguments.end(), {"--engine", "vllm"});
       if (has_word(command.lacks, name))
         check_line(run_program(arguments), "has no form \"" + name + "\"");
       else

@@ -30,7 +30,9 @@ TEST_CASE("launch: every option that moves bytes, as the engine spells it") {
       {"qwen3.5-27b", {"--engine", "vllm", "--mamba-ssm-cache-dtype", "fp32"}, "--mamba-ssm-cache-dtype float32"},
       {"qwen3.5-27b", {"--engine", "sglang", "--mamba-ssm-cache-dtype", "bf16"}, "--mamba-ssm-dtype bfloat16"},
       {"llama-3.1-8b", {"--engine", "sglang", "--dtype", "float16"}, "--dtype float16"},
-      {"llama-3.1-8b", {"--engine", "sglang", "--kv", "nvfp4"}, "--kv-cache-dtype fp4_e2m1"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--kv", "nvfp4"}, "--kv-cache-dtype nvfp4"},
+      {"llama-3.1-8b", {"--engine", "sglang@0.5.14", "--kv", "nvfp4"}, "--kv-cache-dtype fp4_e2m1"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--kv", "mxfp8"}, "--kv-cache-dtype mxfp8"},
       {"llama-3.1-8b", {"--engine", "vllm", "--kv", "int8"}, "--kv-cache-dtype int8_per_token_head"},
       {"llama-3.1-8b", {"--engine", "vllm", "--cpu-offload-gb", "2"}, "--cpu-offload-gb 2"},
       {"llama-3.1-8b", {"--engine", "vllm@0.6", "--swap-space", "8"}, "--swap-space 8"},
@@ -64,8 +66,12 @@ TEST_CASE("launch: what the engine has no option for is refused by name") {
       {"llama-3.1-8b", {"--engine", "vllm", "--weights", "awq"}, "--weights awq"},
       {"llama-3.1-8b", {"--engine", "sglang", "--weights", "int4"}, "--weights int4"},
       {"llama-3.1-8b", {"--engine", "vllm", "--attention", "naive"}, "--attention naive"},
-      {"llama-3.1-8b", {"--engine", "sglang", "--kv", "mxfp8"}, "--kv-cache-dtype mxfp8"},
+      {"llama-3.1-8b", {"--engine", "sglang@0.5.14", "--kv", "mxfp8"}, "--kv-cache-dtype mxfp8"},
       {"llama-3.1-8b", {"--engine", "llama.cpp", "-dp", "2"}, "--data-parallel-size"},
+      {"llama-3.1-8b", {"--engine", "sglang", "--cpu-offload-gb", "1.5"}, "--cpu-offload-gb"},
+      {"llama-3.1-8b", {"--engine", "ollama", "-b", "256"}, "-b"},
+      {"llama-3.1-8b", {"--engine", "tensorrt-llm", "--kv", "fp8"}, "--kv-cache-dtype"},
+      {"llama-3.1-8b", {"--engine", "mlx", "--kv", "int8", "--num-seqs", "2"}, "--num-seqs 2"},
       {"qwen3.5-27b", {"--engine", "sglang", "--kv-cache-memory-bytes", "8GiB"}, "--kv-cache-memory-bytes"},
   };
   for (const Row& row : rows) {
@@ -89,12 +95,6 @@ TEST_CASE("launch: a weight type is passed on where the engine has it") {
     CHECK(own.exit == 0);
     CHECK(own.out.find("--quantization") == std::string::npos);
   }
-}
-
-TEST_CASE("launch: the load of the plan is no cap of the server") {
-  const Run run = launch("llama-3.1-8b", {"--engine", "vllm", "--num-seqs", "4"});
-  CHECK(run.out.find("--max-num-seqs") == std::string::npos);
-  CHECK(launch("llama-3.1-8b", {"--engine", "sglang"}).out.find("--max-running-requests") == std::string::npos);
 }
 
 TEST_CASE("launch: as many GPUs as the plan has") {

@@ -1,6 +1,7 @@
 // How llama-server is started. Source: llama.cpp common/arg.cpp of b11739.
 #include "engines/llama_cpp/launcher.h"
 
+#include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
 
@@ -17,9 +18,16 @@ std::string_view ggml_name(Dtype type) {
   }
 }
 
+// Options of drafts have names of their own, and the old ones are refused. Builds before v0.5.0 count as older.
+constexpr std::uint64_t kSpeculativeNamesSince = 5;
+
 void add_extras(const LaunchInput& input, Arguments& out) {
   const ExtrasRequest& extras = input.request->extras;
-  if (!input.draft.empty()) out.add("-md", input.draft);
+  const bool renamed = engine_version(engine_of(*input.request), *input.request) >= kSpeculativeNamesSince;
+  if (input.draft) {
+    const bool is_hub = input.draft->is_hub && input.draft->is_gguf;
+    out.add(is_hub ? "-hfd" : "-md", input.draft->is_gguf ? input.draft->name : input.draft->name + ".gguf");
+  }
   if (input.draft_method) {
     switch (*input.draft_method) {
       case DraftMethod::kMtp: out.add("--spec-type", "draft-mtp"); break;
@@ -27,9 +35,16 @@ void add_extras(const LaunchInput& input, Arguments& out) {
       case DraftMethod::kNgram: out.add("--spec-type", "ngram-mod"); break;
       default: break;  // what -md alone means
     }
-    if (input.request->num_speculative_tokens > 0) out.add("--draft-max", input.request->num_speculative_tokens);
+    if (const std::uint64_t tokens = input.request->num_speculative_tokens; tokens > 0)
+      out.add(!renamed                                     ? "--draft-max"
+              : *input.draft_method == DraftMethod::kNgram ? "--spec-ngram-mod-n-max"
+                                                           : "--spec-draft-n-max",
+              tokens);
   }
-  if (extras.draft_ctx) out.add("-cd", extras.draft_ctx->count());
+  if (extras.draft_ctx) {
+    if (renamed) no_launch_option("-cd", "llama-server has no such option since v0.5.0", "leave it out");
+    out.add("-cd", extras.draft_ctx->count());
+  }
   if (extras.draft_cache_type_k) out.add("-ctkd", ggml_name(*extras.draft_cache_type_k));
   if (extras.draft_cache_type_v) out.add("-ctvd", ggml_name(*extras.draft_cache_type_v));
   if (extras.draft_weights)
@@ -39,6 +54,32 @@ void add_extras(const LaunchInput& input, Arguments& out) {
   if (extras.projector) out.add("--mmproj", extras.projector->source);
 }
 
+void add_model(const LaunchInput& input, Arguments& out, Launch& launch) {
+  const LaunchModel& model = input.model;
+  if (!model.is_gguf) {
+    launch.remarks.push_back("llama.cpp loads a GGUF: " + input.model_name + ".gguf stands for the converted model");
+    out.add("-m", input.model_name + ".gguf");
+  } else {
+    out.add(model.is_hub ? "-hf" : "-m", model.name);
+    if (!model.file.empty()) out.add("-hff", model.file);
+  }
+}
+
+// A slot is cut to the context that the file was trained with, stretched or not: the key itself is overridden.
+void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
+  if (!is_beyond(input)) return;
+  if (input.model.is_gguf)
+    out.add("--override-kv",
+            input.architecture + ".context_length=int:" + std::to_string(input.load.tokens_of_sequence().count()));
+  if (!input.plain_rotation) {
+    launch.remarks.push_back(beyond_remark(input));
+    return;
+  }
+  out.add("--rope-scaling", "yarn");
+  out.add("--rope-scale", stretch_factor(input));
+  out.add("--yarn-orig-ctx", input.max_model_len.count());
+}
+
 }  // namespace
 
 Launch llama_cpp_launch(const LaunchInput& input) {
@@ -46,12 +87,18 @@ Launch llama_cpp_launch(const LaunchInput& input) {
   const Request& request = *input.request;
   if (request.data_parallel > 1)
     no_launch_option("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
-  if (input.is_gguf) check_own_weights(input);
-  Arguments out{"llama-server", "-m", input.model};
+  if (input.model.is_gguf) check_own_weights(input);
+  Launch launch;
+  launch.engine = "llama.cpp";
+  launch.image = "ghcr.io/ggml-org/llama.cpp:server-cuda";
+  launch.gpus_per_node = request.gpus();
+  Arguments out{"llama-server"};
+  add_model(input, out, launch);
   // llama.cpp's context is the total over all slots, unless they share one pool.
   const std::uint64_t slots = request.kv_unified ? 1 : request.sequences();
   out.add("-c", checked_mul(input.load.max_model_len.count(), slots, "the total context"));
   out.add("-np", request.sequences());
+  add_longer_context(input, out, launch);
   out.add("-ctk", ggml_name(input.types.key));
   out.add("-ctv", ggml_name(input.types.value));
   out.add_given("-b", request.batch);
@@ -68,7 +115,8 @@ Launch llama_cpp_launch(const LaunchInput& input) {
   else
     out.add_given("--n-cpu-moe", request.cpu_moe_layers);
   add_extras(input, out);
-  return {"llama.cpp", "ghcr.io/ggml-org/llama.cpp:server-cuda", {}, {out.take()}};
+  launch.commands.push_back(out.take());
+  return launch;
 }
 
 }  // namespace kvplan

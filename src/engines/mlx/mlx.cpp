@@ -11,6 +11,7 @@
 
 #include "engines/estimates.h"
 #include "engines/holdings.h"
+#include "engines/mlx/launcher.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -115,6 +116,7 @@ Engine mlx_engine() {
   out.settings = settings;
   out.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way
   out.lora = LoraHolding::kFiles;
+  out.launch = mlx_launch;
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include "engines/engine.h"
 #include "engines/estimates.h"
 #include "engines/llama_cpp/cache.h"
+#include "engines/ollama/launcher.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 
@@ -114,6 +115,7 @@ Engine ollama_engine() {
   out.micro_batch = llama_cpp_engine().micro_batch;
   out.has_projector_files = true;
   out.most_sequences = llama_cpp_engine().most_sequences;
+  out.launch = ollama_launch;
   return out;
 }
 

@@ -19,7 +19,7 @@ void add_drafts(const LaunchInput& input, Arguments& out) {
                                      : method == DraftMethod::kMtp    ? "NEXTN"
                                      : method == DraftMethod::kNgram  ? "NGRAM"
                                                                       : "EAGLE");
-  if (!input.draft.empty()) out.add("--speculative-draft-model-path", input.draft);
+  if (input.draft) out.add("--speculative-draft-model-path", input.draft->name);
   if (const std::string_view type = draft_quantization(input); !type.empty())
     out.add("--speculative-draft-model-quantization", type);
   const std::uint64_t steps = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kGuesses;
@@ -30,14 +30,26 @@ void add_drafts(const LaunchInput& input, Arguments& out) {
   out.add("--speculative-num-draft-tokens", request.extras.verify_tokens.value_or(steps + 1));
 }
 
+// Whether the release is 0.5.PATCH or newer.
+bool is_since(const Request& request, std::uint64_t patch) {
+  constexpr std::uint64_t kMinor = 5;
+  const std::uint64_t version = engine_version(engine_of(request), request);
+  return version > kMinor || (version == kMinor && engine_patch(request) >= patch);
+}
+
+constexpr std::uint64_t kStrategyNameSince = 14;  // 0.5.12 has the old name alone
+constexpr std::uint64_t kBlockTypesSince = 16;    // 0.5.14 has one FP4 type, without a name for its scales
+
 // The choices of --kv-cache-dtype.
-std::string_view kv_name(Dtype type) {
+std::string_view kv_name(Dtype type, const Request& request) {
+  const bool has_block_types = is_since(request, kBlockTypesSince);
   switch (type) {
     case Dtype::kBfloat16:
     case Dtype::kFp8E4m3:
     case Dtype::kFp8E5m2: return name(type);
     case Dtype::kFp8DsMla: return "fp8_e4m3";  // what these models make of it
-    case Dtype::kNvfp4: return "fp4_e2m1";
+    case Dtype::kNvfp4: return has_block_types ? "nvfp4" : "fp4_e2m1";
+    case Dtype::kMxfp8: return has_block_types ? "mxfp8" : "";
     default: return "";
   }
 }
@@ -54,6 +66,38 @@ void add_budget(const LaunchInput& input, Arguments& out) {
   out.add("--max-total-tokens", *input.tokens);
 }
 
+// A context beyond the model's own: SGLang refuses it unless told otherwise, and its positions need stretching.
+void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
+  if (!is_beyond(input)) return;
+  launch.environment.emplace_back("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN", "1");
+  if (const std::string keys = yarn_override(input, "rope_scaling"); keys.empty())
+    launch.remarks.push_back(beyond_remark(input));
+  else
+    out.add("--json-model-override-args", keys);
+}
+
+// A command for each node.
+void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, Launch& launch) {
+  const Request& request = *input.request;
+  const Nodes nodes = nodes_of(request.gpus());
+  launch.gpus_per_node = nodes.gpus_each;
+  if (nodes.count == 1) {
+    launch.commands.push_back(words);
+    return;
+  }
+  // arg_groups/validation_hook.py
+  if (request.data_parallel > 1 && !request.dp_attention)
+    no_launch_option("--data-parallel-size over " + std::to_string(nodes.count) + " nodes",
+                     "SGLang's copies stand on one node", "start a server on each node, or use --enable-dp-attention");
+  for (std::uint64_t node = 0; node < nodes.count; ++node) {
+    Arguments out(words);
+    out.add("--nnodes", nodes.count);
+    out.add("--node-rank", node);
+    out.add("--dist-init-addr", std::string(kFirstNode) + ":20000");
+    launch.commands.push_back(out.take());
+  }
+}
+
 }  // namespace
 
 Launch sglang_launch(const LaunchInput& input) {
@@ -61,12 +105,17 @@ Launch sglang_launch(const LaunchInput& input) {
   const Request& request = *input.request;
   const ExtrasRequest& extras = request.extras;
   check_kernel(request);
-  Arguments out{"python", "-m", "sglang.launch_server", "--model-path", input.model};
+  Launch launch = launch_from_checkpoint(input, "lmsysorg/sglang:latest");
+  Arguments out{"python", "-m", "sglang.launch_server", "--model-path", input.model.name};
+  out.add_revision(input);
   out.add("--context-length", input.load.max_model_len.count());
-  out.add_given("--max-running-requests", request.max_num_seqs);
-  out.add_ranks("--tp", request.tensor_parallel);
-  out.add_ranks("--pp", request.pipeline_parallel);
-  out.add_ranks("--dp", request.data_parallel);
+  add_longer_context(input, out, launch);
+  // Of all copies together.
+  if (request.max_num_seqs || request.sequences() > 1)
+    out.add("--max-running-requests", request.max_num_seqs.value_or(request.sequences()));
+  out.add_ranks("--tp-size", request.tensor_parallel);
+  out.add_ranks("--pp-size", request.pipeline_parallel);
+  out.add_ranks("--dp-size", request.data_parallel);
   out.add_flag("--enable-dp-attention", request.dp_attention);
   if (request.expert_parallel) {
     if (engine_version(engine_of(request), request) < kExpertSizes)
@@ -75,7 +124,7 @@ Launch sglang_launch(const LaunchInput& input) {
       out.add("--ep-size", request.tensor_parallel);
   }
   if (kv_chosen(request)) {
-    const std::string_view type = kv_name(input.types.key);
+    const std::string_view type = kv_name(input.types.key, request);
     if (type.empty() && input.types.key != input.types.model)
       no_launch_option("--kv-cache-dtype " + std::string(name(input.types.key)), "SGLang has no such choice",
                        "use auto, bfloat16, fp8_e4m3 or fp8_e5m2");
@@ -89,18 +138,25 @@ Launch sglang_launch(const LaunchInput& input) {
   out.add_given("--page-size", request.block_size);
   if (request.max_num_batched_tokens) out.add("--chunked-prefill-size", request.max_num_batched_tokens->count());
   out.add_flag("--disable-cuda-graph", request.enforce_eager);
-  if (request.cpu_offload) out.add_gib("--cpu-offload-gb", *request.cpu_offload);
+  if (request.cpu_offload) {
+    if (request.cpu_offload->count() % kGiB != 0)
+      no_launch_option("--cpu-offload-gb", "SGLang takes whole GiB", "name a whole number");
+    out.add_gib("--cpu-offload-gb", *request.cpu_offload);
+  }
   if (input.draft_method) add_drafts(input, out);
   add_lora(extras, "--max-loras-per-batch", out);
   out.add_given("--max-loaded-loras", extras.max_cpu_loras);
   if (!extras.adapters.empty()) out.add("--lora-paths");
   for (const AdapterFile& adapter : extras.adapters) out.add(adapter.source);
-  if (!extras.mamba_strategy.empty()) out.add("--mamba-scheduler-strategy", extras.mamba_strategy);
+  if (!extras.mamba_strategy.empty())
+    out.add(is_since(request, kStrategyNameSince) ? "--mamba-radix-cache-strategy" : "--mamba-scheduler-strategy",
+            extras.mamba_strategy);
   out.add_flag("--disable-radix-cache", extras.disable_radix_cache);
   if (extras.swa_ratio) out.add_share("--swa-full-tokens-ratio", *extras.swa_ratio);
   if (extras.state_ratio) out.add_share("--mamba-full-memory-ratio", *extras.state_ratio);
   out.add_given("--max-mamba-cache-size", extras.state_slots);
-  return {"sglang", "lmsysorg/sglang:latest", {}, {out.take()}};
+  add_nodes(input, out.take(), launch);
+  return launch;
 }
 
 }  // namespace kvplan

@@ -10,6 +10,7 @@
 #include "engines/holdings.h"
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
+#include "engines/tensorrt_llm/launcher.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -116,6 +117,7 @@ Engine tensorrt_llm_engine() {
   out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.lora = LoraHolding::kSlots;
   out.lora_slots = tensorrt_llm_lora_slots;
+  out.launch = tensorrt_llm_launch;
   out.has_beams = true;
   return out;
 }

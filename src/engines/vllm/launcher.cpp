@@ -1,6 +1,9 @@
 // How vLLM is started. Source: vllm/engine/arg_utils.py and vllm/config of 0.33.
 #include "engines/vllm/launcher.h"
 
+#include <algorithm>
+
+#include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -14,7 +17,7 @@ void add_extras(const LaunchInput& input, Arguments& out) {
   const ExtrasRequest& extras = request.extras;
   if (input.draft_method) {
     std::string config = "{\"method\": \"" + std::string(name(*input.draft_method)) + "\"";
-    if (!input.draft.empty()) config += ", \"model\": \"" + one_line(input.draft) + "\"";
+    if (input.draft) config += ", \"model\": \"" + one_line(input.draft->name) + "\"";
     if (const std::string_view type = draft_quantization(input); !type.empty())
       config += ", \"quantization\": \"" + std::string(type) + "\"";
     const std::uint64_t tokens = request.num_speculative_tokens > 0 ? request.num_speculative_tokens
@@ -42,14 +45,72 @@ std::string_view kv_name(Dtype type) {
   return name(type);
 }
 
+constexpr std::uint64_t kRpcPort = 13345;           // any free one, the same on all nodes
+constexpr std::uint64_t kNodesSince = 12;           // --nnodes (vllm#23691)
+constexpr std::uint64_t kRopeParametersSince = 12;  // rope_scaling before
+
+// A context beyond the model's own: vLLM refuses it unless told otherwise, and its positions need stretching.
+void add_longer_context(const LaunchInput& input, std::uint64_t version, Arguments& out, Launch& launch) {
+  if (!is_beyond(input)) return;
+  launch.environment.emplace_back("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1");
+  const std::string keys = yarn_override(input, version >= kRopeParametersSince ? "rope_parameters" : "rope_scaling");
+  if (keys.empty())
+    launch.remarks.push_back(beyond_remark(input));
+  else
+    out.add("--hf-overrides", keys);
+}
+
+// A command for each node. Copies that a node holds whole are data parallel over the nodes; one that spans nodes is
+// started by their number.
+void add_nodes(const LaunchInput& input, std::uint64_t version, const std::vector<std::string>& words, Launch& launch) {
+  const Request& request = *input.request;
+  const std::uint64_t copy = request.tensor_parallel * request.pipeline_parallel;
+  if (request.gpus() <= kGpusOfNode) {
+    launch.commands.push_back(words);
+    launch.gpus_per_node = request.gpus();
+    return;
+  }
+  const bool spans = copy > kGpusOfNode;
+  if (spans && version < kNodesSince)
+    no_launch_option("a layout over several nodes", "vLLM has --nnodes since 0.12",
+                     "name a newer release, or start Ray on the nodes");
+  const Nodes of_copy = nodes_of(copy);
+  const std::uint64_t copies_each = spans ? 1 : kGpusOfNode / copy;
+  launch.gpus_per_node = spans ? of_copy.gpus_each : copies_each * copy;
+  const std::uint64_t count =
+      spans ? of_copy.count * request.data_parallel : ceil_div(request.data_parallel, copies_each);
+  for (std::uint64_t node = 0; node < count; ++node) {
+    Arguments out(words);
+    if (spans) {
+      out.add("--nnodes", count);
+      out.add("--node-rank", node);
+      out.add("--master-addr", kFirstNode);
+    } else {
+      const std::uint64_t first = node * copies_each;
+      out.add("--data-parallel-size-local", std::min(copies_each, request.data_parallel - first));
+      if (node > 0) out.add("--data-parallel-start-rank", first);
+      out.add("--data-parallel-address", kFirstNode);
+      out.add("--data-parallel-rpc-port", kRpcPort);
+    }
+    out.add_flag("--headless", node > 0);
+    launch.commands.push_back(out.take());
+  }
+}
+
 }  // namespace
 
 Launch vllm_launch(const LaunchInput& input) {
   const Request& request = *input.request;
+  const std::uint64_t version = engine_version(engine_of(request), request);
   check_kernel(request);
-  Arguments out{"vllm", "serve", input.model};
+  Launch launch = launch_from_checkpoint(input, "vllm/vllm-openai:latest");
+  Arguments out{"vllm", "serve", input.model.name};
+  out.add_revision(input);
   out.add("--max-model-len", input.load.max_model_len.count());
-  out.add_given("--max-num-seqs", request.max_num_seqs);
+  add_longer_context(input, version, out, launch);
+  // The plan's sequences are those of one copy, and so is the cap.
+  if (request.max_num_seqs || input.load.num_seqs > 1)
+    out.add("--max-num-seqs", request.max_num_seqs.value_or(input.load.num_seqs));
   out.add_ranks("--tensor-parallel-size", request.tensor_parallel);
   out.add_ranks("--pipeline-parallel-size", request.pipeline_parallel);
   out.add_ranks("--data-parallel-size", request.data_parallel);
@@ -72,7 +133,8 @@ Launch vllm_launch(const LaunchInput& input) {
   if (request.mamba_cache_mode) out.add("--mamba-cache-mode", *request.mamba_cache_mode);
   if (request.state_dtype) out.add("--mamba-ssm-cache-dtype", name(*request.state_dtype));
   add_extras(input, out);
-  return {"vllm", "vllm/vllm-openai:latest", {}, {out.take()}};
+  add_nodes(input, version, out.take(), launch);
+  return launch;
 }
 
 }  // namespace kvplan

@@ -1,0 +1,43 @@
+// How mlx-lm is started. Its caches grow with what is asked, so no option holds the context. Source: mlx_lm/server.py
+// of 0.32.2.
+#include "engines/mlx/launcher.h"
+
+#include "engines/launch_words.h"
+
+namespace kvplan {
+
+Launch mlx_launch(const LaunchInput& input) {
+  const Request& request = *input.request;
+  const ExtrasRequest& extras = request.extras;
+  check_kernel(request);
+  check_own_weights(input);
+  if (request.gpus() > 1)
+    no_launch_option("a layout of several GPUs", "mlx.launch starts mlx_lm.server on several machines",
+                     "plan one machine");
+  if (extras.adapters.size() > 1)
+    no_launch_option("--lora", "mlx_lm.server loads one adapter", "name one, or merge them");
+  if (extras.draft_weights)
+    no_launch_option("--draft-weights", "mlx_lm.server loads a draft as its files are",
+                     "name a draft of that type, and leave out --draft-weights");
+  const bool is_quantized = input.types.key == Dtype::kInt8 || input.types.key == Dtype::kInt4;
+  if (is_quantized && request.sequences() > 1)
+    no_launch_option("--num-seqs " + std::to_string(request.sequences()),
+                     "mlx_lm.server serves one request at a time with a quantized cache", "plan one sequence");
+
+  Launch launch = launch_from_checkpoint(input, "");
+  Arguments out{"mlx_lm.server", "--model", input.model.name};
+  if (request.sequences() > 1) out.add("--decode-concurrency", request.sequences());
+  if (request.max_num_batched_tokens) out.add("--prefill-step-size", request.max_num_batched_tokens->count());
+  if (is_quantized) {
+    out.add("--kv-bits", input.types.key == Dtype::kInt8 ? 8 : 4);
+    out.add("--quantized-kv-start", std::uint64_t{0});
+  }
+  if (input.draft) out.add("--draft-model", input.draft->name);
+  if (request.num_speculative_tokens > 0) out.add("--num-draft-tokens", request.num_speculative_tokens);
+  for (const AdapterFile& adapter : extras.adapters) out.add("--adapter-path", adapter.source);
+  launch.commands.push_back(out.take());
+  if (is_beyond(input)) launch.remarks.push_back(beyond_remark(input));
+  return launch;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,48 @@
+// How TensorRT-LLM is started. Source: tensorrt_llm/commands/serve.py of 1.0 (its documentation).
+#include "engines/tensorrt_llm/launcher.h"
+
+#include "engines/launch_words.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+Launch tensorrt_llm_launch(const LaunchInput& input) {
+  const Request& request = *input.request;
+  check_kernel(request);
+  check_own_weights(input);
+  const auto refuse_given = [](bool given, std::string_view option) {
+    if (given)
+      no_launch_option(option, "trtllm-serve has it in the file of --extra_llm_api_options alone",
+                       "leave it out, and write it there");
+  };
+  refuse_given(kv_chosen(request) && input.types.key != input.types.model, "--kv-cache-dtype");
+  refuse_given(request.kv_cache_memory_bytes.has_value(), "--kv-cache-memory-bytes");
+  refuse_given(request.block_size.has_value(), "--block-size");
+  refuse_given(request.dtype.has_value(), "--dtype");
+  refuse_given(request.data_parallel > 1, "--data-parallel-size");
+  refuse_given(input.draft_method.has_value(), "--draft");
+  refuse_given(request.extras.wants_lora() || !request.extras.adapters.empty(), "--enable-lora");
+  const Nodes nodes = nodes_of(request.gpus());
+  if (nodes.count > 1)
+    no_launch_option("a layout over " + std::to_string(nodes.count) + " nodes",
+                     "mpirun or srun starts trtllm-serve on several, with the site's own options",
+                     "name a layout of 8 GPUs at most");
+
+  Launch launch = launch_from_checkpoint(input, "nvcr.io/nvidia/tensorrt-llm/release:latest");
+  launch.gpus_per_node = nodes.gpus_each;
+  Arguments out{"trtllm-serve", input.model.name};
+  out.add("--max_seq_len", input.load.max_model_len.count());
+  if (request.max_num_seqs || request.sequences() > 1)
+    out.add("--max_batch_size", request.max_num_seqs.value_or(request.sequences()));
+  if (request.max_num_batched_tokens) out.add("--max_num_tokens", request.max_num_batched_tokens->count());
+  out.add_ranks("--tp_size", request.tensor_parallel);
+  out.add_ranks("--pp_size", request.pipeline_parallel);
+  if (request.expert_parallel) out.add("--ep_size", request.tensor_parallel);
+  if (request.memory_utilization) out.add_share("--kv_cache_free_gpu_memory_fraction", *request.memory_utilization);
+  out.add_ranks("--max_beam_width", request.extras.num_beams);
+  launch.commands.push_back(out.take());
+  if (is_beyond(input)) launch.remarks.push_back(beyond_remark(input));
+  return launch;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,13 @@
+// TensorRT-LLM's own command line for a plan.
+#ifndef KVPLAN_ENGINES_TENSORRT_LLM_LAUNCHER_H_
+#define KVPLAN_ENGINES_TENSORRT_LLM_LAUNCHER_H_
+
+#include "engines/launch_input.h"
+
+namespace kvplan {
+
+Launch tensorrt_llm_launch(const LaunchInput& input);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_TENSORRT_LLM_LAUNCHER_H_
