@@ -58,7 +58,8 @@ struct ModelShape {
   std::uint64_t num_layers = 0;               // with the layers that hold no cache
   std::uint64_t num_nextn_layers = 0;
   std::uint64_t hidden_size = 0, vocab_size = 0, intermediate_size = 0;
-  std::uint64_t num_heads = 0;  // the most query heads of any layer
+  std::uint64_t num_heads = 0;     // the most query heads of any layer
+  std::uint64_t state_groups = 0;  // that share B and C of a Mamba 2, or keys of a delta net; 0: no states
   ExpertShape experts;
   GraphFacts graph;
   std::span<const TensorGroup> tensors;  // the model's own

@@ -6,10 +6,11 @@
 
 namespace kvplan {
 
-std::uint64_t local_units(const Term& term, std::uint64_t ranks) {
+std::uint64_t local_units(const Term& term, std::uint64_t ranks, Uneven uneven) {
   const std::uint64_t units = term.shape.units;
   if (units % ranks == 0) return units / ranks;
   if (units < ranks && ranks % units == 0) return 1;
+  if (uneven == Uneven::kRoundUp) return ceil_div(units, ranks);
   refuse("--tensor-parallel-size " + std::to_string(ranks) + " does not divide the " + std::to_string(units) +
              " units (heads or groups) of \"" + std::string(term.name) + "\"",
          "use a size that divides them, or a multiple of their number");

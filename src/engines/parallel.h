@@ -10,9 +10,11 @@
 
 namespace kvplan {
 
+// What becomes of units that ranks do not share out evenly: an Error(kBadInput), or the fullest rank's.
+enum class Uneven : std::uint8_t { kRefuse, kRoundUp };
+
 // Units of a term on one of `ranks` ranks: units / ranks, or one (repeated) where there are fewer units than ranks.
-// Error(kBadInput) where neither divides the other.
-std::uint64_t local_units(const Term& term, std::uint64_t ranks);
+std::uint64_t local_units(const Term& term, std::uint64_t ranks, Uneven uneven = Uneven::kRefuse);
 
 // Error(kBadInput) where an engine that cuts attention by heads finds no whole number of them for each of `ranks`.
 void check_heads(std::string_view engine, const ModelShape& model, std::uint64_t ranks);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/parallel.h"
 
 namespace kvplan {
 
@@ -13,7 +14,8 @@ class TermSum {
  public:
   TermSum() = default;
   // The share of one rank of `tensor_parallel`; 1 for the whole model.
-  TermSum(const std::vector<LayerCache>& caches, const CacheTypes& types, std::uint64_t tensor_parallel);
+  TermSum(const std::vector<LayerCache>& caches, const CacheTypes& types, std::uint64_t tensor_parallel,
+          Uneven uneven = Uneven::kRefuse);
 
   Bytes bytes(const Load& load) const;
   Bytes per_token() const { return per_token_; }                      // beyond every window

@@ -133,7 +133,8 @@ void suggest(const ModelSpec& model, Plan& plan) {
   std::vector<Remedy>& found = plan.verdict.suggestions;
   found = remedies(cache, plan);
   if (found.empty()) {
-    plan.verdict.reason += "; no one change makes it fit";
+    // A refusal names its cure already.
+    if (!plan.verdict.refusal) plan.verdict.reason += "; no one change makes it fit";
     return;
   }
   const Remedy& first = found.front();

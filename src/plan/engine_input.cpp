@@ -9,6 +9,12 @@ namespace kvplan {
 
 namespace {
 
+std::uint64_t state_groups(const Mixer& mixer) {
+  if (const auto* ssm = std::get_if<Ssm>(&mixer)) return ssm->version == Ssm::Version::kMamba2 ? ssm->n_groups : 0;
+  const auto* linear = std::get_if<Linear>(&mixer);
+  return linear != nullptr ? linear->num_key_heads : 0;
+}
+
 std::uint64_t num_heads(const Mixer& mixer) {
   std::uint64_t out = 0;
   for (const Symbol& symbol : symbols(mixer))
@@ -54,6 +60,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
       }
       seen.emplace_back(&mixer, input.caches.size());
       shape.num_heads = std::max(shape.num_heads, num_heads(mixer));
+      shape.state_groups = std::max(shape.state_groups, state_groups(mixer));
       LayerCache& cache = input.caches.emplace_back();
       cache.layer = i;
       cache.kind = kind_info(mixer).name;

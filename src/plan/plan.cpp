@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engines/capacity.h"
 #include "engines/estimates.h"
@@ -464,7 +465,9 @@ Answer best_layout(const Request& request, const Ask& ask, const Judged& judged)
   std::stable_partition(sizes.begin(), sizes.end(), [](std::uint64_t size) { return size <= kNode; });
   std::optional<Answer> best;
   std::optional<Error> refusal;
-  const auto room = [&](const Answer& answer) { return judged(answer).headroom.value_or(0); };
+  const auto room = [&](const Answer& answer) {
+    return judged(answer).refusal ? std::numeric_limits<std::int64_t>::min() : judged(answer).headroom.value_or(0);
+  };
   for (const std::uint64_t size : sizes) {
     Request candidate = request;
     candidate.tensor_parallel = size;

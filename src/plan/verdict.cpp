@@ -150,6 +150,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
            "--min-context");
   at_least(plan.request.min_seqs, seqs, "sequence", "--min-seqs");
   verdict.starts = starts(engine, layout, plan);
+  if (engine.refusal != nullptr) verdict.refusal = engine.refusal(input, plan.load);
   if (in_words) verdict.runs_at_once = runs_at_once(layout, plan);
   // A part that is not known may be the largest: without it nothing is said to fit.
   const bool whole = fullest->weights && fullest->activation && fullest->runtime;
@@ -158,6 +159,12 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.reason = "the known parts fit, but the weights are not known";
   } else if (verdict.status == Verdict::kUnknown)
     verdict.reason = "no GPU, size or limit was given";
+  if (verdict.refusal) {
+    verdict.status = Verdict::kDoesNotFit;
+    verdict.starts = false;
+    verdict.close = false;
+    if (in_words) verdict.reason = verdict.refusal->words + "; " + verdict.refusal->cure;
+  }
   if (verdict.status == Verdict::kUnknown) verdict.close = false;
   if (verdict.close && in_words) {
     verdict.either_way = Bytes((high - low).count() / 2);

@@ -131,6 +131,8 @@ std::string short_text(const VerdictReport& verdict) {
 std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan) {
   std::vector<Headline> out;
   if (verdict.status == Verdict::kUnknown) return out;
+  if (verdict.refusal)
+    return {{Tone::kBad, "DOES NOT START", verdict.refusal->words}, {Tone::kPlain, "", verdict.refusal->cure}};
   const bool fits = verdict.status == Verdict::kFits;
   const bool of_counts = verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs;
   const std::string says = of_counts ? verdict.reason : need_text(verdict);

@@ -51,15 +51,19 @@ std::vector<std::string> codes(const EngineInput& input) {
   return out;
 }
 
+// Why there is no layout, or why there is one and the engine does not start.
 std::string refusal(const EngineInput& input) {
   std::vector<Note> notes;
+  const Engine& engine = engine_of(input.request);
   try {
-    engine_of(input.request).layout(input, notes);
+    engine.layout(input, notes);
   } catch (const Error& error) {
     CHECK(error.code() == Exit::kBadInput);
     return error.what();
   }
-  return {};
+  if (engine.refusal == nullptr) return {};
+  const std::optional<Refusal> found = engine.refusal(input, {Tokens(1000), 1, Tokens(0)});
+  return found ? found->words : std::string();
 }
 
 CacheTypes types_of(const std::string& engine, const ModelShape& model, std::optional<Dtype> asked = {}) {
@@ -113,7 +117,7 @@ TEST_CASE("rules: MLX") {
   CHECK(reserved(windows, 4000) == 500 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4);
   CHECK(codes(windows) == std::vector<std::string>{"unverified_cache"});
   windows.types.value = Dtype::kInt4;
-  CHECK(refusal(windows).find("rotating") != std::string::npos);
+  CHECK(refusal(windows).find("sliding layers") != std::string::npos);
   // What a checkpoint declares for other engines is not read; float32 stays float32.
   ModelShape model;
   model.declared_kv_dtype = Dtype::kFp8E4m3;

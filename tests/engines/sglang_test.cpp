@@ -148,7 +148,7 @@ TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, a
 }
 
 TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not") {
-  for (const char* engine : {"sglang", "tensorrt-llm", "vllm"}) {
+  for (const char* engine : {"sglang", "tensorrt-llm"}) {
     Request request = request_for(engine, 8192);
     request.layout_given = true;
     for (const std::uint64_t ranks : {3U, 6U}) {

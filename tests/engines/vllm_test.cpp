@@ -45,9 +45,11 @@ Laid laid(const std::string& model, const Request& request) {
   return out;
 }
 
+// Why there is no plan, or one of what does not start.
 std::string refusal(const std::string& model, const Request& request) {
   try {
-    (void)planned(model, request);
+    const Plan plan = planned(model, request);
+    if (plan.verdict.refusal) return plan.verdict.refusal->words;
   } catch (const Error& error) {
     CHECK(error.code() == Exit::kBadInput);
     return error.what();

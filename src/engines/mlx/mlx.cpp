@@ -39,14 +39,40 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   return types;
 }
 
+// Caches that mlx-lm cannot quantize: it loads the model, and stops when a prompt reaches --quantized-kv-start.
+std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
+  if (bits_of(input.types.key) == 0 && bits_of(input.types.value) == 0) return std::nullopt;
+  const std::string cure = "leave the KV type at auto";
+  const bool rotates = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(), [](const Term& term) {
+      return term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kSink;
+    });
+  });
+  if (rotates)
+    return Refusal{"rotating_cache", "RotatingKVCache Quantization NYI: this model has sliding layers", cure};
+  for (const LayerCache& cache : input.caches) {
+    // Beside an indexer the latent's cache is one of a list, and lists are left in 16 bit.
+    const bool is_indexed = std::any_of(cache.compact.begin(), cache.compact.end(),
+                                        [](const Term& term) { return term.role == Role::kIndex; });
+    for (const Term& term : cache.compact) {
+      if (term.storage != Storage::kKv || term.role == Role::kState) continue;
+      if (term.part == Part::kLatent && !is_indexed)
+        return Refusal{"quantized_latent", "mlx-lm's latent attention computes with a cache that is not quantized",
+                       cure};
+      if (term.shape.width % kGroup != 0)
+        return Refusal{"quantized_group",
+                       "MLX quantizes groups of 64, and \"" + std::string(term.name) + "\" is " +
+                           std::to_string(term.shape.width) + " wide",
+                       cure};
+    }
+  }
+  return std::nullopt;
+}
+
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   const CacheTypes types = input.types;
   CacheTypes plain = types;
   plain.key = plain.value = types.model;
-  const bool quantized = bits_of(types.key) > 0 || bits_of(types.value) > 0;
-  if (quantized && has_windows(input))
-    refuse("--kv-cache-dtype: MLX cannot quantize a rotating cache, and this model has sliding layers",
-           "leave the KV type at auto");
   HoldingRules rules;
   rules.source = "mlx-lm models/cache.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
@@ -54,14 +80,12 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     Term term = original;
     if (term.storage == Storage::kFp8Scaled) term.storage = Storage::kModel;
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    const std::uint64_t bits = term.storage == Storage::kKv ? bits_of(term_dtype(term, types)) : 0;
+    // Chunks stay as they are: ChunkedKVCache has no quantized form.
+    const bool quantizes = term.storage == Storage::kKv && term.limit.kind != LimitKind::kChunk;
+    const std::uint64_t bits = quantizes ? bits_of(term_dtype(term, types)) : 0;
     Holding out = plain_holding(term, entry_bytes(term, plain, units, columns));
     if (bits > 0) {
-      if (term.shape.width % kGroup != 0)
-        refuse("--kv-cache-dtype: MLX quantizes groups of 64, and \"" + std::string(term.name) + "\" is " +
-                   std::to_string(term.shape.width) + " wide",
-               "leave the KV type at auto");
-      const std::uint64_t vector = term.shape.width * bits / 8 + term.shape.width / kGroup * 4;
+      const std::uint64_t vector = ceil_div(term.shape.width * bits, 8) + ceil_div(term.shape.width, kGroup) * 4;
       out.entry = Bytes(checked_mul(checked_mul(units, term.shape.vectors, "a cache"), vector, "a cache"));
     }
     if (term.growth != Growth::kToken || term.role == Role::kState) return out;
@@ -117,6 +141,7 @@ Engine mlx_engine() {
   out.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way
   out.lora = LoraHolding::kFiles;
   out.launch = mlx_launch;
+  out.refusal = refusal;
   return out;
 }
 

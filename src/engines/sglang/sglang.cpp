@@ -32,6 +32,7 @@
 #include "engines/sglang/launcher.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/pools.h"
+#include "engines/sglang/refusal.h"
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
 #include "kvplan/spoken.h"
@@ -464,6 +465,7 @@ Engine sglang_engine() {
   out.loading = Loading::kReserved;  // "mem usage" of its log: a difference of free memory
   out.rotary_in_float32 = true;
   out.cuts = sglang_cuts;
+  out.refusal = sglang_refusal;
   out.halves_float32 = true;  // model_config.py _get_and_verify_dtype
   out.stages = [](std::uint64_t num_layers, const Request& request) {
     return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);

@@ -163,14 +163,9 @@ class SpecMaker {
                             std::to_string(kernel_)});
   }
 
-  // A rank's units. States must be shared out evenly; keys and values repeat where there are fewer heads than ranks.
-  std::uint64_t units(const Term& term) const {
-    if (is_fixed(term) && term.shape.columns == 0 && term.shape.units % ranks_ != 0)
-      refuse("--tensor-parallel-size " + std::to_string(ranks_) + ": vLLM divides the " +
-                 std::to_string(term.shape.units) + " heads of \"" + std::string(term.name) + "\" evenly",
-             "use a size that divides them");
-    return local_units(term, ranks_);
-  }
+  // A rank's units: keys and values repeat where there are fewer heads than ranks. Ranks that do not divide them are
+  // refused (refusal.h), and planned rounded up.
+  std::uint64_t units(const Term& term) const { return local_units(term, ranks_, Uneven::kRoundUp); }
 
   Bytes bytes_of(const Term& term, const CacheTypes& types) const {
     std::uint64_t columns = 0;

@@ -40,6 +40,7 @@
 #include "engines/vllm/groups.h"
 #include "engines/vllm/launcher.h"
 #include "engines/vllm/memory.h"
+#include "engines/vllm/refusal.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/specs.h"
 #include "engines/vllm/tensors.h"
@@ -78,7 +79,8 @@ class VllmLayout : public CacheLayout {
       // Draft layers stand behind the last stage's.
       const std::uint64_t last = s + 1 == split.size() ? ~std::uint64_t{0} : first + split[s];
       Stage stage{first, last, stage_pool(specs_, groups_, first, last), {}};
-      stage.need = TermSum(caches_of_stage(input.caches, first, split[s]), input.types, tensor_parallel_);
+      stage.need =
+          TermSum(caches_of_stage(input.caches, first, split[s]), input.types, tensor_parallel_, Uneven::kRoundUp);
       widest_gate_ = std::max(widest_gate_, stage.pool.gate);
       widest_block_ = std::max(widest_block_, stage.pool.block);
       stages_.push_back(std::move(stage));
@@ -426,7 +428,6 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
                          ": the cache is planned logically, as the architecture needs it"});
     return logical_engine().layout(input, notes);
   }
-  check_heads("vLLM", input.model, input.request.tensor_parallel);
   if (input.model.arch == Arch::kDeepseekV4 && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
                      "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
@@ -454,6 +455,7 @@ Engine vllm_engine() {
   engine.leaves_towers = vllm_leaves_towers;
   engine.rotary_table = vllm_rotary_table;
   engine.side_tensors = vllm_side_tensors;
+  engine.refusal = vllm_refusal;
   engine.keeps_types = true;
   engine.pads_vocab = vllm_pads_vocab;
   engine.refines_blocks = vllm_refines_blocks;

@@ -119,10 +119,14 @@ void add_engines(const Plan& plan, Page& page) {
     }
     const VerdictReport& verdict = row.verdict;
     const bool fits = verdict.status == Verdict::kFits;
-    std::string word = fits ? "fits" : verdict.starts == true ? "not all at once" : "does not fit";
+    std::string word = fits                     ? "fits"
+                       : verdict.refusal        ? "refuses"
+                       : verdict.starts == true ? "not all at once"
+                                                : "does not fit";
     if (verdict.close) word += ", close";
     rows.push_back({row.engine + " " + row.engine_version, word, gib_number(row.total),
-                    row.max_model_len ? count_text(*row.max_model_len) : "-", ""});
+                    row.max_model_len ? count_text(*row.max_model_len) : "-",
+                    verdict.refusal ? verdict.refusal->words : ""});
     tones.push_back(fits ? Tone::kGood : Tone::kBad);
   }
   PageTable table = titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows);

@@ -1,0 +1,212 @@
+#include "engines/vllm/refusal.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string>
+#include <string_view>
+
+#include "engines/vllm/card.h"
+#include "engines/vllm/rules.h"
+
+namespace kvplan {
+
+namespace {
+
+using Found = std::optional<Refusal>;
+
+// Releases, as engine_version() spells them: the minor number.
+constexpr std::uint64_t kRefinesBlocks = 27;     // fused_moe/oracle/fp8.py; 0.26 refuses, 0.30 makes blocks smaller
+constexpr std::uint64_t kSparseFp8 = 27;         // FLASHINFER_MLA_SPARSE_SM90; 0.26 has it not, 0.30 has
+constexpr std::uint64_t kPackedByItself = 27;    // DeepSeek-V4's class asserts a cache in FP8 in 0.26
+constexpr std::uint64_t kModelOptOnAmpere = 27;  // ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30
+
+constexpr unsigned kAmpere = 80;
+constexpr unsigned kAda = 89;
+constexpr unsigned kBlackwell = 100;
+constexpr std::uint64_t kFinestBlock = 32;
+constexpr std::uint64_t kWidestFlashInferHead = 256;
+
+std::string number(std::uint64_t value) {
+  return std::to_string(value);
+}
+
+// "8.0" of 80.
+std::string spoken_capability(unsigned capability) {
+  return number(capability / 10) + "." + number(capability % 10);
+}
+
+template <class Holds>
+bool any_term(const EngineInput& input, const Holds& holds) {
+  return std::any_of(input.caches.begin(), input.caches.end(), [&](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(), holds);
+  });
+}
+
+bool is_fp8(Dtype type) {
+  return type == Dtype::kFp8E4m3 || type == Dtype::kFp8E5m2 || type == Dtype::kFp8DsMla;
+}
+
+Found architecture(const EngineInput& input) {
+  if (!vllm_lacks(input.model.arch)) return std::nullopt;
+  return Refusal{"architecture", "vLLM has no class for " + std::string(input.model.model_type),
+                 "choose another engine"};
+}
+
+// ModelConfig.get_and_verify_max_len.
+Found length(const EngineInput& input, const Load& load) {
+  const Tokens longest = input.model.longest;
+  if (longest == Tokens(0) || load.max_model_len <= longest) return std::nullopt;
+  return Refusal{"max_model_len",
+                 "User-specified max_model_len (" + number(load.max_model_len.count()) +
+                     ") is greater than the derived max_model_len (" + number(longest.count()) + ")",
+                 "ask for less, or set VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"};
+}
+
+// ModelConfig.verify_with_parallel_config, and the layers that divide their heads.
+Found ranks(const EngineInput& input) {
+  constexpr std::string_view kCure = "use a --tensor-parallel-size that divides them";
+  const std::uint64_t tp = input.request.tensor_parallel;
+  if (tp <= 1) return std::nullopt;
+  if (input.model.num_heads % tp != 0)
+    return Refusal{"attention_heads",
+                   "Total number of attention heads (" + number(input.model.num_heads) +
+                       ") must be divisible by tensor parallel size (" + number(tp) + ")",
+                   std::string(kCure)};
+  if (input.model.state_groups > 1 && input.model.state_groups % tp != 0)
+    return Refusal{"state_groups",
+                   "tensor parallel size " + number(tp) + " does not divide the " + number(input.model.state_groups) +
+                       " groups of the states",
+                   std::string(kCure)};
+  for (const LayerCache& cache : input.caches) {
+    for (const Term& term : cache.compact) {
+      const std::uint64_t units = term.shape.units;
+      const bool is_state = term.growth == Growth::kSequence;
+      if (term.shape.columns > 0 || units % tp == 0 || (!is_state && units < tp && tp % units == 0)) continue;
+      return Refusal{
+          is_state ? "state_heads" : "kv_heads",
+          number(units) + " is not divisible by " + number(tp) + ": heads of \"" + std::string(term.name) + "\"",
+          std::string(kCure)};
+    }
+  }
+  return std::nullopt;
+}
+
+// get_min_capability of the quantization's class.
+unsigned least_capability(const QuantDeclaration& quantization, std::uint64_t version) {
+  const std::string_view method = quantization.dialect;
+  const std::string_view type = quantization.scheme ? std::string_view(quantization.scheme->type) : std::string_view();
+  if (method.starts_with("modelopt")) {
+    if (!type.starts_with("fp8")) return type == "mxfp8" ? 80 : 75;
+    return version < kModelOptOnAmpere ? 89 : 80;
+  }
+  if (method == "mxfp4" || method == "fbgemm_fp8" || method == "experts_int8") return 80;
+  if (method == "fp8" || method == "awq" || method == "torchao") return 75;
+  if (method == "compressed-tensors" || method == "quark" || method == "bitsandbytes") return 70;
+  return 60;
+}
+
+Found card(const EngineInput& input, std::uint64_t version) {
+  const unsigned capability = vllm_capability(input.request);
+  if (capability == 0) return std::nullopt;
+  const QuantDeclaration& quantization = input.model.quantization;
+  if (is_declared(quantization) && quantization.names_method && !input.request.weights) {
+    const unsigned least = least_capability(quantization, version);
+    if (capability < least)
+      return Refusal{"quantization",
+                     "The quantization method " + quantization.dialect +
+                         " is not supported for the current GPU. Minimum capability: " + number(least) +
+                         ". Current capability: " + number(capability),
+                     "use a card of compute capability " + spoken_capability(least) + " or newer"};
+  }
+  if (capability < kAmpere && input.request.dtype == Dtype::kBfloat16)
+    return Refusal{"bfloat16",
+                   "Bfloat16 is only supported on GPUs with compute capability of at least 8.0, and this one has " +
+                       spoken_capability(capability),
+                   "use --dtype float16"};
+  return std::nullopt;
+}
+
+// Blocks of FP8 weights that ranks cut: validate_fp8_block_shape, and experts apart.
+Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
+  const std::optional<WeightScheme>& scheme = input.model.quantization.scheme;
+  const Request& request = input.request;
+  if (request.weights || !scheme || scheme->block_rows == 0) return std::nullopt;
+  const std::uint64_t block = scheme->block_rows;
+  const ExpertShape& experts = input.model.experts;
+  const bool has_dense = experts.count == 0 || experts.dense_layers > 0;
+  const std::uint64_t tp = request.tensor_parallel;
+  if (has_dense && tp > 1 && input.model.intermediate_size % tp == 0 && input.model.intermediate_size / tp % block != 0)
+    return Refusal{"fp8_blocks",
+                   "Weight output_partition_size = " + number(input.model.intermediate_size / tp) +
+                       " is not divisible by weight quantization block_n = " + number(block),
+                   "use a smaller --tensor-parallel-size"};
+  const std::uint64_t cuts = request.expert_parallel ? 1 : tp * request.data_parallel;
+  if (experts.count == 0 || cuts <= 1 || experts.width % cuts != 0 || experts.width / cuts % block == 0)
+    return std::nullopt;
+  const std::uint64_t width = experts.width / cuts;
+  const std::string cure = "use --enable-expert-parallel, or a smaller --tensor-parallel-size";
+  if (version < kRefinesBlocks || std::gcd(block, width) < kFinestBlock)
+    return Refusal{"fp8_blocks",
+                   "The output_size of gate's and up's weight = " + number(width) +
+                       " is not divisible by weight quantization block_n = " + number(block),
+                   cure};
+  // Triton alone takes smaller blocks, and only where the card computes in FP8.
+  const unsigned capability = vllm_capability(request);
+  if (capability == 0 || capability >= kAda) return std::nullopt;
+  return Refusal{"fp8_experts", "No FP8 MoE backend supports the deployment configuration", cure};
+}
+
+// Layers that no kernel of the card takes, or not with this type of the cache.
+Found kernels(const EngineInput& input, std::uint64_t version) {
+  const unsigned capability = vllm_capability(input.request);
+  const Dtype type = input.types.key;
+  const bool is_latent = vllm_uses_mla(input.model.arch);
+  const bool is_sparse = is_latent && any_term(input, [](const Term& term) { return term.role == Role::kIndex; });
+  const bool is_packed = input.model.arch == Arch::kDeepseekV4;
+  const bool is_auto = !input.request.cache_type_k;
+  if (is_packed && version < kPackedByItself && is_auto && !input.model.declared_kv_dtype)
+    return Refusal{"kv_cache_dtype", "DeepseekV4 fp8_ds_mla layout only supports fp8 kv-cache, got auto",
+                   "use --kv-cache-dtype fp8"};
+  if (capability == 0) return std::nullopt;
+  const unsigned major = capability / 10;
+  if (is_sparse && major != 9 && major != 10 && major != 12)
+    return Refusal{"no_kernel",
+                   "No valid attention backend found: sparse MLA has kernels for compute capability 9, 10 and 12, and "
+                   "this card has " +
+                       spoken_capability(capability),
+                   "use a Hopper or Blackwell card"};
+  if (is_sparse && !is_packed && major == 9 && version < kSparseFp8 && is_auto && input.model.declared_kv_dtype &&
+      is_fp8(type))
+    return Refusal{"no_kernel", "No valid attention backend found for a sparse MLA cache in fp8_e4m3",
+                   "use --kv-cache-dtype fp8 or bfloat16"};
+  if (!is_fp8(type)) return std::nullopt;
+  const bool has_sinks = is_one_of(input.model.arch, {Arch::kGptOss, Arch::kMimoV2});
+  if (input.model.arch == Arch::kMimoV2 && capability >= kBlackwell)
+    return Refusal{"no_fp8_cache", "FlashAttention does not support fp8 kv-cache on this device",
+                   "use --kv-cache-dtype bfloat16"};
+  // Triton's attention: of latents, sinks, and heads that FlashInfer does not take.
+  const bool is_triton = is_latent || has_sinks || any_term(input, [](const Term& term) {
+                           return term.role == Role::kValue && term.shape.width > kWidestFlashInferHead;
+                         });
+  if (!is_triton || capability >= kAda) return std::nullopt;
+  return Refusal{"no_fp8_cache",
+                 std::string("FP8 KV cache is not supported by the Triton ") + (is_latent ? "MLA" : "attention") +
+                     " backend (compute capability " + spoken_capability(capability) +
+                     "); native FP8 (fp8e4nv) requires SM89+",
+                 "use --kv-cache-dtype bfloat16"};
+}
+
+}  // namespace
+
+std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load) {
+  const std::uint64_t version = engine_version(engine_of(input.request), input.request);
+  if (Found found = architecture(input)) return found;
+  if (Found found = length(input, load)) return found;
+  if (Found found = ranks(input)) return found;
+  if (Found found = card(input, version)) return found;
+  if (Found found = fp8_blocks(input, version)) return found;
+  return kernels(input, version);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,17 @@
+// What vLLM refuses at its start, whatever the memory: by model, release and card.
+#ifndef KVPLAN_ENGINES_VLLM_REFUSAL_H_
+#define KVPLAN_ENGINES_VLLM_REFUSAL_H_
+
+#include <optional>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// The first that it would meet, in its own words where it has some; absent where none is known. A card that is not
+// named has every kernel.
+std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_VLLM_REFUSAL_H_

@@ -1,0 +1,120 @@
+// What vLLM refuses, asked of the rule itself: what no config at hand has.
+#include "engines/vllm/refusal.h"
+
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+
+namespace kvplan {
+namespace {
+
+// FP8 in blocks of 128 x 128 with experts of `width`, beside 64 heads.
+EngineInput blocks_of(std::uint64_t width, std::uint64_t ranks, const std::string& engine = "vllm") {
+  EngineInput input;
+  input.request = request_for(engine, 4096);
+  input.request.tensor_parallel = ranks;
+  input.model.num_heads = 64;
+  input.model.experts = {.count = 128, .used = 8, .width = width};
+  input.model.quantization.dialect = "fp8";
+  input.model.quantization.scheme = WeightScheme{.type = "fp8-block", .block_rows = 128, .block_columns = 128};
+  return input;
+}
+
+std::string_view id_of(const EngineInput& input) {
+  const auto found = vllm_refusal(input, {Tokens(4096), 1, Tokens(0)});
+  return found ? found->id : std::string_view();
+}
+
+TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
+  // MiniMax-M2.5 (experts of 1,536) on 8 ranks, as executed: 192 columns are no whole blocks of 128. 0.26 refuses, 0.30
+  // makes blocks of 64, which an A100 has no kernel for.
+  CHECK(id_of(blocks_of(1536, 4)).empty());
+  CHECK(id_of(blocks_of(1536, 8, "vllm@0.26")) == "fp8_blocks");
+  CHECK(id_of(blocks_of(1536, 8)).empty());
+  EngineInput on = blocks_of(1536, 8);
+  on.request.gpu = "a100-80gb";
+  CHECK(id_of(on) == "fp8_experts");
+  on.request.expert_parallel = true;
+  CHECK(id_of(on).empty());
+  on = blocks_of(1536, 8);
+  on.request.gpu = "rtx-4090";
+  CHECK(id_of(on).empty());
+  // No finer than 32.
+  CHECK(id_of(blocks_of(1536, 32)) == "fp8_blocks");
+  // A dense MLP is cut no finer at all.
+  EngineInput dense = blocks_of(0, 8);
+  dense.model.experts = {};
+  dense.model.intermediate_size = 1536;
+  CHECK(id_of(dense) == "fp8_blocks");
+  dense.model.intermediate_size = 2048;
+  CHECK(id_of(dense).empty());
+  dense.model.intermediate_size = 1536;
+  dense.request.weights = "bfloat16";
+  CHECK(id_of(dense).empty());
+}
+
+TEST_CASE("vllm refusals: groups and heads that ranks do not divide") {
+  EngineInput input;
+  input.request = request_for("vllm", 4096);
+  input.model.num_heads = 64;
+  input.model.state_groups = 8;
+  input.request.tensor_parallel = 16;
+  CHECK(id_of(input) == "state_groups");
+  input.request.tensor_parallel = 8;
+  CHECK(id_of(input).empty());
+  // One group is repeated.
+  input.model.state_groups = 1;
+  input.request.tensor_parallel = 16;
+  CHECK(id_of(input).empty());
+  input.caches = {{0, "kind", heads(6, 128), {}}};
+  input.request.tensor_parallel = 4;
+  CHECK(id_of(input) == "kv_heads");
+  input.request.tensor_parallel = 2;
+  CHECK(id_of(input).empty());
+}
+
+TEST_CASE("vllm refusals: what a quantization asks of a card") {
+  const auto on = [](const char* method, const char* type, const char* card, const char* engine = "vllm") {
+    EngineInput input;
+    input.request = request_for(engine, 4096);
+    input.request.gpu = card;
+    input.model.quantization.dialect = method;
+    input.model.quantization.scheme = WeightScheme{.type = type};
+    return id_of(input);
+  };
+  CHECK(on("modelopt", "fp8", "a100-80gb", "vllm@0.26") == "quantization");
+  CHECK(on("modelopt", "fp8", "a100-80gb").empty());
+  CHECK(on("modelopt", "fp8", "t4") == "quantization");
+  CHECK(on("modelopt", "nvfp4", "t4").empty());
+  CHECK(on("modelopt", "nvfp4", "v100-32gb") == "quantization");
+  CHECK(on("mxfp4", "mxfp4", "t4") == "quantization");
+  CHECK(on("awq", "awq-int4", "v100-32gb") == "quantization");
+  CHECK(on("compressed-tensors", "int8", "v100-32gb").empty());
+  CHECK(on("gptq", "gptq-int4", "v100-32gb").empty());
+  CHECK(on("fp8", "fp8", "mi300x").empty());
+}
+
+TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel") {
+  const auto on = [](Arch arch, const char* card, const char* engine, bool declared) {
+    EngineInput input;
+    input.request = request_for(engine, 4096);
+    input.request.gpu = card;
+    input.model.arch = arch;
+    input.types.key = input.types.value = Dtype::kFp8E4m3;
+    if (declared) input.model.declared_kv_dtype = Dtype::kFp8E4m3;
+    Term index = term_of(Role::kKey, 1, 128);
+    index.role = Role::kIndex;
+    input.caches = {{0, "kind", {index}, {}}};
+    return id_of(input);
+  };
+  // GLM-5.1-NVFP4 declares FP8: no kernel of Hopper takes it plain in 0.26.
+  CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.26", true) == "no_kernel");
+  CHECK(on(Arch::kGlmMoeDsa, "h100-80gb", "vllm@0.30", true).empty());
+  CHECK(on(Arch::kGlmMoeDsa, "b200", "vllm@0.26", true).empty());
+  CHECK(on(Arch::kMimoV2, "b200", "vllm@0.33", false) == "no_fp8_cache");
+  CHECK(on(Arch::kMimoV2, "a100-80gb", "vllm@0.33", false) == "no_fp8_cache");
+  CHECK(on(Arch::kMimoV2, "h100-80gb", "vllm@0.33", false).empty());
+}
+
+}  // namespace
+}  // namespace kvplan
