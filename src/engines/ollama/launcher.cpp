@@ -1,5 +1,5 @@
 // How Ollama is started. What a plan rests on is environment; the model is named by who asks. Source:
-// envconfig/config.go of 0.30.
+// envconfig/config.go.
 #include "engines/ollama/launcher.h"
 
 #include "engines/launch_words.h"

@@ -46,7 +46,7 @@ std::string_view kv_name(Dtype type) {
 }
 
 constexpr std::uint64_t kRpcPort = 13345;           // any free one, the same on all nodes
-constexpr std::uint64_t kNodesSince = 12;           // --nnodes (vllm#23691)
+constexpr std::uint64_t kNodesSince = 12;           // --nnodes
 constexpr std::uint64_t kRopeParametersSince = 12;  // rope_scaling before
 
 // A context beyond the model's own: vLLM refuses it unless told otherwise, and its positions need stretching.
