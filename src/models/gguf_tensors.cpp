@@ -127,10 +127,14 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
   std::map<std::string, Bytes> by_type;
   std::map<std::pair<Component, std::uint32_t>, Elements> unknown;
   bool has_head = false;
+  const bool has_output_norm = file.has_tensor("output_norm.weight");
   for (const GgufTensor& tensor : tensors) {
     const auto type = find_ggml_type(tensor.type);
-    const Name name = parse_name(tensor.name);
+    Name name = parse_name(tensor.name);
     const Component component = component_of(name, model.layers.size());
+    // What makes the first layer's input of the embedding lies where that layer does. LFM2's last norm has that name.
+    for (const std::string_view first : {"token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_norm."})
+      if (name.module.starts_with(first) && has_output_norm) name.layer = 0;
     if (!type) {
       std::uint64_t elements = 1;
       for (const std::uint64_t dim : tensor.shape()) elements = checked_mul(elements, dim, "a tensor's elements");

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "engines/parallel.h"
+#include "kvplan/ggml_types.h"
 #include "plan/plan.h"
 #include "weights/loaded.h"
 #include "weights/weigh.h"
@@ -166,6 +167,38 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
   return out;
 }
 
+// Bytes of a tensor in a buffer of ggml-cuda beyond its own: it begins at a multiple of 128 bytes, and the last row of
+// a quantized one is filled up to 512 elements.
+std::uint64_t padding_of(const TensorGroup& group) {
+  constexpr std::uint64_t kAlignment = 128, kRow = 512;
+  const std::uint64_t bytes = checked_mul(group.stored_bytes.count(), group.copies, "a tensor's bytes");
+  std::uint64_t row = 0;
+  if (const auto type = find_ggml_type(group.stored_type); type && type->block > 1 && group.columns % kRow != 0)
+    row = (kRow - group.columns % kRow) / type->block * type->bytes;
+  return round_up(bytes + row, kAlignment, "a tensor's bytes") - bytes;
+}
+
+// What stands between the tensors of a GGUF on the GPU of one stage.
+std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& request, const StageShare& part) {
+  if (!model.is_gguf || request.weights) return std::nullopt;
+  std::uint64_t padding = 0;
+  for (const TensorGroup& group : model.tensors) {
+    if (is_tower(group.component) || group.place == Place::kFirst) continue;
+    if (group.component == Component::kMtp && !request.mtp) continue;
+    std::uint64_t tensors = group.layers.empty() && part.has_head ? 1 : 0;
+    const std::uint64_t on_host = group.is_expert ? request.cpu_moe_layers.value_or(0) : 0;
+    for (const LayerRun& run : group.layers)
+      for (std::uint64_t i = 0; i < run.count; ++i) {
+        const std::uint64_t layer = run.first + i * run.step;
+        if (layer >= std::max(part.first_layer, on_host) && layer - part.first_layer < part.layers) ++tensors;
+      }
+    padding = checked_add(padding, checked_mul(padding_of(group), tensors, "padding"), "padding");
+  }
+  if (padding == 0) return std::nullopt;
+  return of_kind(LineId::kLoading, exact_line(Section::kWeights, "padding of tensors", Bytes(padding),
+                                              "tensors begin at multiples of 128 B", "ggml-alloc.c, ggml-cuda.cu"));
+}
+
 LedgerLine ledger_line(const WeightLine& line, const std::string& source) {
   return {Section::kWeights, line.what,    line.bytes, line.low,
           line.high,         line.formula, source,     static_cast<LineId>(static_cast<int>(line.component) + 1)};
@@ -283,6 +316,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     for (const WeightLine& line : report.lines) lines.push_back(ledger_line(line, line.source));
     if (out.is_known)
       for (LedgerLine& line : loading_lines(model, weigher, asked, request)) lines.push_back(std::move(line));
+    if (engine.embedding_on_host && out.is_known)
+      if (auto line = padding_line(model, request, part)) lines.push_back(std::move(*line));
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
