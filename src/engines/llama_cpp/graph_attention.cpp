@@ -304,6 +304,8 @@ TensorId GraphBuilder::attention(TensorId x) {
   if (rotates()) {
     heads.q = rope(heads.q);
     if (heads.k != kNoTensor) heads.k = rope(heads.k);
+  } else if (model_.arch == Arch::kLlama4) {
+    heads.q = graph_.mul(heads.q, position_scale());
   }
   TensorId out = attend(cache, heads, weight("attn_sinks"));
   if (doubled) out = graph_.mul(out, graph_.unary(gate));

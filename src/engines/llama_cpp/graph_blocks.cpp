@@ -41,7 +41,7 @@ TensorId GraphBuilder::weight(std::string_view name) {
   constexpr std::string_view kOfHost = "token_embd per_layer_token_embd position_embd token_types";
   constexpr std::string_view kOfFirst = "token_embd_norm token_embd_norm.bias per_layer_model_proj per_layer_proj_norm";
   if (is_outside_ && has_word(kOfHost, name)) device = host;
-  if (is_outside_ && has_word(kOfFirst, name)) device = device_of(0);
+  if (is_outside_ && has_word(kOfFirst, name) && has("output_norm")) device = device_of(0);
   made = graph_.stored(found->type, found->ne, device, true);
   return made;
 }
@@ -75,7 +75,7 @@ TensorId GraphBuilder::embed() {
   if (model_.graph.scales_tokens && question_.is_0_6) x = graph_.mul(x, graph_.input(kElementF32, {1, tokens(), 1, 1}));
   graph_.expand(x);
   if (has("position_embd")) x = graph_.add(x, graph_.rows(weight("position_embd"), position_ids()));
-  if (has("token_embd_norm")) x = norm(x, "token_embd_norm");
+  if (has("token_embd_norm") && has("output_norm")) x = norm(x, "token_embd_norm");
   is_outside_ = false;
   return x;
 }
@@ -249,7 +249,7 @@ TensorId GraphBuilder::head(TensorId x) {
   is_outside_ = true;
   const bool before_norm = model_.arch == Arch::kGptOss;
   if (chooses_late() && before_norm) x = chosen(x);
-  TensorId normed = norm(x, "output_norm");
+  TensorId normed = norm(x, has("output_norm") ? "output_norm" : "token_embd_norm");
   if (chooses_late() && !before_norm) normed = chosen(normed);
   TensorId out = linear("output", normed);
   if (const TensorId bias = weight("output.bias"); bias != kNoTensor) out = graph_.add(out, bias);

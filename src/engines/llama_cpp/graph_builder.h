@@ -113,6 +113,7 @@ class GraphBuilder {
   TensorId convolve(TensorId x, std::string_view name);
   TensorId mamba(TensorId x);
   TensorId mamba2(TensorId x);
+  TensorId short_convolution(TensorId x);
   TensorId delta_net(TensorId x);
 
   // graph_per_layer.cpp
@@ -143,6 +144,7 @@ class GraphBuilder {
   TensorId mlp_or_experts(TensorId x);
   TensorId layer(TensorId x);
   TensorId parallel_layer(TensorId x);
+  TensorId twofold_layer(TensorId x);
 
   const GraphQuestion& question_;
   const EngineInput& input_;

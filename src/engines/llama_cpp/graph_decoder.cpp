@@ -56,6 +56,7 @@ bool GraphBuilder::build_all() {
 
 // Nothing where the layer's mixer is none of these.
 TensorId GraphBuilder::mixer(TensorId x) {
+  if (has("shortconv.in_proj")) return short_convolution(x);
   if (has("ssm_in") && has("ssm_x")) return mamba(x);
   if (has("ssm_in") && has("ssm_conv1d")) return mamba2(x);
   if (has("ssm_conv1d") && has("attn_qkv")) return delta_net(x);
@@ -74,7 +75,8 @@ TensorId GraphBuilder::layer(TensorId x) {
   if (has("time_mix_output")) return rwkv_layer(x);
   if (has("altup_router")) return altup_layer(x);
   const bool has_mlp = has("ffn_up") || has("ffn_gate_inp");
-  const bool has_mixer = has("attn_output") || has("ssm_out");
+  const bool has_mixer = has("attn_output") || has("ssm_out") || has("shortconv.out_proj");
+  if (has("attn_output") && has("ssm_in")) return twofold_layer(x);
   if (!has_mlp && !has_mixer) return kNoTensor;
   const bool has_second_norm = has("ffn_norm") || has("post_attention_norm") || has("attn_output_norm");
   if (has_mlp && has_mixer && !has_second_norm) return parallel_layer(x);
@@ -91,7 +93,7 @@ TensorId GraphBuilder::layer(TensorId x) {
   if (!has_mixer || !has_mlp) return graph_.add(out, residual);
   const bool is_second_norm = !has("ffn_norm") && !has("post_ffw_norm");  // then it stands before the MLP
   if (has("post_attention_norm") && !is_second_norm) out = norm(out, "post_attention_norm");
-  const bool residual_first = model_.arch == Arch::kJamba;
+  const bool residual_first = is_one_of(model_.arch, {Arch::kJamba, Arch::kLfm2});
   const TensorId middle = residual_first ? graph_.add(residual, out) : graph_.add(out, residual);
   out = middle;
   for (const std::string_view name : {"ffn_norm", "post_attention_norm", "attn_output_norm"}) {
@@ -106,6 +108,15 @@ TensorId GraphBuilder::layer(TensorId x) {
     return graph_.add(whole, layer_input(whole));
   }
   return residual_first || model_.arch == Arch::kPhi3 ? graph_.add(middle, out) : graph_.add(out, middle);
+}
+
+// Attention and Mamba-2 side by side (Falcon-H1).
+TensorId GraphBuilder::twofold_layer(TensorId x) {
+  const TensorId attended = attention(norm(x, "attn_norm"));
+  const TensorId scanned = mamba2(norm(x, "attn_norm"));
+  TensorId middle = graph_.add(graph_.add(attended, scanned), x);
+  if (last_) middle = chosen(middle);
+  return graph_.add(mlp(norm(middle, "ffn_norm")), middle);
 }
 
 // Attention and MLP read the same input.

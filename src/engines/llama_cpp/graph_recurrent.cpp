@@ -198,6 +198,25 @@ TensorId GraphBuilder::mamba2(TensorId x) {
   return linear("ssm_out", y);
 }
 
+// LFM2's.
+TensorId GraphBuilder::short_convolution(TensorId x) {
+  const States& states = states_[layer_];
+  const std::uint64_t seqs = question_.context.num_seqs, each = tokens() / seqs;
+  x = graph_.reshape(x, {graph_.at(x).ne[0], each, seqs, 1});
+  const TensorId packed = linear("shortconv.in_proj", x);
+  const std::uint64_t width = graph_.at(packed).ne[0] / 3, kept = states.conv_elements / width;
+  const Dims strides = graph_.at(packed).nb;
+  const auto part = [&] { return graph_.view(packed, {width, each, seqs, 1}, strides); };
+  const TensorId b = part(), c = part();
+  const TensorId gated = graph_.transpose(graph_.mul(b, part()));
+  const TensorId before = graph_.reshape(read_state(states.conv), {kept, width, seqs, 1});
+  const TensorId in = graph_.concat(before, gated, 0);
+  copy_into(graph_.view(in, {kept, width, seqs, 1}, graph_.at(in).nb),
+            graph_.view(states.conv, {states.conv_elements, seqs, 1, 1}, graph_.at(states.conv).nb));
+  const TensorId out = linear("shortconv.out_proj", graph_.mul(c, convolve(in, "shortconv.conv")));
+  return graph_.reshape(out, {graph_.at(out).ne[0], tokens(), 1, 1});
+}
+
 // Qwen3-Next's and Qwen3.5's.
 TensorId GraphBuilder::delta_net(TensorId x) {
   const States& states = states_[layer_];
