@@ -85,7 +85,7 @@ LoraReport weigh_lora(const WeightModel& model, const LoraRequest& request) {
       add(one, 1);
       continue;
     }
-    if (group.role != TensorRole::kLinear || (group.is_expert && !request.with_experts)) continue;
+    if (group.role != TensorRole::kLinear || group.is_derived || (group.is_expert && !request.with_experts)) continue;
     if (!request.targets.empty() && !lora_targets(request.targets, group.module)) continue;
     const Piece piece = piece_of(group, request.share);
     Elements one;

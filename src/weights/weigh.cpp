@@ -76,7 +76,8 @@ class Weigher::Storer {
     const Held held{group, share};
     const Piece piece = piece_of(group, share);
     Bytes sum;
-    if (share.keeps_types && group.kept != Kept::kAsDeclared) return one(group, nullptr, piece, share) * held.count();
+    const bool keeps = share.keeps_types && !as_stored_ && !mixture_;
+    if (keeps && group.kept != Kept::kAsDeclared) return one(group, nullptr, piece, share) * held.count();
     if (as_stored_ && group.stored_bytes > Bytes(0)) {
       // A cut takes its share of the blocks.
       const auto cut = static_cast<long double>(piece.rows) * static_cast<long double>(piece.columns) /

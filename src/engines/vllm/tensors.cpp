@@ -78,8 +78,9 @@ std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
   const VllmRules rules = vllm_rules(*input.request);
   const std::uint64_t scales =
       (rules.version >= kFewerScales ? kScales : kScalesWithRanges) + (loads_scales(input) ? kLoadedScales : 0);
-  // Until 0.26 the library's classes had their layers of attention beside the model.
-  const bool has_scales = rules.version >= kFewerScales || !runs_library_class(input.architecture, rules.version);
+  // Until 0.26 the library's classes had their layers of attention beside the model; DeepSeek-V4's layer has none.
+  const bool is_apart = rules.version < kFewerScales && runs_library_class(input.architecture, rules.version);
+  const bool has_scales = input.arch != Arch::kDeepseekV4 && !is_apart;
   if (input.attention_layers > 0 && has_scales)
     out.push_back(
         of_kind(LineId::kOther,

@@ -45,10 +45,11 @@ void write_attention(Inventory& out, const Heads& heads, bool has_own_kv, std::s
   // A layer that reads another's cache has no keys and values to project.
   if (has_own_kv) {
     out.linear(kAttn, named("k_proj"), keys, out.hidden, Split::kRows, heads.num_kv_heads, bias);
-    // Gemma 4's full layers cache the key twice: one projection.
+    // Gemma 4's full layers cache the key twice: one projection, which vLLM's fused one has room for twice.
     const bool shares_value =
         out.on(traits.shares_values) && heads.head_dim != out.text.count_or("head_dim", heads.head_dim);
-    if (!shares_value) out.linear(kAttn, named("v_proj"), values, out.hidden, Split::kRows, heads.num_kv_heads, bias);
+    out.linear(kAttn, named("v_proj"), values, out.hidden, Split::kRows, heads.num_kv_heads, bias && !shares_value)
+        .is_derived = shares_value;
   }
   out.linear(kAttn, at + "o_proj", out.hidden, outputs, Split::kColumns, heads.num_heads, out.on(traits.o_bias));
   if (traits.gate == Gate::kWide && out.on(traits.gate_key))
@@ -171,8 +172,8 @@ void write_compressed(Inventory& out, const Compressed& layer) {
   const bool overlaps = layer.index_head_dim > 0;
   const std::uint64_t halves = overlaps ? 2 : 1;
   const auto compressor = [&](const std::string& at, std::uint64_t width) {
-    out.linear(kAttn, at + "compressor.wkv", times(halves, width), h);
-    out.linear(kAttn, at + "compressor.wgate", times(halves, width), h);
+    out.linear(kAttn, at + "compressor.wkv", times(halves, width), h).kept = Kept::kPlain;
+    out.linear(kAttn, at + "compressor.wgate", times(halves, width), h).kept = Kept::kPlain;
     out.plain(kAttn, at + "compressor.ape", times(layer.compress_ratio, times(halves, width))).is_float32 = true;
     out.norms(at + "compressor.norm", width);
   };
@@ -180,7 +181,7 @@ void write_compressed(Inventory& out, const Compressed& layer) {
   if (!overlaps) return;
   compressor("attn.indexer.", layer.index_head_dim);
   out.linear(kAttn, "attn.indexer.wq_b", times(layer.index_n_heads, layer.index_head_dim), layer.q_lora_rank);
-  out.linear(kAttn, "attn.indexer.weights_proj", layer.index_n_heads, h);
+  out.linear(kAttn, "attn.indexer.weights_proj", layer.index_n_heads, h).kept = Kept::kPlain;
 }
 
 const Heads* heads_of(const Mixer& mixer) {

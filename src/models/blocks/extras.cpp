@@ -110,7 +110,7 @@ void write_mtp(Inventory& out, const std::vector<Ffn>& ffns) {
   write_mixer(out, mixer);
   write_ffn(out, ffn);
   out.norms("input_layernorm", h, std::max<std::uint64_t>(1, out.traits.norms));
-  out.linear(Component::kMtp, "eh_proj", h, times(2, h));
+  out.linear(Component::kMtp, "eh_proj", h, times(2, h)).kept = Kept::kPlain;  // vLLM models/deepseek_mtp.py
   out.norms("mtp_norms", h, 3);
   if (out.traits.mtp_repeats_ends) {
     TensorGroup& copies = out.table(Component::kMtp, "mtp_embed_and_head", out.vocab, h, Split::kVocab);

@@ -306,7 +306,14 @@ void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
   const std::uint64_t weighed = out.on(traits.routes_shared) && ffn.width > 0 ? ffn.shared / ffn.width : 0;
   TensorGroup& router =
       out.linear(Component::kRouter, at + (bias ? "router" : "gate"), checked_add(choices, weighed, "the experts"), h);
+  // Booked as a layer that predicts further tokens, it is a router no less.
+  if (out.component(Component::kRouter) != Component::kRouter) router.kept = Kept::kPlain;
   if (traits.has_float32_router) router.kept = Kept::kFloat32;
+  if (ffn.hashed) {
+    // The experts of each word, in 32 bit.
+    TensorGroup& table = out.plain(Component::kRouter, at + "gate.tid2eid", times(out.vocab, ffn.top_k));
+    table.is_derived = table.is_float32 = true;
+  }
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
   const bool usual = traits.has_router_bias && out.text.flag("use_expert_bias", true) &&
                      out.text.flag("use_moe_router_bias", true) && out.text.flag("moe_router_enable_expert_bias", true);
