@@ -1,7 +1,8 @@
 // The compute buffer of one GPU: the most that is alive at once in the graph of one micro-batch, for which
-// llama_context::sched_reserve takes memory when it starts. A liveness maximum, so it is modelled as a maximum of
-// moments. ub = n_ubatch, E = hidden size, F and Fe = widths of the dense MLP and of an expert, u = experts of a token,
-// V = vocabulary, H = heads, n_kv = cells of a stream; 4 bytes an element:
+// llama_context::sched_reserve takes memory when it starts. Where the model's graph can be built (compute_buffers.h) it
+// is worked out as ggml does it. Elsewhere it is modelled as a maximum of moments. ub = n_ubatch, E = hidden size, F
+// and Fe = widths of the dense MLP and of an expert, u = experts of a token, V = vocabulary, H = heads, n_kv = cells of
+// a stream; 4 bytes an element:
 //
 //   mask = ub * (n_kv of each cache) * 2, or 4 without flash attention
 //   logits     rows * (V + E)                                       rows: one for each slot of a server

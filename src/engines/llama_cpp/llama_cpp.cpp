@@ -24,7 +24,8 @@
 //     them for each sequence apart, --kv-unified or not.
 //   - encoder-decoder models: the cross attention's keys and values are worked out anew for each batch.
 //   - a layer's cache lies where the layer lies: the last -ngl of (layers + 1 for the output) go to the GPUs in order,
-//     as even as they divide; the others' stays in host memory, all of it with --no-kv-offload.
+//     as even as they divide or by the shares of --tensor-split; the others' stays in host memory, all of it with
+//     --no-kv-offload.
 //   - a draft model has a context of its own: as many tokens and sequences as the model's, K and V in float16 unless
 //     --cache-type-k-draft says otherwise, a compute buffer of its own. Guesses that must be rolled back (MTP, EAGLE-3)
 //     cost rows of recurrent states; other drafts restore a checkpoint in host memory.
