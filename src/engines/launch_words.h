@@ -25,7 +25,7 @@ class Arguments {
   void add(std::string_view word) { words_.emplace_back(word); }
   void add(std::string_view option, std::uint64_t value);
   void add(std::string_view option, std::string_view value);
-  void add_share(std::string_view option, double value);  // six digits at most: "0.9", "12.5"
+  void add_share(std::string_view option, double value);                        // six digits at most: "0.9", "12.5"
   void add_shares(std::string_view option, const std::vector<double>& values);  // "3,1"
   void add_gib(std::string_view option, Bytes bytes);
   // Nothing for an option that was not given, or a number that is the engine's default of 1.

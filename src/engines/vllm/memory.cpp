@@ -138,8 +138,8 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
                Bytes(2200 * kMiB), "1400 MiB on a rank of several", "estimate: 0.21 to 2.43 GiB in logs of V1"));
 }
 
-// Batch sizes that are captured, and graphs: of each size one, or one that is piecewise and, where a step of decoding is
-// so small, one of the whole step.
+// Batch sizes that are captured, and graphs: of each size one, or one that is piecewise and, where a step of decoding
+// is so small, one of the whole step.
 struct Graphs {
   Captured sizes;  // before V1, with the tokens of all
   std::uint64_t count = 0;
