@@ -301,9 +301,14 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
   std::vector<Remedy> out;
   const auto add_if_fits = [&](const Request& changed, const OptionValues& options) {
     if (!probe(cache, changed).fits) return false;
-    const Plan plan = make_plan(cache, changed);
-    out.push_back({options, changed.gpu_count, plan.fullest().total, plan.verdict.headroom});
-    return true;
+    try {
+      const Plan plan = make_plan(cache, changed);
+      out.push_back({options, changed.gpu_count, plan.fullest().total, plan.verdict.headroom});
+      return true;
+    } catch (const Error& error) {
+      take_as_misfit(error);  // a context below the lengths that were stated
+      return false;
+    }
   };
   const auto add_type = [&](bool weights) {
     for (const Change& change : type_changes(request, asked))

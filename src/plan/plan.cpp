@@ -297,27 +297,6 @@ VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
   return std::move(plan.verdict);
 }
 
-// The verdict is for every sequence at full length. Where that does not fit, whether the stated mix does.
-void advise_on_mix(const Engine& engine, Plan& plan) {
-  if (!plan.mix || !plan.capacity || plan.verdict.status != Verdict::kDoesNotFit) return;
-  const MixReport& mix = *plan.mix;
-  const KvCachePlan& kv = plan.kv_cache;
-  if (kv.logical == Bytes(0) || (!mix.engine_pages && !engine.is_logical)) return;
-  // Of one copy's cache, the fullest GPU's share. A list of lengths is dealt to the copies; others are of each copy.
-  const auto copies = static_cast<double>(plan.request.data_parallel);
-  const double share =
-      copies * static_cast<double>(kv.logical_per_gpu.count()) / static_cast<double>(kv.logical.count());
-  const double of_a_copy =
-      static_cast<double>((mix.pages - mix.shared_saving).count()) / (plan.request.seq_lens.empty() ? 1 : copies);
-  const Bytes needed(static_cast<std::uint64_t>(std::ceil(share * of_a_copy)));
-  const Bytes budget = plan.capacity->kv_cache_memory;
-  std::string& advice = plan.verdict.advice;
-  if (!advice.empty()) advice += "; ";
-  advice += "that is every sequence at full length: the stated mix takes " + spoken_gib(needed) +
-            " of cache on a GPU, and " + (needed <= budget ? "fits" : "does not fit either") + " the " +
-            spoken_gib(budget) + " for it";
-}
-
 // Whether one stage is more than a card holds: any would settle it, and the second-last mostly has the most layers.
 bool stage_exceeds(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model();
@@ -404,7 +383,6 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   fill_card(input, engine, plan);
   judge(input, engine, layout, Depth::kPlan, plan);
   plan.mix = mix_of(input, layout, plan.load);
-  advise_on_mix(engine, plan);
   plan.roofline = roofline_of(model, cache.groups(), plan, weights);
 
   if (request.gpu && !runs_on(engine, parse_gpu(*request.gpu)))

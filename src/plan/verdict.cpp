@@ -53,6 +53,41 @@ std::optional<std::uint64_t> runs_at_once(const CacheLayout& layout, const Plan&
   return layout.runs_at_once(plan.capacity->kv_cache_memory, plan.load, running);
 }
 
+// Lengths that were stated decide where it is known what they take: by the engine's scheduler, by pages, or where there
+// is no engine by their bytes. Slots of a fixed length hold them all the same.
+struct Stated {
+  std::optional<std::uint64_t> running;  // of them at once
+  std::uint64_t sequences = 0;
+  Bytes held;  // on the fullest GPU, while all of them run
+};
+
+std::optional<Stated> stated_lengths(const Engine& engine, const CacheLayout& layout, const Plan& plan) {
+  const Request& request = plan.request;
+  if (request.seq_lens.empty() && !request.avg_len) return std::nullopt;
+  if (!request.seq_lens.empty() && request.data_parallel > 1) return std::nullopt;  // dealt to the copies
+  Stated out{runs_at_once(layout, plan), 0, {}};
+  if (!out.running && !engine.is_logical && !layout.block_size()) return std::nullopt;
+  Load load = plan.load;
+  const auto add = [&](Tokens length, std::uint64_t sequences) {
+    load.max_model_len = length;
+    load.num_seqs = sequences;
+    out.sequences = checked_add(out.sequences, sequences, "the sequences");
+    out.held += layout.reserved(load);
+    if (request.shared_prefix && *request.shared_prefix <= length) {
+      load.max_model_len = *request.shared_prefix;
+      out.held = out.held - std::min(out.held, layout.reserved(load));
+      load.num_seqs = 1;
+      if (out.sequences == sequences) out.held += layout.reserved(load);
+    }
+  };
+  if (request.seq_lens.empty()) {
+    add(*request.avg_len, plan.load.num_seqs);
+  } else {
+    for (const Tokens length : request.seq_lens) add(length, 1);
+  }
+  return out;
+}
+
 }  // namespace
 
 double usable_share(const Engine& engine, const Request& request) {
@@ -74,6 +109,13 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     low += line.low;
     high += line.high;
   }
+  const std::optional<Stated> stated = stated_lengths(engine, layout, plan);
+  const Bytes held = stated ? stated->held : plan.kv_cache.reserved;
+  // What the ledger has for full lengths and the stated ones do not take.
+  const Bytes spared = plan.kv_cache.reserved - std::min(held, plan.kv_cache.reserved);
+  const Bytes total = fullest->total - spared;
+  low = low - std::min(low, spared);
+  high = high - std::min(high, spared);
   const auto held_against = [&](VerdictLimit limit, Bytes needed, Bytes budget) {
     verdict.limit = limit;
     verdict.needed = needed;
@@ -100,8 +142,16 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   // The engine's own rule for its cache, where a budget is known.
   const auto require_cache = [&](Bytes budget) {
     if (verdict.status == Verdict::kDoesNotFit) return;
-    const std::string shortfall = layout.shortfall(budget, plan.load);
-    const Bytes need = plan.kv_cache.reserved;
+    std::string shortfall = stated ? "" : layout.shortfall(budget, plan.load);
+    if (stated && (stated->running ? *stated->running < stated->sequences : held > budget))
+      shortfall = "the stated lengths need " + spoken_gib(held) + " of cache, and " + spoken_gib(budget) + " are there";
+    // What an engine must hold to start, it must hold whatever was stated.
+    if (stated && shortfall.empty() && engine.start == Start::kOneSequence) {
+      Load one = plan.load;
+      one.num_seqs = 1;
+      shortfall = layout.shortfall(budget, one);
+    }
+    const Bytes need = shortfall.empty() ? std::min(held, budget) : held;
     held_against(VerdictLimit::kCacheBudget, need, budget);
     verdict.low = verdict.high = need;
     verdict.status = shortfall.empty() ? Verdict::kFits : Verdict::kDoesNotFit;
@@ -113,24 +163,23 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
           shortfall.empty() ? spoken_gib(need) + " fits the cache's budget of " + spoken_gib(budget) : shortfall;
   };
   if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && engine.cache_budget != nullptr) {
-    require(fullest->total, low, high, *memory, VerdictLimit::kCard, "the memory of a GPU");
+    require(total, low, high, *memory, VerdictLimit::kCard, "the memory of a GPU");
     if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
       const Bytes budget = plan.capacity->kv_cache_memory;
       require_cache(budget);
       // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
-      const Bytes most = plan.kv_cache.reserved + (high - fullest->total);
-      const bool may_fit = low <= *memory && plan.kv_cache.reserved <= budget + (fullest->total - low);
+      const Bytes most = held + (high - total);
+      const bool may_fit = low <= *memory && held <= budget + (total - low);
       over = std::max(over, most > budget ? most - budget : Bytes(0));
       verdict.close = may_fit && over > Bytes(0);
     }
   } else if (memory) {
     const Bytes usable = usable_memory(engine, plan.request, *memory);
-    require(fullest->total, low, high, usable, VerdictLimit::kUsable, "the usable memory of a GPU");
+    require(total, low, high, usable, VerdictLimit::kUsable, "the usable memory of a GPU");
   }
   require_shared_memory(plan, *fullest, low, high, require);
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
-  if (plan.request.max_vram)
-    require(fullest->total, low, high, *plan.request.max_vram, VerdictLimit::kMaxVram, "--max-vram");
+  if (plan.request.max_vram) require(total, low, high, *plan.request.max_vram, VerdictLimit::kMaxVram, "--max-vram");
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view what,
                             std::string_view option) {
     if (!wanted || verdict.status == Verdict::kDoesNotFit) return;

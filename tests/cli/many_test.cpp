@@ -175,6 +175,33 @@ TEST_CASE("--gpu takes what people type") {
   check_refused({kLlama, "--vram", "24GB"}, "use --gpu-memory SIZE");
 }
 
+TEST_CASE("stated lengths decide the verdict") {
+  // 200 sequences of 4,096 tokens at 131,072 B are 100 GiB; at 16,384 they would be 400.
+  const auto plan = [](const std::string& card, const std::string& engine) {
+    return run_program(
+        {kLlama, "--gpu", card, "--engine", engine, "--num-seqs", "200", "--avg-len", "4k", "--max-model-len", "16k"});
+  };
+  for (const char* engine : {"vllm", "sglang", "logical"}) {
+    const Run fits = plan("h200-141gb", engine);
+    CHECK(fits.exit == 0);
+    CHECK(has(fits.out, "FITS"));
+  }
+  const Run queues = plan("l40s", "vllm");
+  CHECK(queues.exit == 1);
+  CHECK(has(queues.out, "NOT ALL AT ONCE"));
+  CHECK(plan("l40s", "logical").exit == 1);
+  // llama.cpp's slots have the whole length.
+  CHECK(plan("h200-141gb", "llama.cpp").exit == 1);
+  // Of a list each its own: 3 x 8k and one of 16k are 5 GiB.
+  const auto list = [](const char* budget) {
+    return run_program({kLlama, "--engine", "vllm", "--seq-lens", "8k,8k,8k,16k", "--max-model-len", "16k",
+                        "--kv-cache-memory-bytes", budget})
+        .exit;
+  };
+  CHECK(list("5.1GiB") == 0);
+  CHECK(list("4.9GiB") == 1);
+}
+
 TEST_CASE("--max-model-len auto is the longest that fits, and no more than the model's own") {
   const auto length = [](const std::string& card) {
     const std::string out =
