@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "engines/llama_cpp/graph_memory.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
