@@ -4,18 +4,11 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
+#include "report/text.h"
 
 namespace kvplan {
 
 namespace {
-
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // YAML's plain style breaks on many characters; double quotes with JSON's escapes never do.
 std::string yaml_string(std::string_view text) {
@@ -30,9 +23,9 @@ std::string yaml_string(std::string_view text) {
 }  // namespace
 
 std::string launch_args(const Plan& plan) {
-  const auto setting = [](const auto& variable) { return variable.first + "=" + quoted(variable.second) + " "; };
+  const auto setting = [](const auto& variable) { return variable.first + "=" + shell_word(variable.second) + " "; };
   const std::string before = join(plan.launch->environment, "", setting);
-  const auto line = [&](const std::vector<std::string>& words) { return before + join(words, " ", quoted) + "\n"; };
+  const auto line = [&](const std::vector<std::string>& words) { return before + join(words, " ", shell_word) + "\n"; };
   return join(plan.launch->commands, "", line);
 }
 

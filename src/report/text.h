@@ -1,4 +1,4 @@
-// Small tools of the text forms: units, columns, colour.
+// Small tools of the pages: units, counts, widths.
 #ifndef KVPLAN_REPORT_TEXT_H_
 #define KVPLAN_REPORT_TEXT_H_
 
@@ -19,25 +19,14 @@ std::string tokens_text(std::uint64_t tokens);  // "32k" where it is a whole num
 
 std::string plural(std::uint64_t n, std::string_view word);  // "1 layer", "61 layers"
 
-enum class Tint { kNone, kBold, kDim, kRed, kGreen, kYellow, kBlue, kMagenta };
-std::string tinted(std::string_view text, Tint tint, bool color);
-
-// Rows of cells as aligned columns, two spaces apart. Columns whose bit is set in `right` align right. Cells hold
-// plain UTF-8 without colour.
-std::string columns(const std::vector<std::vector<std::string>>& rows, std::uint64_t right,
-                    std::string_view indent = "  ");
-
-// The same in `width` characters: columns go, in the order of `drop`, until the rows fit or no more may go.
-std::string columns_within(std::vector<std::vector<std::string>> rows, std::uint64_t right, std::string_view indent,
-                           std::size_t width, const std::vector<std::size_t>& drop);
-
-// Lines of at most `width` characters, broken between words; all but the first begin with two spaces.
-std::string wrapped(std::string_view text, std::size_t width);
 // The last `width` characters with "..." before them, where there are more.
 std::string end_of(std::string_view text, std::size_t width);
 
 // How wide a text is on a terminal (counts code points).
 std::size_t text_width(std::string_view text);
+
+// A word as a shell takes it.
+std::string shell_word(const std::string& word);
 
 }  // namespace kvplan
 

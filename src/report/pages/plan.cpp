@@ -318,15 +318,6 @@ void add_ledger(const Plan& plan, Page& page) {
   }
 }
 
-// A word as a shell takes it.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 void add_next(const Plan& plan, Page& page) {
   if (plan.model->source == "-") return;
   const Request& request = plan.request;
