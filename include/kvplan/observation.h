@@ -11,7 +11,20 @@
 
 namespace kvplan {
 
-enum class LogUnit { kGibibytes, kMebibytes, kTokens, kBlocks, kLayers, kSequences, kTimes, kShare };
+enum class LogUnit {
+  kGibibytes,
+  kMebibytes,
+  kTokens,
+  kBlocks,
+  kLayers,
+  kSequences,
+  kTimes,
+  kShare,
+  kBytes,
+  kPercent,
+  kSeconds,
+  kCount
+};
 
 struct Observation {
   std::size_t line_number = 0;  // from 1
@@ -39,9 +52,65 @@ struct LogOptions {
   std::optional<std::uint64_t> max_num_seqs, max_num_batched_tokens;
 };
 
+// What a line tells beside its figures: why an engine did not start, what it did instead, how its traffic goes.
+enum class LogEventId : std::uint8_t {
+  // Memory that is not there.
+  kCacheTooSmall,      // one sequence of the length asked for needs more than the cache that is left
+  kNoCacheMemory,      // nothing is left for the cache
+  kFreeMemoryShort,    // others hold what the engine was told to take
+  kOutOfMemory,        // an allocation on the card failed
+  kBufferFailed,       // llama.cpp: a buffer could not be had
+  kBufferLimit,        // more than the driver gives in one piece
+  kFitFailed,          // llama.cpp could not make it fit by itself
+  kDoesNotFitDevices,  // mistral.rs
+  kComponentFailed,    // TensorRT-LLM: one of its parts
+  kMemoryUnbalanced,   // another process on one of the cards
+  kHostOutOfMemory,    // killed by the system, or an allocation in RAM failed
+  // Refusals that are not memory.
+  kNoBfloat16,
+  kQuantizationNeedsCard,  // a compute capability
+  kNoAttentionBackend,
+  kBlockDoesNotDivide,  // blocks of quantized weights
+  kHeadsDoNotDivide,    // among ranks
+  kLengthBeyondModel,
+  kBatchBelowLength,  // chunked prefill is off
+  kTooFewCards,
+  kCacheTypeNeedsFlash,
+  kNoKernel,      // the build has none for the card
+  kSharedMemory,  // of a kernel, on the chip
+  kUnknownArchitecture,
+  kRefused,  // in the engine's words alone
+  // It goes on.
+  kRetried,  // with less: no fault
+  kSpilled,  // layers on the CPU
+  kStarted,
+  kRequestTooLong,  // refused, or cut
+  kPreempted,
+  kTraffic  // sequences that run and wait
+};
+
+// A figure of an event as the line prints it.
+struct LogValue {
+  std::string_view name;  // a hole of the engine's template
+  std::string text;
+  double value = 0;  // 0 for a word
+  LogUnit unit = LogUnit::kCount;
+};
+
+struct LogEvent {
+  LogEventId id = LogEventId::kRefused;
+  std::size_t line_number = 0;
+  std::string words;  // of the log, from where the template begins; cut
+  std::vector<LogValue> values;
+  std::optional<std::uint64_t> rank;
+
+  const LogValue* value(std::string_view name) const;
+};
+
 struct LogReading {
   LogOptions options;
   std::vector<Observation> observations;
+  std::vector<LogEvent> events;  // in the log's order; equal ones once, traffic as its newest line alone
   std::size_t lines = 0;
 };
 

@@ -20,8 +20,18 @@ std::string_view unit_name(LogUnit unit) {
     case LogUnit::kSequences: return "sequences";
     case LogUnit::kTimes: return "x";
     case LogUnit::kShare: return "";
+    case LogUnit::kBytes: return "bytes";
+    case LogUnit::kPercent: return "%";
+    case LogUnit::kSeconds: return "s";
+    case LogUnit::kCount: return "";
   }
   return "";
+}
+
+const LogValue* LogEvent::value(std::string_view wanted) const {
+  for (const LogValue& one : values)
+    if (one.name == wanted) return &one;
+  return nullptr;
 }
 
 }  // namespace kvplan

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/log_lines.h"
 #include "engines/shared_terms.h"
 #include "kvplan/architecture.h"
 #include "kvplan/experts.h"
@@ -312,6 +313,8 @@ struct Engine {
   std::uint64_t most_sequences = 0;
   // Its own command line for a plan; throws Error for what it has no option for. Null: kvplan knows none.
   Launch (*launch)(const LaunchInput& input) = nullptr;
+  // The lines of its log, as its sources write them: figures, and what else is told.
+  std::span<const LogTemplate> log_figures, log_events;
 };
 
 // The table of engines: help, look-up and dispatch read it.

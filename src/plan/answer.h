@@ -285,10 +285,35 @@ struct LogTotal {
   Bytes observed, predicted, low, high;
 };
 
+// What became of the start that a log tells of.
+enum class LogVerdict : std::uint8_t { kAsPlanned, kLessRoom, kMoreRoom, kDiffers, kDidNotStart, kDied, kCannotTell };
+
+// What would cure it: options of the engine, and what they give.
+struct LogRemedy {
+  std::vector<std::pair<std::string, std::string>> changes;  // "--max-model-len" -> "810208"
+  std::string effect;                                        // "one sequence of that length fits"
+  bool is_planned = false;                                   // planned again, it fits
+};
+
+// Why an engine did not start, or what keeps it from serving: from the log's own figures.
+struct Diagnosis {
+  LogVerdict verdict = LogVerdict::kCannotTell;
+  std::optional<LogEvent> cause;    // absent where nothing went wrong
+  std::string where;                // the phase that it happened in: "while the weights were loaded"
+  std::optional<Bytes> missing;     // memory that is short
+  std::vector<LogValue> figures;    // worked out of the log's figures, by name
+  std::vector<LogRemedy> remedies;  // least loss first
+  std::vector<LogEvent> beside;     // what else is told, and no fault
+};
+
 // A start-up log beside the plan.
 struct LogCheck {
   LogOptions options;
-  Plan plan;
+  Diagnosis diagnosis;
+  std::vector<std::string> read;  // what was taken from the log, and what had to be assumed
+  std::vector<std::string> assumed;
+  Plan plan;  // empty without a model
+  bool has_plan = true;
   std::vector<LogLine> lines;
   std::optional<LogTotal> total;  // absent where the log prints none of it
   std::size_t compared = 0;       // exact lines that the plan has a figure for

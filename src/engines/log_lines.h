@@ -1,0 +1,30 @@
+// Lines of an engine's log as its own sources write them.
+#ifndef KVPLAN_ENGINES_LOG_LINES_H_
+#define KVPLAN_ENGINES_LOG_LINES_H_
+
+#include <span>
+#include <string_view>
+
+#include "kvplan/observation.h"
+
+namespace kvplan {
+
+// Literal text with holes. A blank stands for any run of blanks and line breaks, or none beside a hole.
+//   {name}        a number, with or without commas between thousands
+//   {name:UNIT}   the same in tokens, blocks, GiB, MiB, B, % ...: what the figure is
+//   {name:size}   a number and the unit that is printed behind it ("5.62 GiB", "253.6M")
+//   {name:word}   up to a blank, a comma, a quote or a bracket
+//   {*}           anything, but no line break
+// A hole's name is what the figure is called: of an Observation, or of a LogValue.
+struct LogTemplate {
+  std::string_view text;
+  LogEventId event = LogEventId::kRefused;  // of log_events alone
+  std::string_view since = "", until = "";  // releases that print it, where that tells a release
+};
+
+// What PyTorch, the drivers and the system print, whichever the engine.
+extern const std::span<const LogTemplate> kSystemLogEvents;
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_LOG_LINES_H_
