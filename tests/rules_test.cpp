@@ -149,6 +149,8 @@ TEST_CASE("rules: an architecture is asked, and its name compared nowhere but wh
   CHECK(names.count("deepseek2") == 1);
   for (const File& file : sources()) {
     if (file.path.starts_with("src/formats/") || file.path.starts_with("src/models/")) continue;
+    if (file.path.ends_with("/log_events.cpp") || file.path.ends_with("/log_figures.cpp"))
+      continue;  // an engine's words
     for (const std::string& literal : literals(file.text))
       if (!is_sentence(literal))
         for (const std::string_view word : split(literal))

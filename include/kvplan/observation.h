@@ -55,23 +55,29 @@ struct LogOptions {
 // What a line tells beside its figures: why an engine did not start, what it did instead, how its traffic goes.
 enum class LogEventId : std::uint8_t {
   // Memory that is not there.
-  kCacheTooSmall,      // one sequence of the length asked for needs more than the cache that is left
-  kNoCacheMemory,      // nothing is left for the cache
-  kFreeMemoryShort,    // others hold what the engine was told to take
-  kOutOfMemory,        // an allocation on the card failed
-  kBufferFailed,       // llama.cpp: a buffer could not be had
+  kCacheTooSmall,    // one sequence of the length asked for needs more than the cache that is left
+  kNoCacheMemory,    // nothing is left for the cache
+  kFreeMemoryShort,  // others hold what the engine was told to take
+  kOutOfMemory,      // an allocation on the card failed
+  kGraphsFailed,     // while graphs were captured
+  kBufferFailed,     // llama.cpp: a buffer could not be had; what for is told by the next three
+  kComputeFailed,
+  kCacheFailed,
+  kWeightsFailed,
   kBufferLimit,        // more than the driver gives in one piece
   kFitFailed,          // llama.cpp could not make it fit by itself
   kDoesNotFitDevices,  // mistral.rs
   kComponentFailed,    // TensorRT-LLM: one of its parts
   kMemoryUnbalanced,   // another process on one of the cards
-  kHostOutOfMemory,    // killed by the system, or an allocation in RAM failed
+  kHostOutOfMemory,    // in RAM
+  kExited,             // with a code
+  kLeak,               // SGLang's check of its pools
   // Refusals that are not memory.
   kNoBfloat16,
   kQuantizationNeedsCard,  // a compute capability
   kNoAttentionBackend,
-  kBlockDoesNotDivide,  // blocks of quantized weights
-  kHeadsDoNotDivide,    // among ranks
+  kBlockDoesNotDivide,  // blocks of quantized weights, by ranks
+  kHeadsDoNotDivide,
   kLengthBeyondModel,
   kBatchBelowLength,  // chunked prefill is off
   kTooFewCards,
@@ -80,13 +86,22 @@ enum class LogEventId : std::uint8_t {
   kSharedMemory,  // of a kernel, on the chip
   kUnknownArchitecture,
   kRefused,  // in the engine's words alone
+  kDied,     // the same, of a cause that other lines tell
   // It goes on.
-  kRetried,  // with less: no fault
-  kSpilled,  // layers on the CPU
+  kRetried,     // with less: no fault
+  kFitReduced,  // llama.cpp shortened the context by itself
+  kBreakdown,   // llama.cpp's plan of a device's memory
+  kDeviceFree,
+  kProjected,       // what it is going to use
+  kFlashForcedOff,  // by the model
+  kSpilled,         // layers on the CPU
+  kGraphsDone,
   kStarted,
   kRequestTooLong,  // refused, or cut
   kPreempted,
-  kTraffic  // sequences that run and wait
+  kTraffic,  // sequences that run and wait
+  kPhase,    // a frame of a traceback
+  kMark      // of an engine: whose log it is
 };
 
 // A figure of an event as the line prints it.
@@ -100,7 +115,8 @@ struct LogValue {
 struct LogEvent {
   LogEventId id = LogEventId::kRefused;
   std::size_t line_number = 0;
-  std::string words;  // of the log, from where the template begins; cut
+  std::string_view engine;  // whose line it is; "" of PyTorch, a driver or the system
+  std::string words;        // of the log, from where the template begins; cut
   std::vector<LogValue> values;
   std::optional<std::uint64_t> rank;
 

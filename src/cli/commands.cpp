@@ -20,6 +20,7 @@
 #include "kvplan/strings.h"
 #include "measure/check_log.h"
 #include "measure/detect.h"
+#include "measure/diagnosis.h"
 #include "measure/log_reader.h"
 #include "plan/answers.h"
 #include "plan/complete.h"
@@ -222,24 +223,33 @@ int run_diff(const Invocation& call) {
 }
 
 int run_check_log(const Invocation& call) {
-  if (call.models.size() != 2) {
-    Error error(Exit::kBadInput, "check-log takes a MODEL and a LOG",
-                "give a config.json or a *.gguf, and a start-up log");
+  if (call.models.empty() || call.models.size() > 2) {
+    Error error(Exit::kBadInput, "check-log takes a LOG, or a MODEL and a LOG",
+                "give a start-up log; with a config.json or a *.gguf before it, it is held against the plan");
     error.set_source("command line");
     throw error;
   }
   constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20;
-  const Asked asked = load_asked(call.models[0], call);
-  const ModelSpec& model = asked.model;
-  const std::string& path = call.models[1];
+  const std::string& path = call.models.back();
+  std::optional<Asked> asked;
+  if (call.models.size() == 2) asked = load_asked(call.models[0], call);
   try {
-    const LogReading reading = read_log(path == "-" ? read_stdin(kMaxLogBytes) : read_file(path, kMaxLogBytes));
-    const LogCheck check = check_log(model, asked.request, reading);
-    if (!call.measuring.save.empty())
-      for (const CalibrationRecord& record : calibration_of_log(model, check, today()))
+    LogReading reading = read_log(path == "-" ? read_stdin(kMaxLogBytes) : read_file(path, kMaxLogBytes));
+    if (reading.observations.empty() && reading.events.empty())
+      fail("no line of the log is one that kvplan knows",
+           "give the log of vLLM, SGLang, llama.cpp, ollama, TensorRT-LLM or mistral.rs");
+    if (reading.options.engine.empty()) reading.options.engine = engine_of_log(reading);
+    const bool has_figures = asked && !reading.observations.empty();
+    LogCheck check = has_figures ? check_log(asked->model, asked->request, reading) : without_model(reading);
+    conclude(reading, check);
+    if (asked && !check.engine.empty()) try_remedies(asked->model, asked->request, reading, check.diagnosis);
+    if (!call.measuring.save.empty() && has_figures)
+      for (const CalibrationRecord& record : calibration_of_log(asked->model, check, today()))
         save_calibration(call.measuring.save, record);
     emit(call, written(reply_of(check), call.format, "check-log", report_options(call)));
-    return static_cast<int>(check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
+    const LogVerdict verdict = check.diagnosis.verdict;
+    const bool failed = verdict == LogVerdict::kDidNotStart || verdict == LogVerdict::kDied;
+    return static_cast<int>(failed || check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
   } catch (Error& error) {
     error.set_source(path);
     throw;
@@ -348,11 +358,12 @@ constexpr std::array kCommands{
             "kvplan diff before.json after.json --format markdown -o comment.md",
             "args k8s csv"},
     Command{
-        "check-log", "MODEL LOG", "an engine's start-up log against the plan", run_check_log, "Load|Parallelism", "",
+        "check-log", "[MODEL] LOG", "why an engine did not start, or what differs", run_check_log, "Load|Parallelism",
+        "",
         "--fail-over --measure --measure-max --device --tolerance --calibration --max-vram --min-context --min-seqs "
         "--gpu-bandwidth --gpu-tflops",
+        "kvplan check-log vllm.log\n"
         "kvplan check-log config.json vllm.log\n"
-        "kvplan check-log model.gguf server.log --engine llama.cpp\n"
         "journalctl -u vllm | kvplan check-log config.json -",
         "args k8s csv"},
     Command{"explain", "MODEL [options]", "every layer and formula, with its sources", run_explain, "Load|Types", "",

@@ -314,7 +314,7 @@ struct Engine {
   // Its own command line for a plan; throws Error for what it has no option for. Null: kvplan knows none.
   Launch (*launch)(const LaunchInput& input) = nullptr;
   // The lines of its log, as its sources write them: figures, and what else is told.
-  std::span<const LogTemplate> log_figures, log_events;
+  std::span<const LogTemplate> log_figures = {}, log_events = {};
 };
 
 // The table of engines: help, look-up and dispatch read it.

@@ -14,7 +14,8 @@ namespace kvplan {
 //   {name:UNIT}   the same in tokens, blocks, GiB, MiB, B, % ...: what the figure is
 //   {name:size}   a number and the unit that is printed behind it ("5.62 GiB", "253.6M")
 //   {name:word}   up to a blank, a comma, a quote or a bracket
-//   {*}           anything, but no line break
+//   {name:text}   anything up to what stands behind the hole
+//   {*}           the same, not kept
 // A hole's name is what the figure is called: of an Observation, or of a LogValue.
 struct LogTemplate {
   std::string_view text;
@@ -24,6 +25,10 @@ struct LogTemplate {
 
 // What PyTorch, the drivers and the system print, whichever the engine.
 extern const std::span<const LogTemplate> kSystemLogEvents;
+
+// One of each engine's folder.
+extern const std::span<const LogTemplate> kVllmLogEvents, kSglangLogEvents, kLlamaCppLogEvents, kOllamaLogEvents,
+    kTensorRtLlmLogEvents, kMistralRsLogEvents;
 
 }  // namespace kvplan
 

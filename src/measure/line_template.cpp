@@ -119,7 +119,7 @@ LineTemplate::LineTemplate(const LogTemplate& source) {
     const std::size_t colon = hole.find(':');
     const std::string_view unit = colon == std::string_view::npos ? "" : hole.substr(colon + 1);
     Part part{trimmed(rest.substr(0, rest.find('{'))), Hole::kNumber, hole.substr(0, colon), LogUnit::kCount};
-    if (hole == "*")
+    if (hole == "*" || unit == "text")
       part.hole = Hole::kAnything;
     else if (unit == "word")
       part.hole = Hole::kWord;
@@ -141,7 +141,7 @@ LineTemplate::LineTemplate(const LogTemplate& source) {
   }
 }
 
-bool LineTemplate::match_parts(std::string_view text, std::size_t at, Match& out) const {
+bool LineTemplate::match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const {
   for (const Part& part : parts_) {
     while (at < text.size() && text[at] == ' ') ++at;
     const std::string_view rest = text.substr(at);
@@ -173,8 +173,11 @@ bool LineTemplate::match_parts(std::string_view text, std::size_t at, Match& out
       at = unit_at + unit->letters.size();
     }
     if (part.hole == Hole::kAnything) {
-      const std::size_t found = part.literal.empty() ? text.size() : text.find(part.literal, at);
+      const std::size_t found =
+          part.literal.empty() ? std::max(at, std::min(limit, text.size())) : text.find(part.literal, at);
       if (found == std::string_view::npos) return false;
+      value.text = std::string(trimmed(text.substr(at, found - at)));
+      if (part.name != "*") out.values.push_back(std::move(value));
       at = found + part.literal.size();
       continue;
     }
@@ -198,7 +201,7 @@ std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, st
     out.begin = at;
     if (before_ && before_->hole != Hole::kAnything) {
       const std::string_view behind = trimmed(text.substr(0, at));
-      const std::size_t blank = behind.find_last_of(" ([=");
+      const std::size_t blank = behind.find_last_of(" ([=\'\"");
       const std::string_view word = blank == std::string_view::npos ? behind : behind.substr(blank + 1);
       LogValue value{before_->name, std::string(word), 0, before_->unit};
       if (before_->hole == Hole::kNumber) {
@@ -210,7 +213,7 @@ std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, st
       out.begin = static_cast<std::size_t>(word.data() - text.data());
       out.values.push_back(std::move(value));
     }
-    if (match_parts(text, at + anchor_.size(), out)) return out;
+    if (match_parts(text, at + anchor_.size(), limit, out)) return out;
   }
   return std::nullopt;
 }
@@ -227,7 +230,9 @@ void TemplateIndex::candidates(std::string_view text, std::vector<std::size_t>& 
   out.clear();
   for (std::size_t at = 0; at + kKey <= text.size(); ++at)
     for (const std::uint32_t number : by_hash_[hash_of(text.substr(at, kKey))])
-      if (text.substr(at).starts_with(templates_[number].anchor())) out.push_back(number);
+      if (const std::string_view anchor = templates_[number].anchor(), rest = text.substr(at);
+          rest.starts_with(anchor) || anchor.starts_with(rest))  // a message may go on in the next line
+        out.push_back(number);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
 }

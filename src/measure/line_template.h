@@ -30,7 +30,8 @@ class LineTemplate {
     std::size_t begin = 0, end = 0;  // in the text
     std::vector<LogValue> values;
   };
-  // The first place of `text` (made by plain_line) that the template fits, beginning before `limit`.
+  // The first place of `text` (made by plain_line) that the template fits, beginning before `limit`: the end of its
+  // first line, where a text at the template's end stops too.
   std::optional<Match> match(std::string_view text, std::size_t limit = std::string_view::npos) const;
 
   // What every line that matches has in it: the first literal.
@@ -44,7 +45,7 @@ class LineTemplate {
     std::string_view name;
     LogUnit unit = LogUnit::kCount;
   };
-  bool match_parts(std::string_view text, std::size_t at, Match& out) const;
+  bool match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const;
 
   std::string_view anchor_;
   std::optional<Part> before_;  // a hole before the anchor: the word or number that ends there

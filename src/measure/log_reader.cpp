@@ -8,6 +8,8 @@
 #include <set>
 
 #include "kvplan/numbers.h"
+#include "measure/line_template.h"
+#include "measure/log_events.h"
 
 namespace kvplan {
 
@@ -405,12 +407,14 @@ LogReading read_log(std::string_view text) {
   LogReading out;
   bool is_v0 = false;
   std::set<std::uint64_t> workers;
+  EventReader events;
   // A line of a log is short; a longer one is looked at in its first part only.
   constexpr std::size_t kLongest = 16384;
   while (!text.empty()) {
     const auto end = text.find('\n');
     const std::string line = without_escapes(text.substr(0, std::min(end, kLongest)));
     ++out.lines;
+    events.line(plain_line(line), out.lines);
     read_options(line, out.options);
     read_line(line, out.lines, out);
     read_worker(line, is_v0, workers);
@@ -418,6 +422,7 @@ LogReading read_log(std::string_view text) {
   }
   if (!workers.empty()) out.options.worker_processes = workers.size() + (is_v0 ? 1 : 0);
   fill_options(out);
+  out.events = events.finish();
   return out;
 }
 

@@ -286,22 +286,74 @@ struct LogTotal {
 };
 
 // What became of the start that a log tells of.
-enum class LogVerdict : std::uint8_t { kAsPlanned, kLessRoom, kMoreRoom, kDiffers, kDidNotStart, kDied, kCannotTell };
+enum class LogVerdict : std::uint8_t {
+  kStarted,  // and there is no plan to hold it against, or nothing exact in it
+  kAsPlanned,
+  kLessRoom,  // than planned
+  kMoreRoom,
+  kDiffers,
+  kServesWithTrouble,  // it runs: requests are refused, cut, preempted, or wait
+  kDidNotStart,
+  kDied,  // after it had started
+  kCannotTell
+};
 
-// What would cure it: options of the engine, and what they give.
+// What an engine was at when it failed.
+enum class LogPhase : std::uint8_t { kUnknown, kLoading, kProfiling, kCache, kGraphs, kServing };
+
+// What a remedy does.
+enum class LogCure : std::uint8_t {
+  kShorterLength,
+  kLargerShare,
+  kSmallerShare,
+  kSmallerCacheType,
+  kPlainCacheType,
+  kMoreRanks,
+  kRanksThatDivide,
+  kPipelineInstead,
+  kWholeExperts,
+  kSmallerBatch,
+  kLargerBatch,
+  kChunkedPrefill,
+  kFewerSequences,
+  kFewerImages,
+  kFlashAttention,
+  kNoGraphs,
+  kFreeTheCard,
+  kFixedCache,
+  kSmallerWeights,
+  kOtherWeights,
+  kAcrossNodes,
+  kRanksForBlocks,
+  kFewerLayersOnGpu,
+  kOtherSplit,
+  kFitByItself,
+  kFloat16,
+  kLongerByOverride,
+  kLongerContext,
+  kShorterInput,
+  kOtherKernels,
+  kOtherBuild,
+  kNewerRelease,
+  kOtherCard,
+  kMoreHostMemory,
+  kNothing
+};
+
 struct LogRemedy {
-  std::vector<std::pair<std::string, std::string>> changes;  // "--max-model-len" -> "810208"
-  std::string effect;                                        // "one sequence of that length fits"
-  bool is_planned = false;                                   // planned again, it fits
+  LogCure cure = LogCure::kNothing;
+  std::string option, value;     // of the engine; "" where there is none
+  std::optional<double> figure;  // what the sentence about it names: tokens, ranks
+  std::optional<bool> fits;      // planned again; absent where it was not
 };
 
 // Why an engine did not start, or what keeps it from serving: from the log's own figures.
 struct Diagnosis {
   LogVerdict verdict = LogVerdict::kCannotTell;
+  LogPhase phase = LogPhase::kUnknown;
   std::optional<LogEvent> cause;    // absent where nothing went wrong
-  std::string where;                // the phase that it happened in: "while the weights were loaded"
   std::optional<Bytes> missing;     // memory that is short
-  std::vector<LogValue> figures;    // worked out of the log's figures, by name
+  std::vector<LogValue> figures;    // worked out of the log's own
   std::vector<LogRemedy> remedies;  // least loss first
   std::vector<LogEvent> beside;     // what else is told, and no fault
 };
@@ -309,6 +361,7 @@ struct Diagnosis {
 // A start-up log beside the plan.
 struct LogCheck {
   LogOptions options;
+  std::string engine;  // whose log it is; "" where no line tells
   Diagnosis diagnosis;
   std::vector<std::string> read;  // what was taken from the log, and what had to be assumed
   std::vector<std::string> assumed;

@@ -207,20 +207,80 @@ const Table<LogTotal>& table() {
   return fields;
 }
 
+// Nothing where no model was given.
+template <class T>
+std::optional<T> if_planned(const LogCheck& check, const T& value) {
+  return check.has_plan ? std::optional(value) : std::nullopt;
+}
+
+template <>
+const Table<LogValue>& table() {
+  using T = LogValue;
+  static constexpr auto rows = rows_of<T>({{"name", at<&T::name>},
+                                           {"text", or_null<&T::text>, "as the log prints it; null: worked out"},
+                                           {"value", at<&T::value>, "in the unit; 0 for a word"},
+                                           {"unit", [](const T& value) { return unit_name(value.unit); }}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
+template <>
+const Table<LogEvent>& table() {
+  using T = LogEvent;
+  static constexpr auto rows = rows_of<T>({{"id", at<&T::id>},
+                                           {"line_number", at<&T::line_number>, "from 1"},
+                                           {"words", at<&T::words>, "of the log"},
+                                           {"values", at<&T::values>}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
+template <>
+const Table<LogRemedy>& table() {
+  using T = LogRemedy;
+  static constexpr auto rows =
+      rows_of<T>({{"cure", at<&T::cure>},
+                  {"option", or_null<&T::option>, "of the engine; null where none does it"},
+                  {"value", or_null<&T::value>, "null where the log does not tell which"},
+                  {"figure", at<&T::figure>, "tokens, ranks or a share: what the cure is about"},
+                  {"fits", at<&T::fits>, "whether a plan with it fits; null where none was made"}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
+template <>
+const Table<Diagnosis>& table() {
+  using T = Diagnosis;
+  static constexpr auto rows =
+      rows_of<T>({{"verdict", at<&T::verdict>},
+                  {"phase", at<&T::phase>, "what the engine was at when it failed"},
+                  {"cause", at<&T::cause>, "null where nothing went wrong"},
+                  {"missing_bytes", at<&T::missing>, "memory that is short; null where the log does not tell"},
+                  {"figures", at<&T::figures>, "worked out of the log's own"},
+                  {"remedies", at<&T::remedies>, "least loss first"},
+                  {"beside", at<&T::beside>, "what else is told, and no fault"}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
 template <>
 const Table<LogCheck>& table() {
   using T = LogCheck;
-  static constexpr auto rows =
-      rows_of<T>({{"engine", at<&T::plan, &Plan::request, &Request::engine>},
-                  {"engine_version", at<&T::plan, &Plan::engine_version>},
-                  {"log_version", or_null<&T::options, &LogOptions::version>, "the release that the log names"},
-                  {"max_model_len", at<&T::plan, &Plan::load, &Load::max_model_len>},
-                  {"tensor_parallel_size", at<&T::plan, &Plan::request, &Request::tensor_parallel>},
-                  {"lines", at<&T::lines>},
-                  {"total", at<&T::total>, "one GPU's memory beside the cache; null where the log prints none of it"},
-                  {"disagreements", at<&T::disagreements>, "exact lines that are off by more than rounding and 1 %"},
-                  {"remarks", at<&T::remarks>}});
-  static constexpr Table<T> fields("check_log", "kvplan check-log MODEL LOG", rows, TableKind::kReport);
+  static constexpr auto rows = rows_of<T>(
+      {{"engine", [](const T& check) { return if_any(std::string_view(check.engine)); }, "null where no line tells"},
+       {"engine_version", [](const T& check) { return if_planned(check, check.plan.engine_version); }},
+       {"log_version", or_null<&T::options, &LogOptions::version>, "the release that the log names"},
+       {"max_model_len", [](const T& check) { return if_planned(check, check.plan.load.max_model_len); }},
+       {"tensor_parallel_size", [](const T& check) { return if_planned(check, check.plan.request.tensor_parallel); }},
+       {"diagnosis", at<&T::diagnosis>, "what became of the start, and why"},
+       {"read", at<&T::read>, "options that the log tells"},
+       {"assumed", at<&T::assumed>, "what it does not tell"},
+       {"lines", at<&T::lines>},
+       {"total", at<&T::total>, "one GPU's memory beside the cache; null where the log prints none of it"},
+       {"compared", at<&T::compared>, "exact lines that the plan has a figure for"},
+       {"disagreements", at<&T::disagreements>, "exact lines that are off by more than what rounding leaves"},
+       {"remarks", at<&T::remarks>}});
+  static constexpr Table<T> fields("check_log", "kvplan check-log [MODEL] LOG", rows, TableKind::kReport);
   return fields;
 }
 

@@ -6,8 +6,10 @@
 
 #include "kvplan/measurement.h"
 #include "kvplan/note.h"
+#include "kvplan/observation.h"
 #include "kvplan/plan.h"
 #include "kvplan/terms.h"
+#include "plan/answer.h"
 
 namespace kvplan {
 
@@ -16,6 +18,10 @@ std::string_view name(Growth growth);
 std::string_view name(Verdict verdict);
 std::string_view name(NoteLevel level);
 std::string_view name(MeasureStatus status);
+std::string_view name(LogEventId id);
+std::string_view name(LogVerdict verdict);
+std::string_view name(LogPhase phase);
+std::string_view name(LogCure cure);
 
 }  // namespace kvplan
 

@@ -235,6 +235,7 @@ Engine llama_cpp_engine() {
   engine.has_projector_files = true;
   engine.deals_draft = true;
   engine.most_sequences = kMaxSequences;
+  engine.log_events = kLlamaCppLogEvents;
   engine.launch = llama_cpp_launch;
   return engine;
 }

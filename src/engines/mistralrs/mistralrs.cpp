@@ -83,6 +83,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, kShare, resolve, layout,
              overhead};
+  out.log_events = kMistralRsLogEvents;
   out.halves_float32 = true;  // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
   out.settings = settings;
   out.makers = "NVIDIA Apple";  // CUDA and Metal

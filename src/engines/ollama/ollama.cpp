@@ -115,6 +115,7 @@ Engine ollama_engine() {
   out.micro_batch = llama_cpp_engine().micro_batch;
   out.has_projector_files = true;
   out.most_sequences = llama_cpp_engine().most_sequences;
+  out.log_events = kOllamaLogEvents;
   out.launch = ollama_launch;
   return out;
 }

@@ -478,6 +478,7 @@ Engine sglang_engine() {
   out.draft_methods = "draft_model eagle eagle3 mtp ngram";
   out.lora = LoraHolding::kSlots;
   out.lora_slots = sglang_lora_slots;
+  out.log_events = kSglangLogEvents;
   out.launch = sglang_launch;
   return out;
 }

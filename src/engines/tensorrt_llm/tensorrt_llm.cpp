@@ -117,6 +117,7 @@ Engine tensorrt_llm_engine() {
   out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.lora = LoraHolding::kSlots;
   out.lora_slots = tensorrt_llm_lora_slots;
+  out.log_events = kTensorRtLlmLogEvents;
   out.launch = tensorrt_llm_launch;
   out.has_beams = true;
   return out;

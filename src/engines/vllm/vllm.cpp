@@ -470,6 +470,7 @@ Engine vllm_engine() {
   engine.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   engine.lora = LoraHolding::kSlots;
   engine.lora_slots = vllm_lora_slots;
+  engine.log_events = kVllmLogEvents;
   engine.launch = vllm_launch;
   engine.has_beams = true;
   return engine;

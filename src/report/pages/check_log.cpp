@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kvplan/strings.h"
+#include "report/pages/log_words.h"
 #include "report/pages/pages.h"
 #include "report/text.h"
 #include "report/words.h"
@@ -109,14 +111,55 @@ std::string subject_of(const FoldedLine& line) {
 }
 
 Headline headline_of(const LogCheck& check) {
-  if (check.compared == 0) {
-    std::string says = "nothing in this log can be checked exactly (only estimates)";
-    if (!check.plan.card) says += "; --gpu NAME enables the KV budget";
-    return {Tone::kCareful, "NOT CHECKED", says};
+  const Diagnosis& found = check.diagnosis;
+  const std::string_view word = verdict_title(found.verdict);
+  const std::string why = cause_text(found);
+  switch (found.verdict) {
+    case LogVerdict::kDidNotStart:
+    case LogVerdict::kDied: return {Tone::kBad, word, why};
+    case LogVerdict::kServesWithTrouble: return {Tone::kCareful, word, why};
+    case LogVerdict::kAsPlanned: return {Tone::kGood, word, plural(check.compared, "exact line") + " agree"};
+    case LogVerdict::kLessRoom:
+    case LogVerdict::kMoreRoom:
+    case LogVerdict::kDiffers:
+      return {Tone::kBad, word,
+              fmt::format("{} of {} off", grouped(check.disagreements), plural(check.compared, "exact line"))};
+    case LogVerdict::kStarted:
+      return {Tone::kPlain, word,
+              check.has_plan ? "nothing in this log can be held against the plan exactly"
+                             : "no fault is told; give the MODEL before the log to hold it against a plan"};
+    case LogVerdict::kCannotTell: return {Tone::kPlain, word, "the log tells neither a start nor a failure"};
   }
-  if (check.disagreements == 0) return {Tone::kGood, "MATCHES THE PLAN", plural(check.compared, "exact line")};
-  return {Tone::kBad, "DIFFERS FROM THE PLAN",
-          fmt::format("{} of {}", grouped(check.disagreements), plural(check.compared, "exact line"))};
+  return {};
+}
+
+// The engine's own words, and what is short.
+void add_cause(const Diagnosis& found, Page& page) {
+  if (!found.cause) return;
+  Sentences says{fmt::format("line {}: {}", found.cause->line_number, one_line(found.cause->words, 400))};
+  if (found.missing) says.push_back(gib(*found.missing) + " short");
+  page.blocks.push_back({"Why", Detail::kComment, std::move(says), {}});
+}
+
+void add_remedies(const Diagnosis& found, Page& page) {
+  if (found.remedies.empty()) return;
+  std::vector<std::vector<std::string>> rows;
+  for (const LogRemedy& remedy : found.remedies) {
+    rows.push_back({cure_option(remedy), cure_effect(remedy)});
+    page.remedies.push_back(rows.back().front());
+  }
+  const bool runs = found.verdict == LogVerdict::kServesWithTrouble;
+  page.blocks.push_back({runs ? "What helps" : "To make it start", Detail::kComment,
+                         titled_table({"change", "what it gives"}, 0, rows), {}});
+}
+
+void add_beside(const Diagnosis& found, Page& page) {
+  constexpr std::size_t kMost = 12;
+  for (const LogEvent& event : found.beside) {
+    if (page.notes.size() >= kMost) break;
+    if (const std::string text = event_text(event); !text.empty())
+      page.notes.push_back({Tone::kFaint, fmt::format("line {}:", event.line_number), text});
+  }
 }
 
 // Figures that agree need no explanation.
@@ -124,29 +167,25 @@ std::string remark_of(const LogLine& line, const std::string& error) {
   return line.predicted && error != kNoError ? line.reason : "";
 }
 
-}  // namespace
-
-Page check_log_page(const LogCheck& check) {
-  const Plan& plan = check.plan;
-  Page page;
-  page.title = engine_text(plan);
-  page.facts = fmt::format("{}, TP {}, KV {}", plural(plan.load.max_model_len.count(), "token"),
-                           plan.request.tensor_parallel, name(plan.types.key));
-  page.file = plan.model->source;
-  if (!check.options.version.empty())
-    page.about.push_back("release in the log: " + one_line(check.options.version, 40));
-  page.headlines.push_back(headline_of(check));
-  PageTable table = titled_table({"line", "what", "logged", "predicted", "error", "remark"}, 0b011101, {});
-  table.columns.back().kind = Column::Kind::kBelow;
+void add_lines(const LogCheck& check, Page& page) {
+  if (check.lines.empty()) return;
+  PageTable table = check.has_plan
+                        ? titled_table({"line", "what", "logged", "predicted", "error", "remark"}, 0b011101, {})
+                        : titled_table({"line", "what", "logged"}, 0b101, {});
+  if (check.has_plan) table.columns.back().kind = Column::Kind::kBelow;
   for (const FoldedLine& row : folded(check.lines)) {
     const LogLine& line = *row.first;
-    const std::string error = error_text(line);
-    table.rows.push_back(
-        {{std::to_string(line.seen.line_number), subject_of(row), figure(line.seen.value, line.seen.unit),
-          line.predicted ? figure(*line.predicted, line.seen.unit) : "-", error, remark_of(line, error)},
-         line.predicted ? Tone::kPlain : Tone::kFaint});
+    std::vector<Text> cells{std::to_string(line.seen.line_number), subject_of(row),
+                            figure(line.seen.value, line.seen.unit)};
+    if (check.has_plan) {
+      const std::string error = error_text(line);
+      cells.push_back(line.predicted ? figure(*line.predicted, line.seen.unit) : "-");
+      cells.push_back(error);
+      cells.push_back(remark_of(line, error));
+    }
+    table.rows.push_back({std::move(cells), line.predicted || !check.has_plan ? Tone::kPlain : Tone::kFaint});
   }
-  Block block{"", Detail::kComment, std::move(table), {}};
+  Block block{"What the log says", Detail::kScreen, std::move(table), {}};
   if (check.total && check.total->parts.size() > 1) {
     const LogTotal& total = *check.total;
     const bool inside = total.low <= total.observed && total.observed <= total.high;
@@ -155,12 +194,49 @@ Page check_log_page(const LogCheck& check) {
                                         gib(total.high), inside ? "inside" : "outside"));
   }
   page.blocks.push_back(std::move(block));
+}
+
+void add_next(const LogCheck& check, Page& page) {
+  const std::string model = check.has_plan ? shell_word(check.plan.model->source) : "MODEL";
+  std::string command = "kvplan " + model;
+  if (!check.engine.empty()) command += " --engine " + check.engine;
+  for (const LogRemedy& remedy : check.diagnosis.remedies)
+    if (remedy.cure == LogCure::kShorterLength && !remedy.value.empty()) {
+      command += " --max-model-len " + remedy.value;
+      break;
+    }
+  if (check.diagnosis.missing) page.next.push_back(command + " --gpu CARD");
+}
+
+}  // namespace
+
+Page check_log_page(const LogCheck& check) {
+  Page page;
+  if (check.has_plan) {
+    const Plan& plan = check.plan;
+    page.title = engine_text(plan);
+    page.facts = fmt::format("{}, TP {}, KV {}", plural(plan.load.max_model_len.count(), "token"),
+                             plan.request.tensor_parallel, name(plan.types.key));
+    page.file = plan.model->source;
+  } else {
+    page.title = check.engine.empty() ? "a log of an engine that no line names" : check.engine;
+  }
+  if (!check.options.version.empty())
+    page.about.push_back("release in the log: " + one_line(check.options.version, 40));
+  if (!check.read.empty()) page.about.push_back("read from the log: " + join(check.read));
+  for (const std::string& assumed : check.assumed) page.about.push_back("assumed: " + assumed);
+  page.headlines.push_back(headline_of(check));
+  add_cause(check.diagnosis, page);
+  add_remedies(check.diagnosis, page);
+  add_lines(check, page);
+  add_beside(check.diagnosis, page);
   const bool lacks_budget = std::any_of(check.lines.begin(), check.lines.end(), [](const LogLine& line) {
     return line.seen.what == "kv_budget" && !line.predicted;
   });
-  if (lacks_budget && !plan.card && check.compared > 0)
+  if (check.has_plan && lacks_budget && !check.plan.card && check.compared > 0)
     page.notes.push_back({Tone::kFaint, "note:", "--gpu NAME enables a prediction of the KV cache budget"});
   for (const std::string& remark : check.remarks) page.notes.push_back({Tone::kFaint, "note:", remark});
+  add_next(check, page);
   return page;
 }
 

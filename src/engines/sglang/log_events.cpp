@@ -1,0 +1,53 @@
+// Lines of SGLang's log that say why it did not start, what it refuses and how its traffic goes.
+// Source: srt/model_executor/*configurator.py and model_runner.py, srt/managers/scheduler*.py,
+// srt/model_executor/cuda_graph_runner.py, srt/layers/quantization/fp8.py.
+#include "engines/log_lines.h"
+
+namespace kvplan {
+
+namespace {
+
+using enum LogEventId;
+
+constexpr LogTemplate kEvents[] = {
+    {"Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static={share:share}. Raise "
+     "--mem-fraction-static above {least_share:share}",
+     kNoCacheMemory},
+    {"Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static={share:share}", kNoCacheMemory},
+    {"Not enough memory. Please try to increase --mem-fraction-static. Current value: "
+     "mem_fraction_static={share:share}",
+     kNoCacheMemory},
+    {"Not enough memory. Please try to increase --mem-fraction-static", kNoCacheMemory},
+    {"The memory capacity is unbalanced. {*}pre_model_load_memory={before:GiB}, local_gpu_memory={here:GiB}",
+     kMemoryUnbalanced},
+    {"The memory capacity is unbalanced", kMemoryUnbalanced},
+    {"Capture cuda graph failed: {reason:text} Possible solutions", kGraphsFailed},
+    {"Capture cuda graph failed", kGraphsFailed},
+    {"Prefill out of memory. Try to lower your batch size", kOutOfMemory},
+    {"Decode out of memory. Try to lower your batch size", kOutOfMemory},
+    {"memory leak detected", kLeak},
+    {"The server is fired up and ready to roll", kStarted},
+    {"Input length ({asked:tokens} tokens) exceeds the maximum allowed length ({longest:tokens} tokens)",
+     kRequestTooLong},
+    {"The input ({asked:tokens} tokens) is longer than the model's context length ({longest:tokens} tokens)",
+     kRequestTooLong},
+    {"exceeds the model's maximum context length of {longest:tokens} tokens. You requested a total of {asked:tokens} "
+     "tokens",
+     kRequestTooLong},
+    {"KV cache pool is full. Retract requests. #retracted_reqs: {retracted:seqs}", kPreempted},
+    {"Decode batch{*}#running-req: {running:seqs}, #token: {tokens:tokens}, token usage: {usage:share},{*}#queue-req: "
+     "{waiting:seqs}",
+     kTraffic},
+    {"Decode batch{*}#running-req: {running:seqs}, #full token: {tokens:tokens}, full token usage: {usage:share},{*}"
+     "#queue-req: {waiting:seqs}",
+     kTraffic},
+    // Whose log it is.
+    {"sglang/srt/", kMark},
+    {"server_args=ServerArgs(", kMark},
+};
+
+}  // namespace
+
+const std::span<const LogTemplate> kSglangLogEvents = kEvents;
+
+}  // namespace kvplan

@@ -1,0 +1,303 @@
+#include "report/pages/log_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+
+#include "report/text.h"
+
+namespace kvplan {
+
+namespace {
+
+using enum LogEventId;
+
+// Of several sentences for one event, the first whose holes all have values.
+struct Sentence {
+  LogEventId id;
+  std::string_view text;
+};
+constexpr Sentence kCauses[] = {
+    {kCacheTooSmall, "one sequence of {max_model_len} needs {needed} of KV cache and {available} is left"},
+    {kCacheTooSmall, "one sequence needs {needed} of KV cache and {available} is left"},
+    {kCacheTooSmall, "the KV cache holds {longest} and one sequence may have {max_model_len}"},
+    {kNoCacheMemory, "weights leave nothing for the KV cache within {share} of the card"},
+    {kNoCacheMemory, "nothing is left for the KV cache"},
+    {kFreeMemoryShort,
+     "{free} of {total} is free at the start, and the engine is to take {wanted} ({share} of the card)"},
+    {kOutOfMemory, "the card has {free} free of {total} and {wanted} more was asked for"},
+    {kOutOfMemory, "the card had no room for {wanted} more"},
+    {kOutOfMemory, "the card ran out of memory for {sequences} at once"},
+    {kOutOfMemory, "the card ran out of memory"},
+    {kGraphsFailed, "graphs could not be captured: {reason}"},
+    {kGraphsFailed, "graphs could not be captured"},
+    {kComputeFailed, "weights ({weights}) and KV cache ({kv}) fit, but the compute buffer of {wanted} does not"},
+    {kComputeFailed, "weights and KV cache fit, but the compute buffer of {wanted} does not"},
+    {kComputeFailed, "the compute buffer does not fit"},
+    {kCacheFailed, "weights ({weights}) fit, but the KV cache of {wanted} does not"},
+    {kCacheFailed, "the KV cache of {wanted} does not fit"},
+    {kCacheFailed, "the KV cache does not fit"},
+    {kWeightsFailed, "the weights of {device} ({wanted}) do not fit"},
+    {kWeightsFailed, "the weights of {device} do not fit"},
+    {kBufferFailed, "a buffer of {wanted} could not be had"},
+    {kBufferLimit, "one buffer of {wanted} is more than the driver gives in one piece, however much is free"},
+    {kBufferLimit, "a buffer is larger than the driver gives in one piece, however much is free"},
+    {kFitFailed,
+     "{weights} of weights ({self} in all) are meant for {device}, where {free} is free; llama.cpp could not make it "
+     "fit "
+     "by itself: {reason}"},
+    {kFitFailed, "{needed} is needed where {available} is free; llama.cpp could not make it fit by itself: {reason}"},
+    {kFitFailed, "llama.cpp could not make it fit by itself: {reason}"},
+    {kFitFailed, "llama.cpp could not make it fit by itself"},
+    {kDoesNotFitDevices, "the model exceeds {devices} together by {missing}"},
+    {kDoesNotFitDevices, "the model does not fit on {devices}"},
+    {kComponentFailed, "{component} did not fit: {free} of {total} was free"},
+    {kComponentFailed, "a part of the executor did not fit"},
+    {kMemoryUnbalanced, "cards differ in what is free ({before} and {here}): another process is on one of them"},
+    {kMemoryUnbalanced, "cards differ in what is free: another process is on one of them"},
+    {kHostOutOfMemory, "the model needs {needed} of system memory and {available} is there"},
+    {kHostOutOfMemory, "system memory ran out: {wanted} more could not be had"},
+    {kHostOutOfMemory, "the system ran out of memory (RAM), not the card"},
+    {kExited,
+     "the process was killed (exit code {code}): most likely the system ran out of memory (RAM); options of the GPU do "
+     "not change that"},
+    {kLeak, "the engine's own check of its pools failed: a defect of the engine, not a lack of memory"},
+    {kNoBfloat16,
+     "the model is bfloat16 and {card} has none: compute capability {capability}, {least} is needed; not memory"},
+    {kQuantizationNeedsCard,
+     "{method} needs compute capability {least} in this release; the card has {capability}; not memory"},
+    {kNoAttentionBackend, "no attention backend of this release takes the model on this card: {reasons}; not memory"},
+    {kNoAttentionBackend, "no attention backend of this release takes the model on this card; not memory"},
+    {kBlockDoesNotDivide,
+     "tensor parallelism leaves a rank {width} of a quantized width whose blocks have {block}; not memory"},
+    {kHeadsDoNotDivide, "{heads} attention heads cannot be shared out to {ranks} ranks; not memory"},
+    {kLengthBeyondModel, "{max_model_len} asked for, and the model's config says {longest}; not memory"},
+    {kBatchBelowLength,
+     "chunked prefill is off, so the batch ({batch}) has to hold a whole sequence ({max_model_len}); not memory"},
+    {kTooFewCards, "{ranks} ranks were asked for and this machine has {cards} card(s); not memory"},
+    {kCacheTypeNeedsFlash, "a quantized V cache needs flash attention, which is off; not memory"},
+    {kNoKernel, "this build has no kernels for the card's compute capability; not memory"},
+    {kSharedMemory,
+     "a kernel asks for {required} of on-chip shared memory and the card has {limit}: a kernel's tile, not GPU memory"},
+    {kUnknownArchitecture, "this release does not know the architecture {architecture}; not memory"},
+    {kDied, "the engine gave up: {reason}"},
+    {kDied, "the engine gave up, and the log does not say why"},
+    {kSpilled, "{on} of {all} are on the GPU, the rest runs on the CPU"},
+    {kRequestTooLong, "a request of {asked} was refused or cut: the engine takes {longest}; it runs on"},
+    {kRequestTooLong, "a request was longer than the engine takes; it runs on"},
+    {kPreempted, "the KV cache is full: requests are preempted and computed again ({preemptions} so far)"},
+    {kPreempted, "the KV cache is full: {retracted} of the requests were taken back and are computed again"},
+    {kPreempted, "the KV cache is full: requests are taken back and computed again"},
+};
+
+constexpr Sentence kBeside[] = {
+    {kRetried, "a first compute buffer did not fit; it was retried without pipeline parallelism, which is no fault"},
+    {kFitReduced, "the engine shortened the context by itself, from {before} to {after}"},
+    {kFlashForcedOff, "{model} cannot use flash attention: it was switched off"},
+    {kSpilled, "{on} of {all} on the GPU"},
+    {kStarted, "it started, {slots} with {longest} each"},
+    {kStarted, "it started"},
+    {kTraffic, "{running} run, {waiting} wait, KV cache {usage}, prefix hits {hits}"},
+    {kTraffic, "{running} run, {waiting} wait, KV cache {usage}"},
+    {kRequestTooLong, "a request of {asked} was refused or cut: the engine takes {longest}"},
+    {kPreempted, "requests are preempted and computed again ({preemptions} so far)"},
+};
+
+std::string value_text(const LogValue& value) {
+  if (value.text.empty()) return fmt::format("{:.2f} {}", value.value, unit_name(value.unit));  // worked out
+  if (value.unit == LogUnit::kBytes) {
+    constexpr double kLarge = 1 << 20;
+    const std::string bytes = value.text + " bytes";
+    if (value.value < kLarge) return bytes;
+    return fmt::format("{} ({:.2f} GiB)", bytes, value.value / (1024.0 * 1024 * 1024));
+  }
+  const std::string_view unit = unit_name(value.unit);
+  if (unit.empty() || value.unit == LogUnit::kShare) return value.text;
+  if (value.unit == LogUnit::kSequences) return value.text;
+  std::string_view text = value.text;
+  if (value.unit == LogUnit::kTokens && text.ends_with(".0")) text.remove_suffix(2);
+  return std::string(text) + " " + std::string(unit);
+}
+
+std::optional<std::string> filled(std::string_view text, const LogEvent& event) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{');
+    out += text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = text.find('}', open);
+    const LogValue* value = event.value(text.substr(open + 1, close - open - 1));
+    if (value == nullptr || (value->text.empty() && value->unit == LogUnit::kCount)) return std::nullopt;
+    out += value_text(*value);
+    text.remove_prefix(close + 1);
+  }
+  return out;
+}
+
+template <std::size_t count>
+std::string sentence_of(const Sentence (&table)[count], const LogEvent& event) {
+  for (const Sentence& one : table)
+    if (one.id == event.id)
+      if (auto text = filled(one.text, event)) return *text;
+  return "";
+}
+
+double figure_of(const Diagnosis& diagnosis, std::string_view name) {
+  for (const LogValue& value : diagnosis.figures)
+    if (value.name == name) return value.value;
+  return 0;
+}
+
+// What the scheduler's newest line says of who waits, and for what.
+std::string traffic_text(const Diagnosis& diagnosis) {
+  const LogEvent& event = *diagnosis.cause;
+  const LogValue* usage = event.value("usage");
+  std::string out = sentence_of(kBeside, event);
+  if (usage == nullptr) return out;
+  constexpr double kFull = 0.9;
+  const double share = usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
+  out += share < kFull ? ": they wait for prefill or the scheduler's cap, not for KV cache"
+                       : ": the KV cache is full and requests wait for it";
+  if (const double room = figure_of(diagnosis, "room_for"); room > 0)
+    out += fmt::format("; a request holds {:.2f} %, about {:.0f} fit at once",
+                       figure_of(diagnosis, "usage_per_request"), room);
+  if (const double tokens = figure_of(diagnosis, "tokens_per_request"); tokens > 0)
+    out += fmt::format(", of {} tokens on average", grouped(static_cast<std::uint64_t>(tokens)));
+  return out;
+}
+
+struct CureWords {
+  LogCure cure;
+  std::string_view noun;    // where no option does it
+  std::string_view effect;  // {} is the figure
+};
+constexpr CureWords kCures[] = {
+    {LogCure::kShorterLength, "a shorter context", "one sequence of {} tokens is what fits"},
+    {LogCure::kLargerShare, "more of the card", "gives the cache what is missing"},
+    {LogCure::kSmallerShare, "less of the card", "leaves room outside of the cache"},
+    {LogCure::kSmallerCacheType, "", "half the bytes of a token of KV cache"},
+    {LogCure::kPlainCacheType, "", "the KV cache in a type that every kernel takes"},
+    {LogCure::kMoreRanks, "more cards", "shares weights and cache out to {} cards"},
+    {LogCure::kRanksThatDivide, "fewer ranks", "a number of ranks that divides"},
+    {LogCure::kPipelineInstead, "", "splits layers in place of heads"},
+    {LogCure::kWholeExperts, "", "experts are dealt whole, their blocks are not cut"},
+    {LogCure::kSmallerBatch, "a smaller batch", "activations and compute buffers shrink with it"},
+    {LogCure::kLargerBatch, "", "prefill takes more tokens at a time"},
+    {LogCure::kChunkedPrefill, "", "a long prompt is taken in pieces"},
+    {LogCure::kFewerSequences, "fewer sequences at once", "less for logits, graphs and cache"},
+    {LogCure::kFewerImages, "", "the encoder's pass shrinks with the images of a prompt"},
+    {LogCure::kFlashAttention, "install or switch on flash attention", "without it the scores of all pairs are kept"},
+    {LogCure::kNoGraphs, "", "no graphs are captured; decoding gets slower"},
+    {LogCure::kFreeTheCard, "stop what else runs on the card", "{:.2f} GiB are held by others"},
+    {LogCure::kFixedCache, "", "a cache of a set size, whatever the card reports"},
+    {LogCure::kSmallerWeights, "a smaller weight type (a quantized checkpoint)", "weights are the largest part"},
+    {LogCure::kOtherWeights, "another quantization (GPTQ, AWQ) or 16 bit", "whose kernels run on this card"},
+    {LogCure::kAcrossNodes, "", "ranks on several nodes"},
+    {LogCure::kRanksForBlocks, "fewer ranks", "a rank then gets {} of it: whole blocks"},
+    {LogCure::kFewerLayersOnGpu, "", "layers move to the host; slower"},
+    {LogCure::kOtherSplit, "", "another split moves layers to the card with room"},
+    {LogCure::kFitByItself, "leave out", "llama.cpp then chooses the layers by itself"},
+    {LogCure::kFloat16, "", "the type that the card has"},
+    {LogCure::kLongerByOverride, "", "only where the model was made for that length"},
+    {LogCure::kLongerContext, "a longer context", "holds the request, if memory allows"},
+    {LogCure::kShorterInput, "a shorter input", "or in pieces"},
+    {LogCure::kOtherKernels, "another kernel backend or its config for this card", "its tiles need less shared memory"},
+    {LogCure::kOtherBuild, "a build for this card", "with its compute capability or backend"},
+    {LogCure::kNewerRelease, "a newer release of the engine", ""},
+    {LogCure::kOtherCard, "another card, or more of them", ""},
+    {LogCure::kMoreHostMemory, "more system memory (or a higher limit of the container)", ""},
+    {LogCure::kNothing, "nothing for memory yet", "the cache will be full at about {} sequences"},
+};
+
+const CureWords& words_of(LogCure cure) {
+  for (const CureWords& words : kCures)
+    if (words.cure == cure) return words;
+  return kCures[0];
+}
+
+}  // namespace
+
+std::string cause_text(const Diagnosis& diagnosis) {
+  if (!diagnosis.cause) return "";
+  if (diagnosis.cause->id == kTraffic) return traffic_text(diagnosis);
+  std::string out = sentence_of(kCauses, *diagnosis.cause);
+  if (out.empty()) out = diagnosis.cause->words;
+  if (diagnosis.cause->id == kOutOfMemory || diagnosis.cause->id == kGraphsFailed)
+    if (const std::string_view phase = phase_text(diagnosis.phase); !phase.empty()) out += ", " + std::string(phase);
+  const LogValue* wanted = diagnosis.cause->value("wanted");
+  const LogValue* free = diagnosis.cause->value("free");
+  if (diagnosis.cause->id == kOutOfMemory && wanted != nullptr && free != nullptr && !diagnosis.missing)
+    out += ": free by the card's count, but the system does not give it (unified memory)";
+  return out;
+}
+
+std::string event_text(const LogEvent& event) {
+  return sentence_of(kBeside, event);
+}
+
+std::string cure_option(const LogRemedy& remedy) {
+  if (remedy.cure == LogCure::kFitByItself) return "without " + remedy.option;
+  if (remedy.option.empty()) return std::string(words_of(remedy.cure).noun);
+  const bool is_variable = remedy.option.find("OLLAMA_") == 0;
+  if (remedy.value.empty()) return remedy.option;
+  return remedy.option + (is_variable ? "=" : " ") + remedy.value;
+}
+
+std::string cure_effect(const LogRemedy& remedy) {
+  std::string_view effect = words_of(remedy.cure).effect;
+  std::string out;
+  if (remedy.cure == LogCure::kLargerShare && remedy.figure)
+    out = fmt::format("the least is {:.4f}", *remedy.figure);
+  else if (remedy.cure == LogCure::kSmallerShare && remedy.figure)
+    out = fmt::format("lower by {:.2f}: leaves room outside of the cache", *remedy.figure);
+  else if (remedy.cure == LogCure::kFewerSequences && remedy.figure)
+    out = fmt::format("what the cache holds of such requests");
+  else if (effect.find('{') == std::string_view::npos)
+    out = std::string(effect);
+  else if (remedy.figure && effect.find("{:.2f}") != std::string_view::npos)
+    out = fmt::format("{:.2f} GiB are held by others", *remedy.figure);
+  else if (remedy.figure) {
+    const std::size_t at = effect.find("{}");
+    out = std::string(effect.substr(0, at)) + grouped(static_cast<std::uint64_t>(std::max(0.0, *remedy.figure))) +
+          std::string(effect.substr(at + 2));
+  } else if (remedy.cure == LogCure::kShorterLength) {
+    out = "needs less cache and smaller buffers";
+  } else if (remedy.cure == LogCure::kMoreRanks) {
+    out = "shares weights and cache out";
+  }
+  if (remedy.fits)
+    out += std::string(out.empty() ? "" : "; ") + (*remedy.fits ? "planned: fits" : "planned: not enough");
+  return out;
+}
+
+std::string_view verdict_title(LogVerdict verdict) {
+  switch (verdict) {
+    case LogVerdict::kStarted: return "STARTED";
+    case LogVerdict::kAsPlanned: return "STARTED AS PLANNED";
+    case LogVerdict::kLessRoom: return "STARTED, WITH LESS ROOM THAN PLANNED";
+    case LogVerdict::kMoreRoom: return "STARTED, WITH MORE ROOM THAN PLANNED";
+    case LogVerdict::kDiffers: return "DIFFERS FROM THE PLAN";
+    case LogVerdict::kServesWithTrouble: return "RUNS, WITH TROUBLE";
+    case LogVerdict::kDidNotStart: return "DID NOT START";
+    case LogVerdict::kDied: return "STARTED, THEN FAILED";
+    case LogVerdict::kCannotTell: return "CANNOT BE JUDGED";
+  }
+  return "";
+}
+
+std::string_view phase_text(LogPhase phase) {
+  switch (phase) {
+    case LogPhase::kUnknown: return "";
+    case LogPhase::kLoading: return "while weights were loaded";
+    case LogPhase::kProfiling: return "in the profiling pass";
+    case LogPhase::kCache: return "while the KV cache was made";
+    case LogPhase::kGraphs: return "while graphs were captured or warmed up";
+    case LogPhase::kServing: return "while it served";
+  }
+  return "";
+}
+
+}  // namespace kvplan
