@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
@@ -51,8 +52,51 @@ std::optional<Request> changed(Request request, const LogRemedy& remedy) {
       if (!count || *count == 0) return std::nullopt;
       request.max_num_seqs = *count;
       return request;
+    case LogCure::kFewerLayersOnGpu:
+      if (!count) return std::nullopt;
+      request.gpu_layers = *count;
+      return request;
     case LogCure::kNoGraphs: request.enforce_eager = true; return request;
     default: return std::nullopt;
+  }
+}
+
+// Values to try where the log does not tell one: least loss first.
+std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
+  std::vector<std::string> out;
+  const auto halves = [&](std::uint64_t now, std::uint64_t least) {
+    for (now /= 2; now >= least; now /= 2) out.push_back(std::to_string(now));
+  };
+  constexpr std::uint64_t kLeastLength = 256, kLeastRows = 32, kLeastBatch = 256;
+  switch (cure) {
+    case LogCure::kShorterLength: halves(plan.load.max_model_len.count(), kLeastLength); break;
+    case LogCure::kSmallerBatch:
+      if (plan.settings.n_ubatch)
+        halves(*plan.settings.n_ubatch, kLeastRows);
+      else if (plan.settings.max_num_batched_tokens)
+        halves(*plan.settings.max_num_batched_tokens, kLeastBatch);
+      break;
+    case LogCure::kFewerSequences:
+      if (plan.settings.max_num_seqs) halves(*plan.settings.max_num_seqs, 1);
+      break;
+    case LogCure::kLargerShare: out = {"0.93", "0.95", "0.97"}; break;
+    case LogCure::kFewerLayersOnGpu:
+      for (std::uint64_t eighths = 7; eighths > 0; --eighths)
+        out.push_back(std::to_string(plan.model->num_layers * eighths / 8));
+      break;
+    default: break;
+  }
+  return out;
+}
+
+// Whether the engine starts with it; where only a plan that fits tells, that.
+bool fits(const ModelSpec& model, const Request& request) {
+  try {
+    const Plan plan = make_plan(model, request);
+    return plan.verdict.starts.value_or(plan.verdict.status == Verdict::kFits);
+  } catch (const Error& error) {
+    take_as_misfit(error);
+    return false;
   }
 }
 
@@ -74,15 +118,26 @@ void try_remedies(const ModelSpec& model, const Request& base, const LogReading&
   Request request = request_of_log(reading, base);
   if (!request.gpu && !request.gpu_memory) request.gpu_memory = card_of(reading, diagnosis);
   if (!request.gpu && !request.gpu_memory) return;
+  std::optional<Plan> plan;
+  try {
+    plan = make_plan(model, request);
+  } catch (const Error& error) {
+    take_as_misfit(error);  // the engine refuses the request as it is
+  }
   for (LogRemedy& remedy : diagnosis.remedies) {
-    const std::optional<Request> with = changed(request, remedy);
-    if (!with) continue;
-    try {
-      const Plan plan = make_plan(model, *with);
-      remedy.fits = plan.verdict.starts ? plan.verdict.starts : std::optional(plan.verdict.status == Verdict::kFits);
-    } catch (const Error& error) {
-      take_as_misfit(error);
-      remedy.fits = false;
+    if (const std::optional<Request> with = changed(request, remedy)) {
+      remedy.fits = fits(model, *with);
+      continue;
+    }
+    if (!plan || !remedy.value.empty()) continue;
+    LogRemedy tried = remedy;
+    for (const std::string& value : values_for(remedy.cure, *plan)) {
+      tried.value = value;
+      const std::optional<Request> with = changed(request, tried);
+      if (!with || !fits(model, *with)) continue;
+      tried.fits = true;
+      remedy = tried;
+      break;
     }
   }
 }
