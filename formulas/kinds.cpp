@@ -1,8 +1,12 @@
 #include "formulas/kinds.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 namespace kvplan {
+
+std::span<const std::string_view> derivation_lines();  // made of the headers
 
 const KindInfo& kind_info(const Mixer& mixer) {
   return std::visit([](const auto& kind) -> const KindInfo& { return kind.info(); }, mixer);
@@ -36,6 +40,24 @@ std::vector<KindInfo> rows(std::index_sequence<I...>) {
 
 std::vector<KindInfo> all_kinds() {
   return rows(std::make_index_sequence<std::variant_size_v<Mixer>>());
+}
+
+std::vector<std::string> derivation(std::string_view kind) {
+  const std::vector<KindInfo> kinds = all_kinds();
+  if (std::none_of(kinds.begin(), kinds.end(), [&](const KindInfo& row) { return row.name == kind; })) return {};
+  std::vector<std::string> out;
+  // The three kinds of full attention are one struct.
+  for (const std::string_view header : {kind, std::string_view("full_attention")}) {
+    bool is_inside = false;
+    for (std::string_view line : derivation_lines()) {
+      if (line.starts_with("= ")) is_inside = line.substr(2) == header;
+      if (!is_inside || !line.starts_with("//")) continue;
+      line.remove_prefix(line.starts_with("// ") ? 3 : 2);
+      out.emplace_back(line);
+    }
+    if (!out.empty()) break;
+  }
+  return out;
 }
 
 }  // namespace kvplan

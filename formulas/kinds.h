@@ -2,6 +2,8 @@
 #ifndef KVPLAN_FORMULAS_KINDS_H_
 #define KVPLAN_FORMULAS_KINDS_H_
 
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -36,6 +38,9 @@ std::uint64_t macs_per_entry(const Mixer& mixer);
 
 // Every row of the table of kinds, in the variant's order.
 std::vector<KindInfo> all_kinds();
+
+// The derivation that opens the kind's header, a line each without the marks of a comment; empty for no kind.
+std::vector<std::string> derivation(std::string_view kind);
 
 }  // namespace kvplan
 

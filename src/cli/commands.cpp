@@ -266,8 +266,23 @@ void refuse_words(const Invocation& call) {
 }
 
 int run_formulas(const Invocation& call) {
-  refuse_words(call);
-  emit(call, written(reply_of(all_kinds()), call.format, "formulas", report_options(call)));
+  const std::vector<KindInfo> kinds = all_kinds();
+  if (call.models.empty()) {
+    emit(call, written(reply_of(kinds), call.format, "formulas", report_options(call)));
+    return 0;
+  }
+  const std::string& asked = call.models.front();
+  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const KindInfo& row) { return row.name == asked; });
+  if (kind == kinds.end() || call.models.size() > 1) {
+    Error error(Exit::kBadInput, "formulas takes the name of one kind, not \"" + one_line(asked, 60) + "\"",
+                "kvplan formulas lists them");
+    error.set_source("command line");
+    throw error;
+  }
+  std::vector<KindInfo> beside;
+  for (const KindInfo& row : kinds)
+    if (row.name == "mha" || row.name == "gqa" || row.name == asked) beside.push_back(row);
+  emit(call, written(reply_of(*kind, derivation(asked), beside), call.format, "formulas", report_options(call)));
   return 0;
 }
 
@@ -372,8 +387,8 @@ constexpr std::array kCommands{
             "kvplan explain config.json --engine vllm --max-model-len 32k\n"
             "kvplan explain config.json --kv-cache-dtype fp8 | less",
             "args k8s"},
-    Command{"formulas", "", "the kinds of attention", run_formulas, "", kTables, "",
-            "kvplan formulas\nkvplan formulas --format markdown\nkvplan formulas | grep mla", "csv args k8s", true},
+    Command{"formulas", "[KIND]", "the kinds of attention", run_formulas, "", kTables, "",
+            "kvplan formulas\nkvplan formulas mla\nkvplan formulas --format markdown", "csv args k8s", true},
     Command{"engines", "", "engines and releases, with the evidence", run_engines, "", kTables, "",
             "kvplan engines\nkvplan engines | grep vllm\nkvplan engines -o engines.txt", "csv args k8s", true},
     Command{"gpus", "[NAME...]", "the catalogue of GPUs", run_gpus, "", "--gpu-file --format --json --output", "",

@@ -146,6 +146,14 @@ Reply reply_of(std::span<const KindInfo> kinds) {
   return {[kinds] { return kinds_page(kinds); }, [kinds] { return kinds_json(kinds); }, {}};
 }
 
+Reply reply_of(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside) {
+  return {[&kind, &derivation, beside] { return kind_page(kind, derivation, beside); },
+          [&kind] {
+            return kinds_json({&kind, 1});
+          },
+          {}};
+}
+
 Reply dtypes_reply() {
   return {dtypes_page, dtypes_json, {}};
 }

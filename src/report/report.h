@@ -60,6 +60,7 @@ Reply reply_of(const LogCheck& check);
 
 // The built-in tables: kinds, types, engines, cards.
 Reply reply_of(std::span<const KindInfo> kinds);
+Reply reply_of(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside);
 Reply dtypes_reply();
 Reply reply_of(std::span<const EngineRow> rows);
 Reply reply_of(std::span<const Gpu> cards);

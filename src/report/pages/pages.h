@@ -28,6 +28,8 @@ Page check_log_page(const LogCheck& check);
 
 // The built-in tables.
 Page kinds_page(std::span<const KindInfo> kinds);
+// One kind: its derivation, and its row beside those of the others.
+Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside);
 Page dtypes_page();
 Page engine_table_page(std::span<const EngineRow> rows);
 Page gpus_page(std::span<const Gpu> cards);

@@ -49,6 +49,45 @@ Page kinds_page(std::span<const KindInfo> kinds) {
   return page;
 }
 
+Page kind_page(const KindInfo& kind, const std::vector<std::string>& derivation, std::span<const KindInfo> beside) {
+  Page page;
+  page.title = std::string(kind.name) + ": " + std::string(kind.title);
+  // A paragraph is folded by the renderer; a line that is set in stands alone.
+  Sentences paragraphs;
+  std::string paragraph;
+  const auto end = [&] {
+    if (!paragraph.empty()) paragraphs.push_back(paragraph);
+    paragraph.clear();
+  };
+  for (const std::string& line : derivation) {
+    const std::size_t at = line.find_first_not_of(' ');
+    if (at == std::string::npos) {
+      end();
+      continue;
+    }
+    std::string words = line.substr(at);
+    for (std::size_t run = words.find("   "); run != std::string::npos; run = words.find("   ")) words.erase(run, 1);
+    const bool stands_alone = at > 2 || (at == 2 && line.find("  ", at) != std::string::npos);
+    const bool begins =
+        words.starts_with("Source:") || words.starts_with("Checked against:") || words.starts_with("Engines differ:");
+    if (stands_alone || begins) end();
+    if (stands_alone)
+      paragraphs.push_back(words);
+    else
+      paragraph += (paragraph.empty() ? "" : " ") + words;
+  }
+  end();
+  page.blocks.push_back({"Derivation", Detail::kComment, std::move(paragraphs), {}});
+  Rows rows;
+  for (const KindInfo& row : beside)
+    rows.push_back({std::string(row.name), std::string(row.formula), std::string(row.growth)});
+  page.blocks.push_back({"Elements per layer, beside other kinds",
+                         Detail::kComment,
+                         titled_table({"kind", "elements", "grows with"}, 0, rows),
+                         {}});
+  return page;
+}
+
 Page dtypes_page() {
   constexpr std::uint64_t kWidth = 128;
   Page page;
