@@ -33,14 +33,19 @@ struct Observation {
   LogUnit unit = LogUnit::kGibibytes;
   std::string device;                 // llama.cpp: "CUDA0", "CPU"
   std::optional<std::uint64_t> rank;  // where the line names one
+  double step = 0;                    // of the last digit that the line prints
 
-  double bytes() const;  // of a GiB or MiB figure
+  double bytes() const;  // of a figure in GiB, MiB or bytes
 };
 
 // What the log itself says of how the engine was started.
 struct LogOptions {
-  std::string engine;   // "" where no line told
-  std::string version;  // "0.8.3", "b4277"
+  std::string engine;          // "" where no line told
+  std::string version;         // "0.8.3", "b4277"
+  std::string since, until;    // releases that the lines' wording leaves, where no line names one
+  bool has_arguments = false;  // it lists them: what is not there is as the engine chooses
+  std::string model;           // as the log names it
+  std::string card;            // "NVIDIA GeForce RTX 4090"
   std::optional<std::uint64_t> tensor_parallel, max_model_len, num_seqs, n_batch, n_ubatch, block_size;
   std::optional<double> memory_utilization;
   std::string dtype, kv_cache_dtype, quantization;
@@ -50,6 +55,12 @@ struct LogOptions {
   std::string cache_type_k, cache_type_v;
   std::optional<bool> flash_attention, enforce_eager, chunked_prefill;
   std::optional<std::uint64_t> max_num_seqs, max_num_batched_tokens;
+  std::optional<std::uint64_t> ranks;  // by the highest rank that a line's prefix names
+  std::optional<std::uint64_t> pipeline_parallel, data_parallel, context_parallel, expert_ranks;
+  std::optional<bool> expert_parallel, dp_attention, prefix_caching, kv_unified, swa_full;
+  std::optional<std::uint64_t> num_speculative_tokens, n_rs_seq, kv_cache_memory_bytes;
+  std::optional<std::uint64_t> largest_graph;  // sequences of the largest graph that decodes
+  std::string speculative_method, mamba_cache_mode, state_dtype;
 };
 
 // What a line tells beside its figures: why an engine did not start, what it did instead, how its traffic goes.
@@ -128,6 +139,7 @@ struct LogReading {
   std::vector<Observation> observations;
   std::vector<LogEvent> events;  // in the log's order; equal ones once, traffic as its newest line alone
   std::size_t lines = 0;
+  std::size_t starts = 0;  // that the log tells of; everything else here is of the last one
 };
 
 // "GiB", "tokens" ...; "" for a share.

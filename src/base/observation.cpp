@@ -7,6 +7,7 @@ namespace kvplan {
 double Observation::bytes() const {
   if (unit == LogUnit::kGibibytes) return value * kGiB;
   if (unit == LogUnit::kMebibytes) return value * kMiB;
+  if (unit == LogUnit::kBytes) return value;
   return 0;
 }
 

@@ -13,9 +13,10 @@ namespace kvplan {
 //   {name}        a number, with or without commas between thousands
 //   {name:UNIT}   the same in tokens, blocks, GiB, MiB, B, % ...: what the figure is
 //   {name:size}   a number and the unit that is printed behind it ("5.62 GiB", "253.6M")
-//   {name:word}   up to a blank, a comma, a quote or a bracket
-//   {name:text}   anything up to what stands behind the hole
-//   {*}           the same, not kept
+//   {name:word}   up to a blank, a comma, a quote or a bracket; a quote before it is passed over
+//   {name:text}   up to what follows the hole
+//   {=}           what stands between an argument's name and its value: "=", "': ", " = "
+//   {*}           anything, not kept
 // A hole's name is what the figure is called: of an Observation, or of a LogValue.
 struct LogTemplate {
   std::string_view text;
@@ -23,10 +24,17 @@ struct LogTemplate {
   std::string_view since = "", until = "";  // releases that print it, where that tells a release
 };
 
+// Figures of the engines' logs, each in a file of its own (log_figures.cpp).
+extern const std::span<const LogTemplate> kVllmLogFigures, kSglangLogFigures, kLlamaCppLogFigures, kOllamaLogFigures,
+    kTensorrtLlmLogFigures, kMistralrsLogFigures;
+constexpr LogTemplate log_figure(std::string_view text, std::string_view since = "", std::string_view until = "") {
+  return {text, LogEventId::kRefused, since, until};
+}
+
 // What PyTorch, the drivers and the system print, whichever the engine.
 extern const std::span<const LogTemplate> kSystemLogEvents;
 
-// One of each engine's folder.
+// What else each engine tells (log_events.cpp).
 extern const std::span<const LogTemplate> kVllmLogEvents, kSglangLogEvents, kLlamaCppLogEvents, kOllamaLogEvents,
     kTensorRtLlmLogEvents, kMistralRsLogEvents;
 

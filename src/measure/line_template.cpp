@@ -1,6 +1,7 @@
 #include "measure/line_template.h"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -56,10 +57,24 @@ bool ends_word(char c) {
   return c == ' ' || c == ',' || c == '\'' || c == '"' || c == ')' || c == ']' || c == '}' || c == ';';
 }
 
-std::uint32_t hash_of(std::string_view key) {
-  std::uint32_t out = 0;
-  for (const char c : key.substr(0, TemplateIndex::kKey)) out = out * 31 + static_cast<unsigned char>(c);
-  return (out ^ (out >> 14)) & ((1U << 14) - 1);
+// Of the four bytes from `key` on.
+std::uint32_t hash_of(const char* key) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, key, sizeof word);
+  constexpr std::uint32_t kSpread = 2654435769U;
+  return (word * kSpread) >> 18;
+}
+
+bool is_name_character(char c) {
+  return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Characters of what stands between an argument's name and its value; 0 where that is something else.
+std::size_t equals_length(std::string_view text) {
+  constexpr std::string_view kSigns[] = {"': ", "\": ", "':", "\":", " = ", "= ", "=", ": "};
+  for (const std::string_view sign : kSigns)
+    if (text.starts_with(sign)) return sign.size();
+  return 0;
 }
 
 }  // namespace
@@ -81,6 +96,14 @@ std::optional<LogNumber> log_number(std::string_view text) {
   LogNumber out;
   if (parse_real(digits, out.value).ec != std::errc()) return std::nullopt;
   out.length = used;
+  return out;
+}
+
+double last_digit_of(std::string_view printed) {
+  const std::size_t point = printed.find('.');
+  double out = 1;
+  if (point != std::string_view::npos)
+    for (std::size_t digits = printed.size() - point - 1; digits > 0; --digits) out /= 10;
   return out;
 }
 
@@ -119,10 +142,14 @@ LineTemplate::LineTemplate(const LogTemplate& source) {
     const std::size_t colon = hole.find(':');
     const std::string_view unit = colon == std::string_view::npos ? "" : hole.substr(colon + 1);
     Part part{trimmed(rest.substr(0, rest.find('{'))), Hole::kNumber, hole.substr(0, colon), LogUnit::kCount};
-    if (hole == "*" || unit == "text")
+    if (hole == "*")
       part.hole = Hole::kAnything;
+    else if (hole == "=")
+      part.hole = Hole::kEquals;
     else if (unit == "word")
       part.hole = Hole::kWord;
+    else if (unit == "text")
+      part.hole = Hole::kText;
     else if (unit == "size")
       part.hole = Hole::kSize;
     else {
@@ -131,6 +158,7 @@ LineTemplate::LineTemplate(const LogTemplate& source) {
       if (known == std::end(kUnits)) throw std::logic_error("a template's unit is not known");
       part.unit = known->second;
     }
+    if (has_anchor && parts_.empty()) is_name_ = part.hole == Hole::kEquals;
     if (has_anchor)
       parts_.push_back(part);
     else {
@@ -142,50 +170,61 @@ LineTemplate::LineTemplate(const LogTemplate& source) {
 }
 
 bool LineTemplate::match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const {
-  for (const Part& part : parts_) {
+  const auto skip_blanks = [&] {
     while (at < text.size() && text[at] == ' ') ++at;
+  };
+  for (const Part& part : parts_) {
+    if (part.hole == Hole::kEquals) {
+      const std::size_t length = equals_length(text.substr(at));
+      if (length == 0) return false;
+      at += length;
+      if (!text.substr(at).starts_with(part.literal)) return false;
+      at += part.literal.size();
+      continue;
+    }
+    skip_blanks();
+    if (part.hole == Hole::kAnything || part.hole == Hole::kText) {
+      const std::size_t found = part.literal.empty() ? std::max(at, std::min(limit, text.size())) : text.find(part.literal, at);
+      if (found == std::string_view::npos) return false;
+      if (part.hole == Hole::kText) {
+        const std::string_view words = trimmed(text.substr(at, found - at));
+        if (words.empty()) return false;
+        out.values.push_back({part.name, std::string(words), 0, LogUnit::kCount});
+      }
+      at = found + part.literal.size();
+      continue;
+    }
+    if (part.hole == Hole::kWord && at < text.size() && (text[at] == '\'' || text[at] == '"')) ++at;
     const std::string_view rest = text.substr(at);
     LogValue value{part.name, "", 0, part.unit};
     std::size_t length = 0;
-    if (part.hole == Hole::kNumber || part.hole == Hole::kSize) {
-      const auto number = log_number(rest);
-      if (!number) return false;
-      value.value = number->value;
-      length = number->length;
-      value.text = std::string(rest.substr(0, length));
-    } else if (part.hole == Hole::kWord) {
+    if (part.hole == Hole::kWord) {
       while (length < rest.size() && !ends_word(rest[length]) &&
              (part.literal.empty() || !rest.substr(length).starts_with(part.literal)))
         ++length;
       if (length == 0) return false;
       value.text = std::string(rest.substr(0, length));
+    } else {
+      const auto number = log_number(rest);
+      if (!number) return false;
+      value.value = number->value;
+      length = number->length;
+      value.text = std::string(rest.substr(0, length));
     }
     at += length;
     if (part.hole == Hole::kSize) {
-      std::size_t unit_at = at;
-      while (unit_at < text.size() && text[unit_at] == ' ') ++unit_at;
+      skip_blanks();
       const auto* const unit = std::find_if(std::begin(kPrinted), std::end(kPrinted), [&](const Printed& one) {
-        return text.substr(unit_at).starts_with(one.letters);
+        return text.substr(at).starts_with(one.letters);
       });
       if (unit == std::end(kPrinted)) return false;
       value.value *= unit->times;
       value.unit = unit->unit;
-      at = unit_at + unit->letters.size();
-    }
-    if (part.hole == Hole::kAnything) {
-      const std::size_t found =
-          part.literal.empty() ? std::max(at, std::min(limit, text.size())) : text.find(part.literal, at);
-      if (found == std::string_view::npos) return false;
-      value.text = std::string(trimmed(text.substr(at, found - at)));
-      if (part.name != "*") out.values.push_back(std::move(value));
-      at = found + part.literal.size();
-      continue;
+      at += unit->letters.size();
     }
     if (!part.literal.empty()) {
-      if (!text.substr(at).starts_with(part.literal)) {
-        while (at < text.size() && text[at] == ' ') ++at;
-        if (!text.substr(at).starts_with(part.literal)) return false;
-      }
+      if (!text.substr(at).starts_with(part.literal)) skip_blanks();
+      if (!text.substr(at).starts_with(part.literal)) return false;
       at += part.literal.size();
     }
     out.values.push_back(std::move(value));
@@ -197,11 +236,12 @@ bool LineTemplate::match_parts(std::string_view text, std::size_t at, std::size_
 std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, std::size_t limit) const {
   for (std::size_t at = text.find(anchor_); at < limit && at != std::string_view::npos;
        at = text.find(anchor_, at + 1)) {
+    if (is_name_ && at > 0 && is_name_character(text[at - 1])) continue;
     Match out;
     out.begin = at;
     if (before_ && before_->hole != Hole::kAnything) {
       const std::string_view behind = trimmed(text.substr(0, at));
-      const std::size_t blank = behind.find_last_of(" ([=\'\"");
+      const std::size_t blank = behind.find_last_of(" ([=");
       const std::string_view word = blank == std::string_view::npos ? behind : behind.substr(blank + 1);
       LogValue value{before_->name, std::string(word), 0, before_->unit};
       if (before_->hole == Hole::kNumber) {
@@ -222,17 +262,25 @@ std::size_t TemplateIndex::add(const LogTemplate& source) {
   templates_.emplace_back(source);
   const std::string_view anchor = templates_.back().anchor();
   if (anchor.size() < kKey) throw std::logic_error("a template begins with too short a text");
-  by_hash_[hash_of(anchor)].push_back(static_cast<std::uint32_t>(templates_.size() - 1));
+  const std::uint32_t bucket = hash_of(anchor.data());
+  by_hash_[bucket].push_back(static_cast<std::uint32_t>(templates_.size() - 1));
+  known_.set(bucket);
   return templates_.size() - 1;
 }
 
 void TemplateIndex::candidates(std::string_view text, std::vector<std::size_t>& out) const {
   out.clear();
-  for (std::size_t at = 0; at + kKey <= text.size(); ++at)
-    for (const std::uint32_t number : by_hash_[hash_of(text.substr(at, kKey))])
-      if (const std::string_view anchor = templates_[number].anchor(), rest = text.substr(at);
+  if (text.size() < kKey) return;
+  const char* const last = text.data() + text.size() - kKey;
+  for (const char* at = text.data(); at <= last; ++at) {
+    const std::uint32_t bucket = hash_of(at);
+    if (!known_[bucket]) continue;
+    const std::string_view rest(at, static_cast<std::size_t>(last - at) + kKey);
+    for (const std::uint32_t number : by_hash_[bucket])
+      if (const std::string_view anchor = templates_[number].anchor();
           rest.starts_with(anchor) || anchor.starts_with(rest))  // a message may go on in the next line
         out.push_back(number);
+  }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
 }

@@ -2,6 +2,7 @@
 #ifndef KVPLAN_MEASURE_LINE_TEMPLATE_H_
 #define KVPLAN_MEASURE_LINE_TEMPLATE_H_
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@ struct LogNumber {
   std::size_t length = 0;  // characters, leading blanks not counted
 };
 std::optional<LogNumber> log_number(std::string_view text);
+// What the last digit of a printed number stands for: 0.01 for "2.38", 1 for "1,234".
+double last_digit_of(std::string_view printed);
 
 // A line without colours and other escapes, runs of blanks as one.
 std::string plain_line(std::string_view line);
@@ -31,14 +34,14 @@ class LineTemplate {
     std::vector<LogValue> values;
   };
   // The first place of `text` (made by plain_line) that the template fits, beginning before `limit`: the end of its
-  // first line, where a text at the template's end stops too.
+  // first line, where a text at the template's end stops too. The values' names are the template's own text.
   std::optional<Match> match(std::string_view text, std::size_t limit = std::string_view::npos) const;
 
   // What every line that matches has in it: the first literal.
   std::string_view anchor() const { return anchor_; }
 
  private:
-  enum class Hole : std::uint8_t { kNumber, kSize, kWord, kAnything };
+  enum class Hole : std::uint8_t { kNumber, kSize, kWord, kText, kEquals, kAnything };
   struct Part {
     std::string_view literal;  // behind the hole; empty at the template's end
     Hole hole = Hole::kNumber;
@@ -48,6 +51,7 @@ class LineTemplate {
   bool match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const;
 
   std::string_view anchor_;
+  bool is_name_ = false;        // the anchor is an argument's name: no letter stands before it
   std::optional<Part> before_;  // a hole before the anchor: the word or number that ends there
   std::vector<Part> parts_;     // holes behind it
 };
@@ -64,8 +68,11 @@ class TemplateIndex {
   void candidates(std::string_view text, std::vector<std::size_t>& out) const;
 
  private:
+  static constexpr std::size_t kBuckets = std::size_t{1} << 14;
+
   std::vector<LineTemplate> templates_;
-  std::vector<std::vector<std::uint32_t>> by_hash_ = std::vector<std::vector<std::uint32_t>>(std::size_t{1} << 14);
+  std::vector<std::vector<std::uint32_t>> by_hash_ = std::vector<std::vector<std::uint32_t>>(kBuckets);
+  std::bitset<kBuckets> known_;  // buckets that hold a template: most places of a log end here
 };
 
 }  // namespace kvplan

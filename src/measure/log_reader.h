@@ -1,15 +1,59 @@
-// An engine's start-up log as observations: each known line becomes figures with their line number. Survives any text:
-// journald, docker and compose prefixes, ANSI colour, interleaved ranks, cut lines.
+// An engine's log as observations: each known line becomes figures with their line number. Survives any text: prefixes
+// of docker, journald and Kubernetes, JSON lines, ANSI colour, interleaved ranks, cut lines. Where a log tells of
+// several starts, the last one counts.
 #ifndef KVPLAN_MEASURE_LOG_READER_H_
 #define KVPLAN_MEASURE_LOG_READER_H_
 
+#include <iosfwd>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kvplan/observation.h"
+#include "measure/line_template.h"
+#include "measure/log_events.h"
+#include "measure/log_prefix.h"
 
 namespace kvplan {
 
+// Line by line, so that a log of any length takes little memory.
+class LogReader {
+ public:
+  LogReader();
+  void line(std::string_view text);
+  LogReading finish();
+
+ private:
+  // How far a start has come: another one begins where a line of before follows.
+  enum class Phase : std::uint8_t { kBanner, kEngine, kWeights, kCache, kServing };
+  struct Found {
+    std::size_t number = 0;  // of the template
+    LineTemplate::Match match;
+  };
+
+  void read_plain(const std::string& plain);
+  void read_match(const Found& found, const LogRanks& ranks);
+  void read_ranks(const LogRanks& ranks);
+  // Where the match is of a line that a start has before its present phase, forgets what came before.
+  void follow_start(const Found& found, const LogRanks& ranks);
+  void start_over(bool keeps_options);
+
+  LogReading out_;
+  EventReader events_;
+  Phase phase_ = Phase::kBanner;
+  std::vector<std::size_t> engine_votes_;  // figures of each engine of the table
+  std::vector<std::string> since_, until_;
+  std::set<std::uint64_t> workers_;
+  bool has_cpu_blocks_ = false, has_data_ranks_ = false, has_expert_ranks_ = false, has_banner_ = false;
+  std::uint64_t world_size_ = 0;
+  std::uint64_t tensor_ = 0, pipeline_ = 0, data_ = 0;  // ranks, by the highest that was seen
+  std::vector<std::size_t> candidates_;
+  std::vector<Found> found_;
+};
+
 LogReading read_log(std::string_view text);
+LogReading read_log(std::istream& in);
 
 }  // namespace kvplan
 

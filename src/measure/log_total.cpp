@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "measure/log_request.h"
+
 namespace kvplan {
 
 namespace {
@@ -24,17 +26,12 @@ constexpr std::array kFigures{
     LogFigure{"cuda_graphs", "cuda_graphs", Section::kRuntime, LineId::kGraphs},
 };
 
-bool is_host(std::string_view device) {
-  return device.starts_with("CPU") || device.find("Host") != std::string_view::npos || device.starts_with("AMX") ||
-         device.starts_with("BLAS");
-}
-
 // The first figure of each GPU; of ranks the first one.
 std::optional<Bytes> observed(const LogReading& reading, std::string_view what) {
   std::vector<std::string_view> devices;
   double sum = 0;
   for (const Observation& seen : reading.observations) {
-    if (seen.what != what || is_host(seen.device) || seen.value < 0 || seen.value > 1e7) continue;
+    if (seen.what != what || is_host_device(seen.device) || seen.value < 0 || seen.value > 1e7) continue;
     if (std::find(devices.begin(), devices.end(), seen.device) != devices.end()) continue;
     devices.push_back(seen.device);
     sum += seen.bytes();

@@ -369,8 +369,8 @@ struct LogCheck {
   bool has_plan = true;
   std::vector<LogLine> lines;
   std::optional<LogTotal> total;  // absent where the log prints none of it
-  std::size_t compared = 0;       // exact lines that the plan has a figure for
-  std::size_t disagreements = 0;  // exact lines that are off by more than rounding and 1 %
+  std::size_t compared = 0;       // exact figures that do not rest on what had to be assumed
+  std::size_t disagreements = 0;  // of them, off by more than what was rounded for printing
   std::vector<std::string> remarks;
 };
 

@@ -237,6 +237,7 @@ Engine llama_cpp_engine() {
   engine.most_sequences = kMaxSequences;
   engine.log_events = kLlamaCppLogEvents;
   engine.launch = llama_cpp_launch;
+  engine.log_figures = kLlamaCppLogFigures;
   return engine;
 }
 

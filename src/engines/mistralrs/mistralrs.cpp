@@ -90,6 +90,7 @@ Engine mistralrs_engine() {
   // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
   out.draft_methods = "draft_model";
   out.lora = LoraHolding::kFiles;
+  out.log_figures = kMistralrsLogFigures;
   return out;
 }
 

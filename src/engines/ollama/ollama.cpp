@@ -117,6 +117,7 @@ Engine ollama_engine() {
   out.most_sequences = llama_cpp_engine().most_sequences;
   out.log_events = kOllamaLogEvents;
   out.launch = ollama_launch;
+  out.log_figures = kOllamaLogFigures;
   return out;
 }
 

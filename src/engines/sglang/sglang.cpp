@@ -480,6 +480,7 @@ Engine sglang_engine() {
   out.lora_slots = sglang_lora_slots;
   out.log_events = kSglangLogEvents;
   out.launch = sglang_launch;
+  out.log_figures = kSglangLogFigures;
   return out;
 }
 

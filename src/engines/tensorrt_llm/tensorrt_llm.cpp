@@ -120,6 +120,7 @@ Engine tensorrt_llm_engine() {
   out.log_events = kTensorRtLlmLogEvents;
   out.launch = tensorrt_llm_launch;
   out.has_beams = true;
+  out.log_figures = kTensorrtLlmLogFigures;
   return out;
 }
 

@@ -473,6 +473,7 @@ Engine vllm_engine() {
   engine.log_events = kVllmLogEvents;
   engine.launch = vllm_launch;
   engine.has_beams = true;
+  engine.log_figures = kVllmLogFigures;
   return engine;
 }
 

@@ -1,0 +1,186 @@
+#include "measure/log_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+struct Count {
+  std::string_view name;
+  std::optional<std::uint64_t> LogOptions::*field;
+  bool is_figure = false;  // an observation as well
+  bool last = false;       // a later line knows better
+};
+constexpr std::array kCounts{
+    Count{"tensor_parallel", &LogOptions::tensor_parallel},
+    Count{"pipeline_parallel", &LogOptions::pipeline_parallel},
+    Count{"data_parallel", &LogOptions::data_parallel},
+    Count{"context_parallel", &LogOptions::context_parallel},
+    Count{"expert_ranks", &LogOptions::expert_ranks},
+    Count{"max_model_len", &LogOptions::max_model_len, true, true},
+    Count{"n_seq_max", &LogOptions::num_seqs, true},
+    Count{"n_batch", &LogOptions::n_batch, true},
+    Count{"n_ubatch", &LogOptions::n_ubatch, true},
+    Count{"n_rs_seq", &LogOptions::n_rs_seq},
+    Count{"block_size", &LogOptions::block_size, true, true},
+    Count{"max_num_seqs", &LogOptions::max_num_seqs},
+    Count{"max_num_batched_tokens", &LogOptions::max_num_batched_tokens},
+    Count{"num_speculative_tokens", &LogOptions::num_speculative_tokens},
+    Count{"kv_cache_memory_bytes", &LogOptions::kv_cache_memory_bytes},
+    Count{"largest_graph", &LogOptions::largest_graph},
+};
+
+struct Word {
+  std::string_view name;
+  std::string LogOptions::*field;
+};
+constexpr std::array kWords{
+    Word{"model", &LogOptions::model},
+    Word{"card", &LogOptions::card},
+    Word{"dtype", &LogOptions::dtype},
+    Word{"kv_cache_dtype", &LogOptions::kv_cache_dtype},
+    Word{"quantization", &LogOptions::quantization},
+    Word{"file_type", &LogOptions::file_type},
+    Word{"cache_type_k", &LogOptions::cache_type_k},
+    Word{"cache_type_v", &LogOptions::cache_type_v},
+    Word{"speculative_method", &LogOptions::speculative_method},
+    Word{"mamba_cache_mode", &LogOptions::mamba_cache_mode},
+    Word{"state_dtype", &LogOptions::state_dtype},
+};
+
+struct Flag {
+  std::string_view name;
+  std::optional<bool> LogOptions::*field;
+};
+constexpr std::array kFlags{
+    Flag{"expert_parallel", &LogOptions::expert_parallel}, Flag{"dp_attention", &LogOptions::dp_attention},
+    Flag{"prefix_caching", &LogOptions::prefix_caching},   Flag{"enforce_eager", &LogOptions::enforce_eager},
+    Flag{"chunked_prefill", &LogOptions::chunked_prefill}, Flag{"kv_unified", &LogOptions::kv_unified},
+    Flag{"flash_attention", &LogOptions::flash_attention},
+};
+
+std::optional<bool> flag_of(std::string_view word) {
+  const std::string text = lower(std::string(word));
+  for (const std::string_view yes : {"true", "1", "enabled", "on"})
+    if (text == yes) return true;
+  for (const std::string_view no : {"false", "0", "disabled", "off"})
+    if (text == no) return false;
+  return std::nullopt;  // "auto"
+}
+
+std::optional<std::uint64_t> count_of(double value) {
+  if (!(value >= 1 && value < 1e15)) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
+}
+
+void take_version(const LogValue& value, LogOptions& out) {
+  std::string_view text = value.text;
+  if (text.starts_with('v')) text.remove_prefix(1);
+  // "b9849-abc" of build_info; a commit is no number of a build.
+  if (text.starts_with('b')) text = text.substr(0, text.find('-'));
+  const std::size_t first = text.starts_with('b') ? 1 : 0;
+  const bool is_number = text.size() > first && text[first] >= '0' && text[first] <= '9';
+  if (is_number && out.version.empty()) out.version = std::string(text);
+}
+
+// Numbers of a release: 0.20.1 -> {0, 20, 1}.
+std::array<std::uint64_t, 3> numbers_of(std::string_view release) {
+  std::array<std::uint64_t, 3> out{};
+  for (std::uint64_t& number : out) {
+    number = whole_number(release).value_or(0);
+    const std::size_t dot = release.find('.');
+    if (dot == std::string_view::npos) break;
+    release.remove_prefix(dot + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_older(std::string_view a, std::string_view b) {
+  return numbers_of(a) < numbers_of(b);
+}
+
+std::string release_of(std::string_view version) {
+  std::string out;
+  std::size_t at = 0;
+  int dots = 0;
+  for (; at < version.size(); ++at) {
+    const char c = version[at];
+    if (c == '.' && (++dots == 3 || at + 1 == version.size() || version[at + 1] < '0' || version[at + 1] > '9')) break;
+    if ((c < '0' || c > '9') && c != '.') break;
+    out += c;
+  }
+  while (!out.empty() && out.back() == '.') out.pop_back();
+  // Main goes on under the next patch's candidates while a release of the next number is prepared.
+  const std::string_view rest = version.substr(at);
+  const auto numbers = numbers_of(out);
+  if (rest.starts_with("rc") && rest.find(".dev") != std::string_view::npos && numbers[2] > 0)
+    return std::to_string(numbers[0]) + "." + std::to_string(numbers[1] + 1);
+  return out;
+}
+
+bool take_option(const LogValue& value, LogOptions& out) {
+  const std::string_view name = value.name;
+  if (name == "version" || name == "api_version") {
+    take_version(value, out);
+    return true;
+  }
+  if (name == "memory_utilization" || name == "gpu_memory_utilization") {
+    if (value.value > 0 && value.value <= 1) out.memory_utilization = value.value;
+    return name == "memory_utilization";
+  }
+  if (name == "cache_type") {
+    if (!value.text.empty()) out.cache_type_k = out.cache_type_v = value.text;
+    return true;
+  }
+  if (name == "no_prefix_caching") {
+    if (flag_of(value.text).value_or(false)) out.prefix_caching = false;
+    return true;
+  }
+  if (name == "old_llama" || name == "has_arguments") {
+    (name == "old_llama" ? out.old_llama : out.has_arguments) = true;
+    return true;
+  }
+  if (name == "swa_full") {
+    out.swa_full = true;
+    return true;
+  }
+  for (const Count& option : kCounts)
+    if (name == option.name) {
+      auto& field = out.*option.field;
+      if (const auto count = count_of(value.value); count && (!field || option.last)) field = count;
+      return !option.is_figure;
+    }
+  for (const Word& option : kWords)
+    if (name == option.name) {
+      std::string text = value.text.starts_with("torch.") ? value.text.substr(6) : value.text;
+      if (text == "None" || text == "auto") return true;
+      if (auto& field = out.*option.field; field.empty()) field = std::move(text);
+      return true;
+    }
+  for (const Flag& option : kFlags)
+    if (name == option.name) {
+      if (const auto flag = flag_of(value.text); flag) out.*option.field = flag;
+      return true;
+    }
+  return false;
+}
+
+void complete_options(const LogReading& reading, LogOptions& out) {
+  for (const Observation& seen : reading.observations) {
+    const auto count = count_of(seen.value);
+    if (!count) continue;
+    if (seen.what == "n_ctx_seq" && !out.max_model_len) out.max_model_len = count;
+  }
+  for (const Observation& seen : reading.observations)
+    if (const auto count = count_of(seen.value); count && seen.what == "n_ctx" && !out.max_model_len)
+      out.max_model_len = count;
+}
+
+}  // namespace kvplan
