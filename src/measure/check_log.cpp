@@ -9,6 +9,7 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "measure/log_compare.h"
+#include "measure/log_options.h"
 #include "measure/log_request.h"
 #include "measure/log_total.h"
 #include "weights/weigh.h"
@@ -16,6 +17,8 @@
 namespace kvplan {
 
 namespace {
+
+constexpr std::string_view kRests = "rests on what had to be assumed";
 
 double sum_of(const GpuMemory& gpu, Section part, LineId kind, bool is) {
   double out = 0;
@@ -255,7 +258,7 @@ class Checker {
         continue;
       }
       line.exact = false;
-      line.reason = "rests on what had to be assumed";
+      line.reason = kRests;
     }
   }
 
@@ -281,6 +284,66 @@ Request request_of_log(const LogReading& reading, const Request& base) {
   return read_request(reading, base).request;
 }
 
+namespace {
+
+LogCheck checked(const ModelSpec& model, const LogRequest& told, const LogReading& reading) {
+  LogCheck out;
+  out.options = reading.options;
+  out.read = told.read;
+  out.assumed = told.assumed;
+  Checker(model, told, reading, out).run();
+  return out;
+}
+
+bool rests_on_assumptions(const LogCheck& check) {
+  return std::any_of(check.lines.begin(), check.lines.end(), [](const LogLine& line) { return line.reason == kRests; });
+}
+
+// What a log does not name may follow from its figures: the first type, number of ranks or release that all of them
+// agree with, where one of these is all that is missing.
+LogCheck by_figures(const ModelSpec& model, const LogRequest& told, const LogReading& reading, LogCheck first) {
+  const auto fits = [&](const LogRequest& other) -> std::optional<LogCheck> {
+    try {
+      LogCheck check = checked(model, other, reading);
+      if (check.compared > 0 && check.disagreements == 0 && !rests_on_assumptions(check)) return check;
+    } catch (const Error&) {  // an engine may refuse what was tried
+    }
+    return std::nullopt;
+  };
+  const auto with = [&](const std::string& read, auto change) {
+    LogRequest other = told;
+    change(other.request);
+    other.read.push_back(read + ", by the figures");
+    return fits(other);
+  };
+  const Engine& engine = engine_of(told.request);
+  if (told.assumes_types)
+    for (const std::string_view type : split(engine.kv_choices)) {
+      const auto known = find_dtype(type);
+      if (auto check = with("--kv-cache-dtype " + std::string(type),
+                            [&](Request& request) { request.cache_type_k = request.cache_type_v = known; }))
+        return *check;
+    }
+  if (told.assumes_ranks)
+    for (const std::uint64_t ranks : {2U, 4U, 8U, 16U})
+      if (auto check = with("-tp " + std::to_string(ranks), [&](Request& request) {
+            request.tensor_parallel = ranks;
+            request.layout_given = true;
+          }))
+        return *check;
+  if (told.assumes_release)
+    for (auto version = engine.versions.rbegin(); version != engine.versions.rend(); ++version) {
+      if (is_older(version->version, reading.options.since)) break;
+      if (!reading.options.until.empty() && is_older(reading.options.until, version->version)) continue;
+      if (auto check = with("--engine " + told.request.engine + "@" + std::string(version->version),
+                            [&](Request& request) { request.engine_version = version->version; }))
+        return *check;
+    }
+  return first;
+}
+
+}  // namespace
+
 LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading) {
   if (reading.observations.empty())
     fail("no line of the log is one that kvplan knows",
@@ -289,11 +352,11 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   // What the log says of the weights, where the checkpoint at hand says nothing.
   if (!told.request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
     told.request.weights = weight_type_of(reading.options);
-  LogCheck out;
-  out.options = reading.options;
-  out.read = told.read;
-  out.assumed = told.assumed;
-  Checker(model, std::move(told), reading, out).run();
+  // Files of before the latent's keys: their cache holds values too.
+  ModelSpec loaded = model;
+  if (is_llama(told.request) && first_figure(reading, "v_cache").value_or(0) > 0) loaded.expanded_latents = true;
+  LogCheck out = checked(loaded, told, reading);
+  if (rests_on_assumptions(out)) out = by_figures(loaded, told, reading, std::move(out));
   out.total = log_total(reading, out.plan);
   add_remarks(reading, out);
   return out;

@@ -80,7 +80,7 @@ class Reader {
       says += ", its wording is of " + options_.until + " or before";
     // Only vLLM's rules for what a budget holds change by release.
     out_.assumed.push_back(says + ": " + planned + " assumed, name it with --engine " + request().engine + "@RELEASE");
-    if (is_engine("vllm")) out_.assumes_batch = true;
+    out_.assumes_release = out_.assumes_batch = true;
   }
 
   // "4277", "b4277" -> "b4277"; a build of the time where only its lines tell.
@@ -213,6 +213,13 @@ class Reader {
     return out;
   }
 
+  // An excerpt with lines of a few ranks names no number of them.
+  bool is_split_known(const std::optional<std::uint64_t>& tensor) const {
+    if (!tensor) return false;
+    if (tensor != options_.ranks) return true;
+    return *tensor > 1 && (*tensor & (*tensor - 1)) == 0;
+  }
+
   // vLLM, SGLang, TensorRT-LLM, mistral.rs.
   void read_server() {
     if (!base_.layout_given) {
@@ -228,7 +235,11 @@ class Reader {
       take(options_.pipeline_parallel, request().pipeline_parallel, "-pp");
       take(options_.data_parallel, request().data_parallel, "-dp");
       take(options_.context_parallel, request().decode_context_parallel, "-dcp");
-      if (!tensor && !options_.has_arguments) assume("the log names no ranks: 1 GPU assumed, name them with -tp", true);
+      if (!options_.has_arguments && !is_split_known(tensor)) {
+        assume("the log names no number of ranks: " + std::to_string(tensor.value_or(1)) + " assumed, name it with -tp",
+               true);
+        out_.assumes_ranks = true;
+      }
     }
     if (options_.dp_attention.value_or(false)) request().dp_attention = true;
     if (options_.expert_parallel.value_or(false) || options_.expert_ranks.value_or(1) > 1)
@@ -310,10 +321,12 @@ class Reader {
       note("--cache-type-k", options_.cache_type_k);
       note("--cache-type-v", options_.cache_type_v);
     }
-    if (!request().cache_type_k && !options_.has_arguments && options_.kv_cache_dtype.empty())
+    if (!request().cache_type_k && !options_.has_arguments && options_.kv_cache_dtype.empty()) {
+      out_.assumes_types = true;
       assume("the log names no type of the cache: the engine's default assumed, name it with " +
                  std::string(is_llama(request()) ? "--cache-type-k and --cache-type-v" : "--kv-cache-dtype"),
              true);
+    }
     if (!base_.dtype && !options_.dtype.empty())
       if (const auto known = find_dtype(options_.dtype); known && plain_bytes(*known) >= 2) request().dtype = known;
   }

@@ -18,6 +18,7 @@ struct LogRequest {
   std::vector<std::string> assumed;
   // What the cache of any model rests on is assumed: a difference then tells nothing.
   bool assumes_cache = false;
+  bool assumes_types = false, assumes_ranks = false, assumes_release = false;
   // The same for models with windows or states: batches, sequences, cached prefixes.
   bool assumes_batch = false;
 };

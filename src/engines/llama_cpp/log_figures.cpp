@@ -57,7 +57,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("cells, {*} layers, {kv_seqs:seqs}/{kv_streams} seqs)"),
     log_figure("cells, {*} layers, {kv_seqs:seqs} seqs)"),
     log_figure("cells, {*} layers, {kv_seqs:seqs} seqs {n_rs_seq} rs_seq)"),
-    log_figure(", K ({cache_type_k:word}): {*} MiB, V ({cache_type_v:word}):"),
+    log_figure(", K ({cache_type_k:word}): {*} MiB, V ({cache_type_v:word}): {v_cache:size}"),
     log_figure("llama_memory_recurrent: size = {state_total:size} ({state_cells} cells"),
     log_figure("llama_kv_cache_recurrent: size = {state_total:size} ({state_cells} cells"),
 

@@ -69,11 +69,10 @@ constexpr std::uint64_t kLargestCard = 160 * kGiB;
 // Gemma 4's largest item, a video: 32 frames of at most 70 tokens, their two ends and a time (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 
-// A card that EngineArgs counts as large: 70 GiB and no A100. A size alone names no card: then, and without one, the
-// figures of a large card hold, so that more memory never means less room.
+// A card that EngineArgs counts as large: 70 GiB and no A100. Without a card the figures of a large one hold.
 bool large_card(const Request& request) {
-  if (!request.gpu || !request.gpu_memory) return true;
-  if (request.gpu->find("a100") != std::string::npos) return false;  // by its name there too
+  if (!request.gpu_memory) return true;
+  if (request.gpu && request.gpu->find("a100") != std::string::npos) return false;  // by its name there too
   return request.gpu_memory->count() >= kLargeCard;
 }
 
