@@ -70,6 +70,15 @@ void add_remarks(const LogReading& reading, LogCheck& out) {
         "groups * block size; from 0.21 on it is concurrency * length");
 }
 
+// Figures that make the request, and are no lines of the comparison.
+bool is_setting(std::string_view what) {
+  constexpr std::string_view kSettings[] = {"kv_cells",   "kv_layers",     "kv_seqs",    "kv_streams",   "kv_size",
+                                            "v_cache",    "state_cells",   "window",     "window_cells", "n_slots",
+                                            "n_ctx_slot", "n_ctx_train",   "world_size", "graphs_full",  "page_size",
+                                            "kv_share",   "ollama_context"};
+  return std::find(std::begin(kSettings), std::end(kSettings), what) != std::end(kSettings);
+}
+
 // The plan that a log is held against, in the variants that its lines need.
 class Checker {
  public:
@@ -78,7 +87,8 @@ class Checker {
 
   void run() {
     plan();
-    for (const Observation& seen : log_.observations) out_.lines.push_back({seen, std::nullopt, false, ""});
+    for (const Observation& seen : log_.observations)
+      if (!is_setting(seen.what)) out_.lines.push_back({seen, std::nullopt, false, ""});
     budgets();
     for (LogLine& line : out_.lines) {
       estimate(line);
@@ -100,10 +110,13 @@ class Checker {
         if (seen.what == "gpu_memory" && seen.bytes() > 0 && seen.bytes() < 1e15 && !with_card.gpu_memory)
           with_card.gpu_memory = Bytes(static_cast<std::uint64_t>(seen.bytes()));
     card_ = make_plan(model_, with_card);
+    // Some starts print the cache's bytes at their end alone.
+    const std::string_view budget = has("kv_budget") ? "kv_budget" : "kv_in_use";
     for (const Observation& seen : log_.observations)
-      if (seen.what == "kv_budget" && seen.bytes() > 0 && seen.bytes() < 1e15) {
+      if (seen.what == budget && seen.bytes() > 0 && seen.bytes() < 1e15) {
         // Zeros at a figure's end are not always printed.
-        const double step = std::min(seen.step, 0.01) * (seen.unit == LogUnit::kMebibytes ? kMiB : kGiB);
+        const double unit = in_unit(1, seen.unit) == 1 ? 1 : seen.bytes() / seen.value;
+        const double step = std::min(seen.step, unit == 1 ? seen.step : 0.01) * unit;
         budgets_.insert({seen.bytes(), step / 2});
       }
     out_.plan = budgets_.empty() || told_.request.kv_cache_memory_bytes ? card_ : plan_of(budgets_.begin()->first);

@@ -60,7 +60,10 @@ class Reader {
     if (!request().engine_version.empty()) return;
     if (is_engine("llama.cpp")) return read_build();
     const bool is_own = request().engine == options_.engine;
-    const std::string release = is_own ? release_of(options_.version) : "";
+    std::string release = is_own ? release_of(options_.version) : "";
+    // vLLM's rules tell patches of 0.20 alone apart.
+    if (is_engine("vllm") && (!release.starts_with("0.20.") || release == "0.20.0"))
+      if (const std::size_t dot = release.rfind('.'); dot != release.find('.')) release.erase(dot);
     if (!release.empty()) {
       request().engine_version = release;
       note("--engine", request().engine + "@" + release);

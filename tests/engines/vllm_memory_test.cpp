@@ -368,7 +368,7 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
     std::uint64_t gib, batch, seqs;
   };
   const Row rows[] = {{"vllm", "", 0, 8192, 1024},
-                      {"vllm", "", 24, 8192, 1024},
+                      {"vllm", "", 24, 2048, 256},
                       {"vllm", "h100-80gb", 80, 8192, 1024},
                       {"vllm", "a100-80gb", 80, 2048, 256},
                       {"vllm", "l4", 24, 2048, 256},
@@ -380,7 +380,7 @@ TEST_CASE("vllm: batches and rows by the card, as engine/arg_utils.py has them")
                       {"vllm@0.27", "b200", 179, 8192, 1024},
                       {"vllm@0.28", "mi300x", 160, 16384, 1024},
                       {"vllm@0.28", "made-up", 159, 8192, 1024},
-                      {"vllm", "", 180, 8192, 1024}};
+                      {"vllm", "", 180, 16384, 1024}};
   for (const Row& row : rows) {
     CAPTURE(row.card);
     CAPTURE(row.gib);

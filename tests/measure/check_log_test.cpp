@@ -15,17 +15,19 @@ LogCheck checked(const std::string& log) {
 
 TEST_CASE("check-log: a figure of nothing agrees with nothing but nothing") {
   // 32 layers of 8 heads of 128 in 16 bit, 131,072 tokens: 16,384 MiB.
-  const std::string line = "llama_kv_cache: CUDA0 KV buffer size = ";
+  const std::string line =
+      "llama_context: n_ctx = 131072\nllama_context: n_ubatch = 512\n, K (f16): 1 MiB, V (f16): 1 MiB\n"
+      "llama_kv_cache: CUDA0 KV buffer size = ";
   LogCheck check = checked(line + "16384.00 MiB");
   CHECK(check.compared == 1);
   CHECK(check.disagreements == 0);
-  CHECK(check.lines[0].difference() == 0);
+  CHECK(check.lines.back().difference() == 0);
   check = checked(line + "0.00 MiB");
   CHECK(check.disagreements == 1);
-  CHECK(check.lines[0].difference() == 1);
+  CHECK(check.lines.back().difference() == 1);
   check = checked(line + "12288.00 MiB");
   CHECK(check.disagreements == 1);
-  CHECK(check.lines[0].difference() == doctest::Approx(1.0 / 3));
+  CHECK(check.lines.back().difference() == doctest::Approx(1.0 / 3));
 }
 
 TEST_CASE("check-log: a budget below zero is no agreement") {
@@ -33,6 +35,100 @@ TEST_CASE("check-log: a budget below zero is no agreement") {
   CHECK(check.compared == 0);
   REQUIRE(check.remarks.size() == 1);
   CHECK(check.remarks[0].find("nothing left") != std::string::npos);
+}
+
+// 131,072 bytes a token in 16 bit.
+TEST_CASE("check-log: two caches of one device are compared each, or as a sum") {
+  // 42 layers, 4 of them global (q8_0: 34 bytes for 32 values): ggml-org/llama.cpp, Gemma-4-E4B.
+  const std::string settings = "llama_context: n_ctx = 8192\nllama_context: n_ubatch = 512\n";
+  LogCheck check =
+      checked(settings +
+              "llama_kv_cache: CUDA0 KV buffer size = 512.00 MiB\n"
+              "llama_kv_cache: size = 512.00 MiB ( 8192 cells, 16 layers, 1/1 seqs), K (f16): 1 MiB, V (f16): 1 MiB\n"
+              "llama_kv_cache: CUDA0 KV buffer size = 512.00 MiB\n"
+              "llama_kv_cache: size = 512.00 MiB ( 8192 cells, 16 layers, 1/1 seqs), K (f16): 1 MiB, V (f16): 1 MiB\n");
+  CHECK(check.compared == 2);
+  CHECK(check.disagreements == 0);
+  check = checked(settings +
+                  "llama_kv_cache: CUDA0 KV buffer size = 512.00 MiB\n"
+                  "llama_kv_cache: CUDA0 KV buffer size = 512.02 MiB\n, K (f16): 1 MiB, V (f16): 1 MiB\n");
+  CHECK(check.disagreements == 1);
+}
+
+TEST_CASE("check-log: where the split over devices is not known, the sum is compared") {
+  const std::string settings =
+      "llama_context: n_ctx = 8192\nllama_context: n_ubatch = 512\n, K (f16): 1 MiB, V (f16): 1 MiB\n";
+  LogCheck check = checked(settings +
+                           "llama_kv_cache: CUDA0 KV buffer size = 288.00 MiB\n"
+                           "llama_kv_cache: CUDA1 KV buffer size = 736.00 MiB\n");
+  CHECK(check.plan.memory.size() == 2);
+  CHECK(check.compared == 1);
+  CHECK(check.disagreements == 0);
+  check = checked(settings +
+                  "llama_kv_cache: CUDA0 KV buffer size = 288.00 MiB\n"
+                  "llama_kv_cache: CUDA1 KV buffer size = 732.00 MiB\n");
+  CHECK(check.disagreements == 1);
+}
+
+TEST_CASE("check-log: bytes of the printed tokens") {
+  // sgl-project/sglang#4760: Llama-3.1-8B, 442,750 tokens of 131,072 bytes.
+  const std::string arguments = "server_args=ServerArgs(model_path='x', tp_size=1, kv_cache_dtype='auto')\n";
+  LogCheck check = checked(
+      arguments + "[16:37:06 TP0] KV Cache is allocated. #tokens: 442750, K size: 27.02 GB, V size: 27.02 GB\n");
+  CHECK(check.compared == 2);
+  CHECK(check.disagreements == 0);
+  check = checked(arguments +
+                  "[16:37:06 TP0] KV Cache is allocated. #tokens: 442750, K size: 27.04 GB, V size: 27.02 GB\n");
+  CHECK(check.disagreements == 1);
+  // Half the bytes of 16 bit: FP8, where no line names the type.
+  check =
+      checked("[TensorRT-LLM][INFO] [MemUsageChange] Allocated 16.05 GiB for max tokens in paged KV cache (263008)\n");
+  CHECK(check.compared == 1);
+  CHECK(check.plan.types.key == Dtype::kFp8E4m3);
+}
+
+TEST_CASE("check-log: counts of a printed budget, to what its rounding leaves") {
+  const std::string engine =
+      "Initializing a V1 LLM engine (v0.31.0) with config: model='x', max_seq_len=131072, tensor_parallel_size=1,\n"
+      "Available KV cache memory: 56.21 GiB\n";
+  // A public log of vLLM 0.31 on an A100: 28,781 blocks of 2 MiB are 56.2129 GiB.
+  LogCheck check = checked(
+      engine + "GPU KV cache size: 460,496 tokens, Maximum concurrency for 131,072 tokens per request: 3.51x\n");
+  CHECK(check.compared == 2);
+  CHECK(check.disagreements == 0);
+  check = checked(engine + "GPU KV cache size: 460,000 tokens\n");  // 0.1 % less
+  CHECK(check.disagreements == 1);
+}
+
+TEST_CASE("check-log: what rests on an assumption is no disagreement, and is said") {
+  const LogCheck check = checked("llama_kv_cache: CUDA0 KV buffer size = 12288.00 MiB\n");
+  CHECK(check.compared == 0);
+  CHECK(check.disagreements == 0);
+  REQUIRE(!check.assumed.empty());
+  CHECK(check.assumed[0].find("-c") != std::string::npos);
+}
+
+TEST_CASE("check-log: the release that is planned") {
+  const auto planned = [](const std::string& version) {
+    return checked("vLLM API server version " + version + "\nModel loading took 15.0 GiB memory\n").plan.engine_version;
+  };
+  CHECK(planned("0.8.3") == "0.8");
+  CHECK(planned("0.18.1rc1.dev147") == "0.19");
+  CHECK(planned("0.20.0") == "0.20");
+  CHECK(planned("0.20.2") == "0.20.2");
+}
+
+TEST_CASE("check-log: a log is not told to agree with its own figures") {
+  const LogCheck check = checked("Maximum concurrency for 8,192 tokens per request: 3.51x\n");
+  CHECK(check.compared == 0);
+}
+
+TEST_CASE("check-log: the log's own total is the card's") {
+  Request base;
+  base.gpu = "h100-80gb";
+  const LogCheck check =
+      check_log(test_model("llama-3.1-8b"), base, read_log("Free memory on device (39.0/40.0 GiB) on startup.\n"));
+  CHECK(check.plan.card == Bytes(40 * kGiB));
 }
 
 }  // namespace

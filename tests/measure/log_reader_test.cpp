@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <string>
+
+#include "measure/log_options.h"
 
 using namespace kvplan;
 
@@ -92,7 +95,7 @@ TEST_CASE("log reader: units and separators of a figure") {
   CHECK(first("512.0 KiB").front().value == 0.5);
   CHECK(first("512.0 KiB").front().unit == LogUnit::kMebibytes);
   CHECK(first("1,234.5 GiB").front().value == 1234.5);
-  CHECK(first("12,34 GiB").front().value == 12);
+  CHECK(first("12,34 GiB").empty());
   CHECK(first("12345678901234567890123456 GiB").empty());
 }
 
@@ -118,4 +121,231 @@ TEST_CASE("log reader: the options that a log tells") {
   CHECK(reading.options.dtype == "bfloat16");
   CHECK(reading.options.enforce_eager == true);
   CHECK(*reading.options.memory_utilization == doctest::Approx(0.96));
+}
+
+namespace {
+
+const Observation* figure(const LogReading& reading, std::string_view what) {
+  for (const Observation& seen : reading.observations)
+    if (seen.what == what) return &seen;
+  return nullptr;
+}
+
+double value(const LogReading& reading, std::string_view what) {
+  const Observation* const seen = figure(reading, what);
+  return seen != nullptr ? seen->value : -1;
+}
+
+}  // namespace
+
+TEST_CASE("log reader: vLLM's failing start") {
+  // kaito-project/kaito#2132
+  const LogReading reading = read_log(
+      "ValueError: To serve at least one request with the model's max seq len (1048576),\n"
+      "22.5 GiB KV cache is needed, which is larger than the available KV cache memory (17.39 GiB).\n"
+      "Based on the available memory, the estimated maximum model length is 810208.\n");
+  CHECK(reading.options.engine == "vllm");
+  CHECK(value(reading, "kv_needed") == 22.5);
+  CHECK(value(reading, "kv_budget") == 17.39);
+  CHECK(value(reading, "max_model_len") == 1048576);
+  CHECK(value(reading, "max_model_len_estimated") == 810208);
+}
+
+TEST_CASE("log reader: vLLM's arguments that are not the defaults") {
+  const LogReading reading = read_log(
+      "(APIServer pid=1) INFO 08-17 03:01:22 [api_utils.py:272] non-default args: {'model': 'Qwen3.8-27B', 'dtype': "
+      "'bfloat16', 'max_model_len': 262144, 'tensor_parallel_size': 2, 'kv_cache_dtype': 'fp8', 'max_num_seqs': 256, "
+      "'speculative_config': {'method': 'mtp', 'num_speculative_tokens': 1}}\n"
+      "INFO Available KV cache memory: 18.53 GiB\n");
+  const LogOptions& options = reading.options;
+  CHECK(options.has_arguments);
+  CHECK(options.tensor_parallel == 2);
+  CHECK(options.max_model_len == 262144);
+  CHECK(options.max_num_seqs == 256);
+  CHECK(options.dtype == "bfloat16");
+  CHECK(options.kv_cache_dtype == "fp8");
+  CHECK(options.speculative_method == "mtp");
+  CHECK(options.num_speculative_tokens == 1);
+}
+
+TEST_CASE("log reader: vLLM's profile at DEBUG") {
+  const LogReading reading = read_log(
+      "DEBUG [gpu_worker.py:250] Initial free memory: 21.85 GiB; Requested memory: 0.90 (util), 19.79 GiB\n"
+      "DEBUG [gpu_worker.py:262] Memory profiling takes 3.04 seconds. Total non KV cache memory: 6.43GiB; torch peak "
+      "memory increase: 1.06GiB; non-torch forward increase memory: 0.07GiB; weights memory: 0.93GiB.\n");
+  CHECK(value(reading, "requested_memory") == 19.79);
+  CHECK(value(reading, "activation") == 1.06);
+  CHECK(value(reading, "non_torch") == 0.07);
+  CHECK(value(reading, "weights") == 0.93);
+  CHECK(value(read_log("# CUDA blocks: 1395, # CPU blocks: 2340"), "num_blocks") == 1395);
+}
+
+TEST_CASE("log reader: ranks of every prefix") {
+  struct Prefix {
+    const char* text;
+    std::uint64_t rank, ranks;
+  };
+  for (const Prefix& row : {Prefix{"(Worker_TP1 pid=100) INFO", 1, 2}, Prefix{"(VllmWorker rank=3 pid=108) INFO", 3, 4},
+                            Prefix{"(VllmWorker TP1 pid=1546) INFO", 1, 2}, Prefix{"(Worker_TP5_EP5 pid=9) INFO", 5, 6},
+                            Prefix{"[2026-02-26 16:41:18 TP10] x", 10, 11}, Prefix{"[gpu_id=3] x", 3, 4}}) {
+    CAPTURE(row.text);
+    const LogReading reading = read_log(std::string(row.text) + " Available KV cache memory: 9.71 GiB");
+    CHECK(figure(reading, "kv_budget")->rank == row.rank);
+    CHECK(reading.options.ranks == row.ranks);
+    CHECK(reading.options.tensor_parallel == row.ranks);
+  }
+  // A line without a figure names ranks too, and the arguments know better than the highest rank of an excerpt.
+  CHECK(read_log("(Worker_TP1 pid=9) x\nAvailable KV cache memory: 1 GiB").options.tensor_parallel == 2);
+  CHECK(read_log("tensor_parallel_size=16\n[TP10] KV Cache is allocated. #tokens: 5").options.tensor_parallel == 16);
+  CHECK(read_log("world_size=2 rank=1 local_rank=1\nAvailable KV cache memory: 1 GiB").options.tensor_parallel == 2);
+  CHECK(read_log("(Worker_PP1_TP0 pid=9) Available KV cache memory: 1 GiB").options.pipeline_parallel == 2);
+}
+
+TEST_CASE("log reader: a build of main is of the next release") {
+  CHECK(release_of("0.18.1rc1.dev147+gabc") == "0.19");
+  CHECK(release_of("0.20.2rc1.dev9") == "0.21");
+  CHECK(release_of("0.8.0rc3.dev5+g5eeabc2a.d20250318") == "0.8.0");
+  CHECK(release_of("0.20.1") == "0.20.1");
+  CHECK(release_of("0.6.4.post1") == "0.6.4");
+  CHECK(release_of("0.13.0+faa43dbf.nv26.01") == "0.13.0");
+  CHECK(release_of("0.11.0rc2") == "0.11.0");
+}
+
+TEST_CASE("log reader: releases that the wording leaves") {
+  const LogReading reading = read_log(
+      "(EngineCore pid=90) INFO CUDA graph memory profiling is enabled (default since v0.21.0). The current "
+      "--gpu-memory-utilization=0.8800 is equivalent to --gpu-memory-utilization=0.8592 without\n"
+      "GPU KV cache size: 619,202 tokens\n");
+  CHECK(reading.options.version.empty());
+  CHECK(reading.options.since == "0.21");
+  CHECK(reading.options.until.empty());
+  CHECK(reading.options.memory_utilization == 0.88);
+  const LogReading old = read_log("# cuda blocks: 1395, # CPU blocks: 2340");
+  CHECK(old.options.until == "0.9");
+}
+
+TEST_CASE("log reader: llama.cpp's settings of today") {
+  const LogReading reading = read_log(
+      "0.00.527.786 I llama_context: n_seq_max             = 2\n"
+      "0.00.527.786 I llama_context: n_ctx                 = 8192\n"
+      "0.00.527.786 I llama_context: kv_unified            = true\n"
+      "0.00.527.786 I llama_kv_cache: size = 189.00 MiB ( 16128 cells, 12 layers, 4/1 seqs), K (q8_0): 94.50 MiB, V "
+      "(f16): 94.50 MiB\n"
+      "0.00.527.786 I llama_memory_recurrent: size = 125.62 MiB (2 cells, 40 layers, 2 seqs 12 rs_seq), R (f32)\n"
+      "common_memory_breakdown_print: |   - CUDA0 (RTX 5090)   | 32606 = 30330 + (21832 = 16386 +    4950 +     495) + "
+      "-19555 |\n");
+  CHECK(reading.options.engine == "llama.cpp");
+  CHECK(value(reading, "n_seq_max") == 2);
+  CHECK(value(reading, "n_ctx") == 8192);
+  CHECK(reading.options.kv_unified == true);
+  CHECK(value(reading, "kv_total") == 189);
+  CHECK(value(reading, "kv_cells") == 16128);
+  CHECK(value(reading, "kv_seqs") == 4);
+  CHECK(value(reading, "kv_streams") == 1);
+  CHECK(reading.options.cache_type_k == "q8_0");
+  CHECK(reading.options.cache_type_v == "f16");
+  CHECK(value(reading, "state_total") == 125.62);
+  CHECK(reading.options.n_rs_seq == 12);
+  CHECK(figure(reading, "context_memory")->device == "CUDA0");
+  CHECK(value(reading, "context_memory") == 4950);
+  CHECK(reading.options.card == "RTX 5090");
+}
+
+TEST_CASE("log reader: ollama's estimate and its runner") {
+  const LogReading reading = read_log(
+      "time=2025-05-19T10:50:36.626+05:00 level=INFO source=server.go:168 msg=offload library=cuda layers.requested=-1 "
+      "layers.model=35 layers.offload=0 layers.split=\"\" memory.required.full=\"2.6 GiB\" memory.required.kv=\"254.0 "
+      "MiB\" memory.graph.full=\"517.0 MiB\" memory.graph.partial=\"1.0 GiB\"\n"
+      "time=x level=INFO msg=\"starting llama server\" cmd=\"ollama runner --model x --ctx-size 8192 --batch-size 512 "
+      "--parallel 2 --port 1\"\n"
+      "llama_kv_cache: CUDA0 KV buffer size = 1.00 MiB\n");
+  CHECK(reading.options.engine == "ollama");
+  CHECK(value(reading, "kv_total") == 254);
+  CHECK(value(reading, "graph_full") == 517);
+  CHECK(value(reading, "n_ctx") == 8192);
+  CHECK(value(reading, "n_seq_max") == 2);
+}
+
+TEST_CASE("log reader: SGLang's pools") {
+  const LogReading reading = read_log(
+      "[12:00:00] Full KV Cache is allocated. dtype: torch.bfloat16, #tokens: 67553, K size: 0.64 GB, V size: 0.64 GB\n"
+      "[12:00:00] SWA KV Cache is allocated. dtype: torch.bfloat16, #tokens: 54042, K size: 5.15 GB, V size: 5.15 GB\n"
+      "[12:00:00] SWAKVPool mem usage: 11.60 GB, swa size: 54042, full size: 67553\n"
+      "[12:00:00] Mamba Cache is allocated. max_mamba_cache_size: 228, conv_state size: 0.31GB, ssm_state size: "
+      "16.10GB\n"
+      "[12:00:00] Capture target decode CUDA graph end. elapsed=30.54 s, mem usage=1.38 GB, avail mem=19.66 GB.\n");
+  CHECK(reading.options.engine == "sglang");
+  CHECK(reading.options.since == "0.5.14");
+  CHECK(value(reading, "kv_tokens") == 67553);
+  CHECK(value(reading, "swa_tokens") == 54042);
+  CHECK(figure(reading, "k_bytes") == nullptr);  // neither pool is all of it
+  CHECK(value(reading, "swa_pool_bytes") == 11.6);
+  CHECK(value(reading, "state_slots") == 228);
+  CHECK(value(reading, "state_bytes") == 16.1);
+  CHECK(value(reading, "cuda_graphs") == 1.38);
+}
+
+TEST_CASE("log reader: TensorRT-LLM's pool, mistral.rs's") {
+  const LogReading reading = read_log(
+      "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 31.84 GiB, available: "
+      "17.83 "
+      "GiB\n"
+      "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 16.05 GiB for max tokens in paged KV cache (263008)\n");
+  CHECK(reading.options.engine == "tensorrt-llm");
+  CHECK(value(reading, "gpu_memory") == 31.84);
+  CHECK(value(reading, "kv_bytes") == 16.05);
+  CHECK(value(reading, "kv_tokens") == 263008);
+  const LogReading other = read_log(
+      "INFO Using PagedAttention with block size 32 and 512 GPU blocks: available context length is 16384 tokens");
+  CHECK(other.options.engine == "mistralrs");
+  CHECK(value(other, "num_blocks") == 512);
+}
+
+TEST_CASE("log reader: lines that others passed on") {
+  for (const char* const line :
+       {"{\"log\":\"INFO [x.py:1] Available KV cache memory: 9.71 GiB\\n\",\"stream\":\"stderr\",\"time\":\"2026\"}",
+        "{\"level\": \"info\", \"message\": \"Available KV cache memory: 9.71 GiB\"}",
+        "{\"MESSAGE\":\"\\u001b[36mAvailable KV cache\\u001b[0m memory: 9.71 GiB\"}",
+        "2026-03-20T10:08:33.1Z stdout F (EngineCore pid=1) Available KV cache memory: 9.71 GiB",
+        "Mar 20 10:08:33 host vllm[163]: Available KV cache memory: 9.71 GiB\r",
+        "vllm-1  | \x1b[36m(EngineCore pid=1)\x1b[0m Available KV  cache memory: 9.71 GiB",
+        "{\"log\":\"Available KV cache memory: 9.71 GiB"}) {
+    CAPTURE(line);
+    CHECK(value(read_log(line), "kv_budget") == 9.71);
+  }
+}
+
+TEST_CASE("log reader: the last of several starts counts") {
+  const std::string first =
+      "INFO vLLM API server version 0.20.1\nInitializing a V1 LLM engine (v0.20.1) with config: model='a', "
+      "tensor_parallel_size=2,\nModel loading took 1.50 GiB memory\nAvailable KV cache memory: 2.00 GiB\nGPU KV cache "
+      "size: 100 tokens\n";
+  std::string second = first;
+  second.replace(second.find("1.50"), 4, "2.50");
+  LogReading reading = read_log(first + second);
+  CHECK(reading.starts == 2);
+  CHECK(reading.observations.front().value == 2.5);
+  CHECK(reading.observations.front().line_number == 8);
+  CHECK(reading.options.version == "0.20.1");
+  // Without a banner: the weights of a start follow no cache (vllm-project/vllm#16348).
+  reading =
+      read_log("Model loading took 1.5 GiB\n# cuda blocks: 5, # CPU blocks: 6\nModel loading took 0.2393 GiB and\n");
+  CHECK(reading.starts == 2);
+  CHECK(reading.observations.size() == 1);
+  // A draft's weights come before the cache.
+  CHECK(read_log("Model loading took 1.5 GiB\nModel loading took 0.2 GiB\nGPU KV cache size: 5 tokens\n").starts == 1);
+}
+
+TEST_CASE("log reader: a stream is read as its text is") {
+  const std::string log = "Model loading took 1.50 GiB memory\n" + std::string(100000, 'x') +
+                          " Available KV cache memory: 1.00 GiB\nAvailable KV cache memory: 2.00 GiB";
+  std::istringstream in(log);
+  const LogReading streamed = read_log(in);
+  const LogReading whole = read_log(log);
+  CHECK(streamed.lines == 3);
+  CHECK(whole.lines == 3);
+  REQUIRE(streamed.observations.size() == 2);
+  CHECK(whole.observations.size() == 2);
+  CHECK(streamed.observations[1].value == 2);
+  CHECK(streamed.observations[1].line_number == 3);
 }

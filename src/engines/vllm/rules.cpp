@@ -80,6 +80,9 @@ bool large_card(const Request& request) {
 
 VllmRules vllm_rules(const Request& request) {
   const std::uint64_t v = engine_version(engine_of(request), request);
+  // 0.20.1 is of main as 0.21 is (a log prints the new line): 0.20 by itself stands for 0.20.0.
+  constexpr std::uint64_t kPatched = 20;
+  const bool patched = v == kPatched && engine_patch(request) >= 1 && engine_patch(request) < kPatched;
   VllmRules rules;
   rules.version = v;
   rules.hybrid_manager = v >= kHybridManager;
@@ -87,8 +90,8 @@ VllmRules vllm_rules(const Request& request) {
   rules.chunked_groups = v >= kChunkedGroups;
   rules.batch_for_source = v >= kBatchForSource;
   rules.group_ratio = v >= kGroupRatio ? 1.5 : 1.25;
-  rules.tokens_from_concurrency = v >= kTokensFromConcurrency;
-  rules.graphs_in_budget = v >= kGraphsInBudget;
+  rules.tokens_from_concurrency = v >= kTokensFromConcurrency || patched;
+  rules.graphs_in_budget = v >= kGraphsInBudget || patched;
   rules.utilization = v >= kUtilization ? 0.92 : 0.90;
   rules.window_value_width = v >= kWindowValueWidth;
   rules.pad_attention_pages = v >= kPadAttentionPages;
@@ -131,7 +134,7 @@ bool vllm_lacks(Arch arch) {
 std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
   if (request.max_num_batched_tokens) return request.max_num_batched_tokens->count();
-  const bool largest = request.gpu && request.gpu_memory && request.gpu_memory->count() >= kLargestCard;
+  const bool largest = request.gpu_memory && request.gpu_memory->count() >= kLargestCard;
   const std::uint64_t usual = !large_card(request) ? 2048 : largest && rules.version >= kLargestCards ? 16384 : 8192;
   const bool whole = input.model.vision && input.model.vision->both_ways && rules.version >= kWholeItems &&
                      !request.extras.language_model_only &&
