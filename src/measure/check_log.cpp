@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -312,10 +313,43 @@ bool rests_on_assumptions(const LogCheck& check) {
   return std::any_of(check.lines.begin(), check.lines.end(), [](const LogLine& line) { return line.reason == kRests; });
 }
 
-// What a log does not name may follow from its figures: the first type, number of ranks or release that all of them
-// agree with, where one of these is all that is missing.
+// What a log does not name may follow from its figures: the first type of cache, number of ranks or release (or type
+// and release) with which all of them agree.
 LogCheck by_figures(const ModelSpec& model, const LogRequest& told, const LogReading& reading, LogCheck first) {
-  const auto fits = [&](const LogRequest& other) -> std::optional<LogCheck> {
+  struct Try {
+    std::string read;
+    std::function<void(Request&)> change;
+  };
+  const Engine& engine = engine_of(told.request);
+  std::vector<Try> types;
+  std::vector<Try> ranks;
+  std::vector<Try> releases;
+  if (told.assumes_types)
+    for (const std::string_view type : split(engine.kv_choices))
+      types.push_back({"--kv-cache-dtype " + std::string(type), [known = find_dtype(type)](Request& request) {
+                         request.cache_type_k = request.cache_type_v = known;
+                       }});
+  if (told.assumes_ranks)
+    for (const std::uint64_t count : {2U, 4U, 8U, 16U})
+      ranks.push_back({"-tp " + std::to_string(count), [count](Request& request) {
+                         request.tensor_parallel = count;
+                         request.layout_given = true;
+                       }});
+  if (told.assumes_release)
+    for (auto version = engine.versions.rbegin(); version != engine.versions.rend(); ++version) {
+      if (is_older(version->version, reading.options.since)) break;
+      if (!reading.options.until.empty() && is_older(reading.options.until, version->version)) continue;
+      releases.push_back({"--engine " + std::string(engine.name) + "@" + std::string(version->version),
+                          [name = version->version](Request& request) { request.engine_version = name; }});
+    }
+  const auto fits = [&](std::initializer_list<const Try*> tries) -> std::optional<LogCheck> {
+    LogRequest other = told;
+    for (const Try* const one : tries) {
+      one->change(other.request);
+      other.read.push_back(one->read + ", by the figures");
+      const std::string option = one->read.substr(0, one->read.find(' '));
+      std::erase_if(other.assumed, [&](const std::string& said) { return said.find(option) != std::string::npos; });
+    }
     try {
       LogCheck check = checked(model, other, reading);
       if (check.compared > 0 && check.disagreements == 0 && !rests_on_assumptions(check)) return check;
@@ -323,35 +357,12 @@ LogCheck by_figures(const ModelSpec& model, const LogRequest& told, const LogRea
     }
     return std::nullopt;
   };
-  const auto with = [&](const std::string& read, auto change) {
-    LogRequest other = told;
-    change(other.request);
-    other.read.push_back(read + ", by the figures");
-    return fits(other);
-  };
-  const Engine& engine = engine_of(told.request);
-  if (told.assumes_types)
-    for (const std::string_view type : split(engine.kv_choices)) {
-      const auto known = find_dtype(type);
-      if (auto check = with("--kv-cache-dtype " + std::string(type),
-                            [&](Request& request) { request.cache_type_k = request.cache_type_v = known; }))
-        return *check;
-    }
-  if (told.assumes_ranks)
-    for (const std::uint64_t ranks : {2U, 4U, 8U, 16U})
-      if (auto check = with("-tp " + std::to_string(ranks), [&](Request& request) {
-            request.tensor_parallel = ranks;
-            request.layout_given = true;
-          }))
-        return *check;
-  if (told.assumes_release)
-    for (auto version = engine.versions.rbegin(); version != engine.versions.rend(); ++version) {
-      if (is_older(version->version, reading.options.since)) break;
-      if (!reading.options.until.empty() && is_older(reading.options.until, version->version)) continue;
-      if (auto check = with("--engine " + told.request.engine + "@" + std::string(version->version),
-                            [&](Request& request) { request.engine_version = version->version; }))
-        return *check;
-    }
+  for (const auto* const list : {&types, &ranks, &releases})
+    for (const Try& one : *list)
+      if (auto check = fits({&one})) return *check;
+  for (const Try& type : types)
+    for (const Try& release : releases)
+      if (auto check = fits({&type, &release})) return *check;
   return first;
 }
 
@@ -368,7 +379,19 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   // Files of before the latent's keys: their cache holds values too.
   ModelSpec loaded = model;
   if (is_llama(told.request) && first_figure(reading, "v_cache").value_or(0) > 0) loaded.expanded_latents = true;
-  LogCheck out = checked(loaded, told, reading);
+  LogCheck out;
+  try {
+    out = checked(loaded, told, reading);
+  } catch (const Error&) {
+    // The checkpoint at hand may lack the layers that guess.
+    if (!told.request.mtp || base.mtp) throw;
+    told.request.mtp = false;
+    told.request.num_speculative_tokens = base.num_speculative_tokens;
+    told.assumed.emplace_back(
+        "the way to guess tokens that the log tells of is left out: the model has no layers for it");
+    told.assumes_cache = true;
+    out = checked(loaded, told, reading);
+  }
   if (rests_on_assumptions(out)) out = by_figures(loaded, told, reading, std::move(out));
   out.total = log_total(reading, out.plan);
   add_remarks(reading, out);

@@ -185,7 +185,9 @@ class Reader {
     if (options_.n_rs_seq.value_or(0) > 0 && !request().mtp && request().num_speculative_tokens == 0) {
       request().num_speculative_tokens = *options_.n_rs_seq;
       request().mtp = true;
-      note("--mtp --num-speculative-tokens", *options_.n_rs_seq);
+      assume("the log tells of " + std::to_string(*options_.n_rs_seq) +
+                 " guessed tokens and not how: MTP assumed, name it with --speculative-method",
+             true);
     }
   }
 
@@ -326,15 +328,14 @@ class Reader {
     }
     if (!request().cache_type_k && !options_.has_arguments && options_.kv_cache_dtype.empty()) {
       out_.assumes_types = true;
-      assume("the log names no type of the cache: the engine's default assumed, name it with " +
-                 std::string(is_llama(request()) ? "--cache-type-k and --cache-type-v" : "--kv-cache-dtype"),
-             true);
+      assume("the log names no type of the cache: the engine's default assumed, name it with --kv-cache-dtype", true);
     }
     if (!base_.dtype && !options_.dtype.empty())
       if (const auto known = find_dtype(options_.dtype); known && plain_bytes(*known) >= 2) request().dtype = known;
   }
 
   void read_common() {
+    if (!options_.card.empty()) out_.read.push_back("card: " + one_line(options_.card, 60));
     if (!base_.memory_utilization && options_.memory_utilization) {
       request().memory_utilization = options_.memory_utilization;
       std::string share = std::to_string(std::round(*options_.memory_utilization * 1e4) / 1e4);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "measure/log_reader.h"
 #include "support/figures.h"
 
@@ -116,6 +118,18 @@ TEST_CASE("check-log: the release that is planned") {
   CHECK(planned("0.18.1rc1.dev147") == "0.19");
   CHECK(planned("0.20.0") == "0.20");
   CHECK(planned("0.20.2") == "0.20.2");
+}
+
+TEST_CASE("check-log: what a log does not name may follow from its figures") {
+  // 4 GiB are 65,536 tokens of 65,536 bytes: FP8.
+  const LogCheck check = checked(
+      "Initializing a V1 LLM engine (v0.31.0)\ntensor_parallel_size=1\nAvailable KV cache memory: 4.0 GiB\n"
+      "GPU KV cache size: 65,536 tokens\n");
+  CHECK(check.compared == 1);
+  CHECK(check.plan.types.key == Dtype::kFp8E4m3);
+  CHECK(std::find(check.read.begin(), check.read.end(), "--kv-cache-dtype fp8_e4m3, by the figures") !=
+        check.read.end());
+  for (const std::string& said : check.assumed) CHECK(said.find("--kv-cache-dtype") == std::string::npos);
 }
 
 TEST_CASE("check-log: a log is not told to agree with its own figures") {
