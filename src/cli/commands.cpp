@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/check_log_command.h"
 #include "cli/extras_options.h"
 #include "cli/many.h"
 #include "cli/measuring.h"
@@ -18,10 +19,7 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
-#include "measure/check_log.h"
 #include "measure/detect.h"
-#include "measure/diagnosis.h"
-#include "measure/log_reader.h"
 #include "plan/answers.h"
 #include "plan/complete.h"
 #include "plan/diff.h"
@@ -229,31 +227,11 @@ int run_check_log(const Invocation& call) {
     error.set_source("command line");
     throw error;
   }
-  constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20;
-  const std::string& path = call.models.back();
-  std::optional<Asked> asked;
-  if (call.models.size() == 2) asked = load_asked(call.models[0], call);
-  try {
-    LogReading reading = read_log(path == "-" ? read_stdin(kMaxLogBytes) : read_file(path, kMaxLogBytes));
-    if (reading.observations.empty() && reading.events.empty())
-      fail("no line of the log is one that kvplan knows",
-           "give the log of vLLM, SGLang, llama.cpp, ollama, TensorRT-LLM or mistral.rs");
-    if (reading.options.engine.empty()) reading.options.engine = engine_of_log(reading);
-    const bool has_figures = asked && !reading.observations.empty();
-    LogCheck check = has_figures ? check_log(asked->model, asked->request, reading) : without_model(reading);
-    conclude(reading, check);
-    if (asked && !check.engine.empty()) try_remedies(asked->model, asked->request, reading, check.diagnosis);
-    if (!call.measuring.save.empty() && has_figures)
-      for (const CalibrationRecord& record : calibration_of_log(asked->model, check, today()))
-        save_calibration(call.measuring.save, record);
-    emit(call, written(reply_of(check), call.format, "check-log", report_options(call)));
-    const LogVerdict verdict = check.diagnosis.verdict;
-    const bool failed = verdict == LogVerdict::kDidNotStart || verdict == LogVerdict::kDied;
-    return static_cast<int>(failed || check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
-  } catch (Error& error) {
-    error.set_source(path);
-    throw;
-  }
+  const LogCheck check = checked_log(call);
+  emit(call, written(reply_of(check), call.format, "check-log", report_options(call)));
+  const LogVerdict verdict = check.diagnosis.verdict;
+  const bool failed = verdict == LogVerdict::kDidNotStart || verdict == LogVerdict::kDied;
+  return static_cast<int>(failed || check.disagreements > 0 ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
 // A built-in table is shown whole.

@@ -82,6 +82,24 @@ std::string read_stdin(std::size_t limit) {
   return drain(STDIN_FILENO, "", 0, limit);
 }
 
+void read_pieces(const std::string& path, const std::function<void(std::string_view)>& take) {
+  const bool is_stdin = path == "-";
+  const Descriptor file(is_stdin ? "/dev/null" : path);
+  if (!file.is_open()) fail_to_open();
+  const int fd = is_stdin ? STDIN_FILENO : file.get();
+  struct stat status {};
+  if (!is_stdin && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) take(first_of_pipe(fd));
+  if (!is_stdin) fcntl(fd, F_SETFL, 0);
+  std::string piece(std::size_t{64} << 10, '\0');
+  for (;;) {
+    const ssize_t got = read(fd, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(std::string("cannot be read (") + std::strerror(errno) + ")", "check the file");
+    if (got == 0) return;
+    take(std::string_view(piece).substr(0, static_cast<std::size_t>(got)));
+  }
+}
+
 Mapping::Mapping(const std::string& path) {
   const Descriptor file(path);
   if (!file.is_open()) fail_to_open();

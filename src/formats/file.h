@@ -3,8 +3,10 @@
 #define KVPLAN_FORMATS_FILE_H_
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "kvplan/quantity.h"
@@ -17,6 +19,8 @@ inline constexpr std::size_t kMaxConfigBytes = 16 * kMiB;
 // The whole file, or Error(kBadInput) where it cannot be read or is larger than `limit`.
 std::string read_file(const std::string& path, std::size_t limit = kMaxConfigBytes);
 std::string read_stdin(std::size_t limit = kMaxConfigBytes);
+// A text of any length, given on in pieces as it is read. "-" is standard input.
+void read_pieces(const std::string& path, const std::function<void(std::string_view)>& take);
 bool is_directory(const std::string& path);
 // A regular file, or a link to one: in a cache nothing else is read, since a pipe would never end.
 bool is_file(const std::string& path);

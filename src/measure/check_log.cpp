@@ -13,6 +13,8 @@
 #include "measure/log_options.h"
 #include "measure/log_request.h"
 #include "measure/log_total.h"
+#include "plan/calibrate.h"
+#include "plan/plan.h"
 #include "weights/weigh.h"
 
 namespace kvplan {

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstddef>
 
+#include "kvplan/error.h"
 #include "kvplan/quantity.h"
 #include "measure/log_events.h"
+#include "measure/log_request.h"
 
 namespace kvplan {
 
@@ -288,6 +290,13 @@ LogCheck without_model(const LogReading& reading) {
   LogCheck out;
   out.options = reading.options;
   out.has_plan = false;
+  if (!reading.options.engine.empty()) {
+    try {
+      out.read = read_request(reading, Request()).read;
+    } catch (const Error&) {
+      // A release or a type that kvplan does not know: the log is told all the same.
+    }
+  }
   for (const Observation& seen : reading.observations) out.lines.push_back({seen, std::nullopt, false, ""});
   return out;
 }

@@ -184,7 +184,8 @@ bool LineTemplate::match_parts(std::string_view text, std::size_t at, std::size_
     }
     skip_blanks();
     if (part.hole == Hole::kAnything || part.hole == Hole::kText) {
-      const std::size_t found = part.literal.empty() ? std::max(at, std::min(limit, text.size())) : text.find(part.literal, at);
+      const std::size_t found =
+          part.literal.empty() ? std::max(at, std::min(limit, text.size())) : text.find(part.literal, at);
       if (found == std::string_view::npos) return false;
       if (part.hole == Hole::kText) {
         const std::string_view words = trimmed(text.substr(at, found - at));

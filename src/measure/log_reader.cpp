@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <istream>
 #include <utility>
 
 #include "engines/engine.h"
@@ -186,6 +185,7 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
 }
 
 LogReading LogReader::finish() {
+  if (is_open_) line(open_line_);
   LogReading out = std::move(out_);
   out.events = events_.finish();
   LogOptions& options = out.options;
@@ -223,35 +223,22 @@ LogReading LogReader::finish() {
   return out;
 }
 
-LogReading read_log(std::string_view text) {
-  LogReader reader;
+void LogReader::piece(std::string_view text) {
   while (!text.empty()) {
-    const auto end = text.find('\n');
-    reader.line(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    const std::size_t end = text.find('\n');
+    const std::string_view part = text.substr(0, end);
+    if (open_line_.size() < kLongestLine) open_line_.append(part.substr(0, kLongestLine - open_line_.size()));
+    is_open_ = end == std::string_view::npos;
+    if (is_open_) return;
+    line(open_line_);
+    open_line_.clear();
+    text.remove_prefix(end + 1);
   }
-  return reader.finish();
 }
 
-LogReading read_log(std::istream& in) {
+LogReading read_log(std::string_view text) {
   LogReader reader;
-  std::string line;
-  std::string piece(std::size_t{64} << 10, '\0');
-  bool open = false;
-  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
-    std::string_view rest(piece.data(), static_cast<std::size_t>(in.gcount()));
-    while (!rest.empty()) {
-      const auto end = rest.find('\n');
-      const std::string_view part = rest.substr(0, end);
-      if (line.size() < kLongestLine) line.append(part.substr(0, kLongestLine - line.size()));
-      open = end == std::string_view::npos;
-      if (open) break;
-      reader.line(line);
-      line.clear();
-      rest.remove_prefix(end + 1);
-    }
-  }
-  if (open) reader.line(line);
+  reader.piece(text);
   return reader.finish();
 }
 

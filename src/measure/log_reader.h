@@ -4,7 +4,6 @@
 #ifndef KVPLAN_MEASURE_LOG_READER_H_
 #define KVPLAN_MEASURE_LOG_READER_H_
 
-#include <iosfwd>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,6 +21,8 @@ class LogReader {
  public:
   LogReader();
   void line(std::string_view text);
+  // Text in pieces of any length.
+  void piece(std::string_view text);
   LogReading finish();
 
  private:
@@ -39,6 +40,8 @@ class LogReader {
   void follow_start(const Found& found, const LogRanks& ranks);
   void start_over(bool keeps_options);
 
+  std::string open_line_;  // of a piece that ended within it
+  bool is_open_ = false;
   LogReading out_;
   EventReader events_;
   Phase phase_ = Phase::kBanner;
@@ -53,7 +56,6 @@ class LogReader {
 };
 
 LogReading read_log(std::string_view text);
-LogReading read_log(std::istream& in);
 
 }  // namespace kvplan
 

@@ -9,6 +9,7 @@
 #include "kvplan/numbers.h"
 #include "measure/check_log.h"
 #include "measure/diagnosis.h"
+#include "plan/plan.h"
 
 namespace kvplan {
 

@@ -1,0 +1,68 @@
+#include "cli/check_log_command.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "cli/extras_options.h"
+#include "cli/measuring.h"
+#include "formats/file.h"
+#include "kvplan/error.h"
+#include "measure/check_log.h"
+#include "measure/diagnosis.h"
+#include "measure/log_reader.h"
+
+namespace kvplan {
+
+namespace {
+
+LogReading read_whole_log(const std::string& path) {
+  LogReader reader;
+  read_pieces(path, [&](std::string_view piece) { reader.piece(piece); });
+  LogReading out = reader.finish();
+  if (out.observations.empty() && out.events.empty())
+    fail("no line of the log is one that kvplan knows",
+         "give the log of vLLM, SGLang, llama.cpp, ollama, TensorRT-LLM or mistral.rs");
+  if (out.options.engine.empty()) out.options.engine = engine_of_log(out);
+  return out;
+}
+
+// The model that a log names, where a cache has it. A log is a stranger's file: a path in it is not opened.
+std::optional<Asked> model_of_log(const LogReading& reading, const Invocation& call) {
+  const std::string& name = reading.options.model;
+  const bool is_id = std::count(name.begin(), name.end(), '/') == 1 && name.find_first_of(".:@~\\") != 0 &&
+                     name.front() != '/' && name.back() != '/';
+  if (name.empty() || !is_id || exists(name)) return std::nullopt;
+  Invocation local = call;
+  local.source.hub.offline = true;
+  try {
+    return load_asked(name, local);
+  } catch (const Error&) {
+    return std::nullopt;  // not here, or nothing that can be planned
+  }
+}
+
+}  // namespace
+
+LogCheck checked_log(const Invocation& call) {
+  const std::string& path = call.models.back();
+  std::optional<Asked> asked;
+  if (call.models.size() == 2) asked = load_asked(call.models[0], call);
+  try {
+    const LogReading reading = read_whole_log(path);
+    if (call.models.size() == 1) asked = model_of_log(reading, call);
+    const bool has_figures = asked && !reading.observations.empty();
+    LogCheck out = has_figures ? check_log(asked->model, asked->request, reading) : without_model(reading);
+    conclude(reading, out);
+    if (asked && !out.engine.empty()) try_remedies(asked->model, asked->request, reading, out.diagnosis);
+    if (!call.measuring.save.empty() && has_figures)
+      for (const CalibrationRecord& record : calibration_of_log(asked->model, out, today()))
+        save_calibration(call.measuring.save, record);
+    return out;
+  } catch (Error& error) {
+    error.set_source(path);
+    throw;
+  }
+}
+
+}  // namespace kvplan
