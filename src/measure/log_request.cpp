@@ -1,6 +1,7 @@
 #include "measure/log_request.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -236,11 +237,14 @@ class Reader {
       };
       std::optional<std::uint64_t> tensor = options_.tensor_parallel;
       if (!tensor && is_engine("vllm") && options_.worker_processes > 1) tensor = options_.worker_processes;
+      const bool known = options_.has_arguments || is_split_known(tensor);
+      // TP10 is one of 16.
+      if (tensor && !known) tensor = std::bit_ceil(*tensor);
       take(tensor, request().tensor_parallel, "-tp");
       take(options_.pipeline_parallel, request().pipeline_parallel, "-pp");
       take(options_.data_parallel, request().data_parallel, "-dp");
       take(options_.context_parallel, request().decode_context_parallel, "-dcp");
-      if (!options_.has_arguments && !is_split_known(tensor)) {
+      if (!known) {
         assume("the log names no number of ranks: " + std::to_string(tensor.value_or(1)) + " assumed, name it with -tp",
                true);
         out_.assumes_ranks = true;

@@ -132,6 +132,19 @@ TEST_CASE("check-log: what a log does not name may follow from its figures") {
   for (const std::string& said : check.assumed) CHECK(said.find("--kv-cache-dtype") == std::string::npos);
 }
 
+TEST_CASE("check-log: ranks of an excerpt are some of all") {
+  const LogCheck check =
+      checked("[16:41:18 TP6] KV Cache is allocated. #tokens: 442750, K size: 3.38 GB, V size: 3.38 GB\n");
+  CHECK(check.plan.request.tensor_parallel == 8);
+  CHECK(check.compared == 2);
+  CHECK(check.disagreements == 0);
+  // The highest rank of an excerpt: 8 heads on 2 ranks, by the bytes.
+  CHECK(
+      checked("[16:41:18 TP0] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 442750, K size: 13.51 GB, V size: "
+              "13.51 GB\n")
+          .plan.request.tensor_parallel == 2);
+}
+
 TEST_CASE("check-log: a log is not told to agree with its own figures") {
   const LogCheck check = checked("Maximum concurrency for 8,192 tokens per request: 3.51x\n");
   CHECK(check.compared == 0);

@@ -109,7 +109,11 @@ constexpr LogTemplate kFigures[] = {
     log_figure("Setting attention block size to {block_size:tokens} tokens"),
     log_figure("Overriding num_gpu_blocks={num_blocks_found:blocks} with "
                "num_gpu_blocks_override={num_blocks_override:blocks}"),
-    log_figure("max seq len ({max_model_len:tokens})"),
+    log_figure("max seq len ({max_model_len:tokens}),"),
+    log_figure(
+        "max seq len ({max_model_len:tokens}) is larger than the maximum number of tokens that can be stored in KV "
+        "cache ({kv_tokens:tokens})",
+        "", "0.9"),
     log_figure("{kv_needed:GiB} GiB KV cache is needed"),
     log_figure("larger than the available KV cache memory ({kv_budget:size})"),
     log_figure("estimated maximum model length is {max_model_len_estimated:tokens}"),
