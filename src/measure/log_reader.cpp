@@ -120,7 +120,7 @@ void LogReader::start_over(bool keeps_options) {
     tensor_ = pipeline_ = data_ = world_size_ = 0;
     has_data_ranks_ = has_expert_ranks_ = false;
   }
-  has_cpu_blocks_ = has_banner_ = false;
+  has_cpu_blocks_ = false;
   for (auto* releases : {&since_, &until_}) std::fill(releases->begin(), releases->end(), "");
   std::fill(engine_votes_.begin(), engine_votes_.end(), 0);
   phase_ = Phase::kBanner;
@@ -138,8 +138,7 @@ void LogReader::follow_start(const Found& found, const LogRanks& ranks) {
     if (phase_ >= Phase::kEngine) start_over(false);
   } else if (has("version")) {
     // Copies of an engine come one after another.
-    if (engine != "ollama" && phase_ >= Phase::kWeights && ranks.data.value_or(0) == 0) start_over(has_banner_);
-    has_banner_ = true;
+    if (engine != "ollama" && phase_ >= Phase::kWeights && ranks.data.value_or(0) == 0) start_over(false);
     phase_ = std::max(phase_, Phase::kEngine);
   } else if (engine == "ollama" && has("n_ctx") && phase_ >= Phase::kWeights) {
     start_over(false);

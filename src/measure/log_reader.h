@@ -48,7 +48,7 @@ class LogReader {
   std::vector<std::size_t> engine_votes_;  // figures of each engine of the table
   std::vector<std::string> since_, until_;
   std::set<std::uint64_t> workers_;
-  bool has_cpu_blocks_ = false, has_data_ranks_ = false, has_expert_ranks_ = false, has_banner_ = false;
+  bool has_cpu_blocks_ = false, has_data_ranks_ = false, has_expert_ranks_ = false;
   std::uint64_t world_size_ = 0;
   std::uint64_t tensor_ = 0, pipeline_ = 0, data_ = 0;  // ranks, by the highest that was seen
   std::vector<std::size_t> candidates_;

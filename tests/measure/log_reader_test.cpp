@@ -327,6 +327,12 @@ TEST_CASE("log reader: the last of several starts counts") {
   CHECK(reading.observations.front().value == 2.5);
   CHECK(reading.observations.front().line_number == 8);
   CHECK(reading.options.version == "0.20.1");
+  // A program that makes one engine after another has no banner: the last engine's arguments count.
+  const std::string engine = "Initializing a V1 LLM engine (v0.11.0) with config: model='a', tensor_parallel_size=";
+  reading = read_log(engine + "2,\nModel loading took 1.5 GiB\nGPU KV cache size: 9 tokens\n" + engine + "4,\n");
+  CHECK(reading.starts == 2);
+  CHECK(reading.options.tensor_parallel == 4);
+  CHECK(reading.observations.empty());
   // Without a banner: the weights of a start follow no cache (vllm-project/vllm#16348).
   reading =
       read_log("Model loading took 1.5 GiB\n# cuda blocks: 5, # CPU blocks: 6\nModel loading took 0.2393 GiB and\n");
