@@ -43,6 +43,7 @@ struct ModelSpec {
   std::string source;  // file, "-" or Hub id
   bool is_gguf = false;
   std::string model_type;    // of the decoder, as the config names it
+  std::string root_type;     // of the whole file: another one where the decoder is a part of it
   std::string architecture;  // "LlamaForCausalLM"; empty where the config names none
   // A GGUF from before the latent's keys: llama.cpp caches expanded keys and values.
   bool expanded_latents = false;

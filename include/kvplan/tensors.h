@@ -57,6 +57,7 @@ enum class Kept : std::uint8_t {
   kAsDeclared,
   kPlain,    // never quantized: an indexer's keys
   kFloat32,  // A of Mamba, some routers
+  kEightBit  // in MLX's 8 bit wherever --weights names one of MLX's types
 };
 
 // Layers first, first + step, ... of `count` in all. No layer for what stands outside of them.

@@ -55,6 +55,7 @@ struct ModelShape {
   Arch arch = Arch::kOther;
   bool is_gguf = false;
   std::string_view model_type, architecture;  // for words, and for lists of classes that an engine registers
+  std::string_view root_type;                 // model_type of the whole file
   bool expanded_latents = false;              // of a GGUF from before the latent's keys
   std::uint64_t num_layers = 0;               // with the layers that hold no cache
   std::uint64_t num_nextn_layers = 0;
@@ -170,6 +171,15 @@ struct SideTensorsInput {
   std::uint64_t index_topk = 0;  // tokens that an indexer chooses; 0: there is none
 };
 
+// A model's tensors, to be changed to what an engine's own classes make of them.
+struct EngineTensors {
+  std::string_view root_type, model_type;  // of the file, and of its decoder
+  std::uint64_t num_layers = 0;
+  std::vector<TensorGroup>& tensors;
+  std::vector<UnknownTensors>& unknown;
+  std::vector<StoredTensors>& stored;
+};
+
 // What an engine's own rule for the cache's share of a card needs to know.
 struct BudgetInput {
   const EngineInput* engine = nullptr;
@@ -268,6 +278,8 @@ struct Engine {
   bool places_nextn_layers = false;
   // Its classes decide on the types of some tensors, and derive others (TensorGroup::kept, is_derived).
   bool keeps_types = false;
+  // Its classes drop, add or keep tensors in a way of their own; null: they are as the checkpoint has them.
+  void (*make_tensors)(EngineTensors& model) = nullptr;
   // Whether the rows of a vocabulary are a multiple of 64 on one rank too; null: on several alone.
   bool (*pads_vocab)(const Request& request) = nullptr;
   // Whether blocks of FP8 experts get smaller where ranks cut them; null: never.

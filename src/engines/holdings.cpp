@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kTokens = "the tokens of a sequence";
 
 bool same_rule(const Holding& a, const Holding& b) {
-  return a.growth == b.growth && a.stride == b.stride && a.limit == b.limit && a.step == b.step &&
+  return a.growth == b.growth && a.stride == b.stride && a.limit == b.limit && a.step == b.step && a.spare == b.spare &&
          a.limit_after_step == b.limit_after_step && a.reason == b.reason;
 }
 
@@ -249,7 +249,7 @@ std::uint64_t Holding::entries(Tokens tokens, Tokens source_tokens) const {
   if (growth == Growth::kSequence) return 1;
   std::uint64_t n = growth == Growth::kSourceToken ? source_tokens.count() : tokens.count();
   if (limit > 0 && !limit_after_step) n = std::min(n, limit);
-  n = round_up(n, step, kTokens);
+  n = round_up(checked_add(n, spare, kTokens), step, kTokens);
   if (limit > 0 && limit_after_step) n = std::min(n, limit);
   return n / stride;
 }

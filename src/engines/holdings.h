@@ -22,6 +22,7 @@ struct Holding {
   std::uint64_t stride = 1;       // tokens of an entry
   std::uint64_t limit = 0;        // tokens beyond which nothing more is held; 0: none
   std::uint64_t step = 1;         // tokens are taken in steps of this many
+  std::uint64_t spare = 0;        // tokens of room beyond those that are held, up to the limit
   bool limit_after_step = false;  // the limit cuts the last step (else a limit is rounded up to whole steps)
   std::string_view reason;        // why this is not what the architecture needs; static text, "" where it is
 

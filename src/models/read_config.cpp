@@ -257,6 +257,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     text = with_class_inside(text, root_type, version.empty() ? class_of(lower(type)) : std::string(version));
   }
   model.model_type = class_word(type.empty() ? root_type : type);
+  model.root_type = class_word(root_type);
   refuse_layers_that_are_no_list(text);
   const bool unknown = family == nullptr;
   if (!unknown) model.known_as = &family->is;

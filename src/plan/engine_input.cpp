@@ -28,6 +28,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.arch = model.known_as->id;
   shape.is_gguf = model.is_gguf;
   shape.model_type = model.model_type;
+  shape.root_type = model.root_type;
   shape.architecture = model.architecture;
   shape.expanded_latents = model.expanded_latents;
   shape.num_layers = model.layers.size();
@@ -91,6 +92,7 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
   if (known != nullptr) {
     input.model = known->model;
     input.caches = known->caches;
+    input.model.tensors = model.tensors;
   } else {
     fill_model(model, input);
   }

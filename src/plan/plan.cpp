@@ -275,7 +275,7 @@ void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
 
 // The verdict of plan_layout from numbers alone: one GPU of each stage, and nothing told.
 VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
-  const ModelSpec& model = cache.model();
+  const ModelSpec& model = cache.model(request);
   check_gpus(request);
   Plan plan;
   plan.request = request;
@@ -299,7 +299,7 @@ VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
 
 // Whether one stage is more than a card holds: any would settle it, and the second-last mostly has the most layers.
 bool stage_exceeds(PlanCache& cache, const Request& request) {
-  const ModelSpec& model = cache.model();
+  const ModelSpec& model = cache.model(request);
   const Engine& engine = engine_of(request);
   const PlanCache::LaidOut& laid_out = cache.laid_out(request);
   const EngineInput& input = laid_out.input;
@@ -344,10 +344,10 @@ std::string unknown_release(const Engine& engine, const Request& request) {
 }
 
 Plan plan_layout(PlanCache& cache, const Request& request) {
-  const ModelSpec& model = cache.model();
+  const ModelSpec& model = cache.model(request);
   check_gpus(request);
   Plan plan;
-  plan.model = cache.facts();
+  plan.model = cache.facts(request);
   plan.request = request;
   plan.notes = model.notes;
   for (const AdapterFile& adapter : request.extras.adapters)

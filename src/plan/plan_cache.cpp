@@ -55,6 +55,26 @@ Request of_weights(const Request& request) {
 PlanCache::PlanCache(const ModelSpec& model)
     : model_(&model), attention_(model_attention(model)), groups_(group_layers(model)), facts_(facts_of(model)) {}
 
+const PlanCache::OfEngine* PlanCache::made(const Request& request) {
+  const Engine& engine = engine_of(request);
+  if (engine.make_tensors == nullptr || model_->is_gguf) return nullptr;
+  for (const OfEngine& known : made_)
+    if (known.engine == engine.name) return &known;
+  OfEngine& fresh = made_.emplace_back(OfEngine{engine.name, as_made(*model_, engine), nullptr});
+  fresh.facts = facts_of(fresh.model);
+  return &fresh;
+}
+
+const ModelSpec& PlanCache::model(const Request& request) {
+  const OfEngine* own = made(request);
+  return own == nullptr ? *model_ : own->model;
+}
+
+const std::shared_ptr<const ModelFacts>& PlanCache::facts(const Request& request) {
+  const OfEngine* own = made(request);
+  return own == nullptr ? facts_ : own->facts;
+}
+
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);
   key.weights.reset();
@@ -69,7 +89,7 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   }
   const EngineInput* same_model = laid_out_.empty() ? nullptr : &laid_out_.front().input;
   LaidOut& fresh =
-      laid_out_.emplace_front(LaidOut{std::move(key), engine_input(*model_, request, same_model), nullptr, {}});
+      laid_out_.emplace_front(LaidOut{std::move(key), engine_input(model(request), request, same_model), nullptr, {}});
   try {
     fresh.layout = engine_of(request).layout(fresh.input, fresh.notes);
   } catch (...) {
@@ -81,13 +101,14 @@ const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
 }
 
 const Weigher& PlanCache::weigher(const Request& request) {
-  const std::optional<Dtype> dtype = loaded_dtype(request, model_->known_as->id, model_->dtype);
-  const std::optional<std::string> type = asked_weights(*model_, request);
+  const ModelSpec& own = model(request);
+  const std::optional<Dtype> dtype = loaded_dtype(request, own.known_as->id, own.dtype);
+  const std::optional<std::string> type = asked_weights(own, request);
   for (const OfType& known : weighers_)
-    if (known.type == type && known.dtype == dtype) return known.weigher;
+    if (known.model == &own && known.type == type && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();
   // In place: a weigher stays where it is made.
-  return weighers_.emplace_front(*model_, type, dtype).weigher;
+  return weighers_.emplace_front(own, type, dtype).weigher;
 }
 
 const PlanCache::Weighed& PlanCache::weighed(const Request& request, bool in_words) {
@@ -98,7 +119,7 @@ const PlanCache::Weighed& PlanCache::weighed(const Request& request, bool in_wor
     return *known;
   }
   Weighed fresh{std::move(key), in_words, {}, {}};
-  fresh.weights = rank_weights(*model_, weigher(request), request, in_words, fresh.notes);
+  fresh.weights = rank_weights(model(request), weigher(request), request, in_words, fresh.notes);
   weighed_.push_front(std::move(fresh));
   if (weighed_.size() > kMostWeighed) weighed_.pop_back();
   return weighed_.front();

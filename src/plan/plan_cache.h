@@ -23,9 +23,11 @@ class PlanCache {
   explicit PlanCache(const ModelSpec& model);
 
   const ModelSpec& model() const { return *model_; }
+  // The same with its tensors as the request's engine makes them.
+  const ModelSpec& model(const Request& request);
   const std::string& attention() const { return attention_; }
   const std::vector<LayerGroup>& groups() const { return groups_; }
-  const std::shared_ptr<const ModelFacts>& facts() const { return facts_; }
+  const std::shared_ptr<const ModelFacts>& facts(const Request& request);
 
   // The engine's layout for the request, whatever the lengths asked of it and the weights beside it. Throws as the
   // engine does. `input` is of this very request. Good until the next call.
@@ -54,15 +56,24 @@ class PlanCache {
   std::string attention_;
   std::vector<LayerGroup> groups_;
   std::shared_ptr<const ModelFacts> facts_;
+  // The model as engines with classes of their own make it; entries do not move.
+  struct OfEngine {
+    std::string_view engine;
+    ModelSpec model;
+    std::shared_ptr<const ModelFacts> facts;
+  };
+  std::list<OfEngine> made_;
+  const OfEngine* made(const Request& request);
   // The last ones, the latest first; entries do not move.
   std::list<LaidOut> laid_out_;
   std::list<Weighed> weighed_;
   struct OfType {
+    const ModelSpec* model;
     std::optional<std::string> type;
     std::optional<Dtype> dtype;
     Weigher weigher;
-    OfType(const ModelSpec& model, const std::optional<std::string>& weights, std::optional<Dtype> compute)
-        : type(weights), dtype(compute), weigher(model, weights, compute) {}
+    OfType(const ModelSpec& spec, const std::optional<std::string>& weights, std::optional<Dtype> compute)
+        : model(&spec), type(weights), dtype(compute), weigher(spec, weights, compute) {}
   };
   std::list<OfType> weighers_;
 };

@@ -234,6 +234,14 @@ Elements in_towers(const ModelSpec& model) {
 
 }  // namespace
 
+ModelSpec as_made(const ModelSpec& model, const Engine& engine) {
+  ModelSpec out = model;
+  if (engine.make_tensors == nullptr || model.is_gguf) return out;
+  EngineTensors tensors{out.root_type, out.model_type, out.layers.size(), out.tensors, out.unknown_tensors, out.stored};
+  engine.make_tensors(tensors);
+  return out;
+}
+
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request) {
   if (request.weights || !ignores_quantization(model, request)) return request.weights;
   return std::string(name(loaded_dtype(request, model.known_as->id, model.dtype).value_or(model.dtype)));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/engine.h"
 #include "formulas/model.h"
 #include "kvplan/plan.h"
 #include "kvplan/request.h"
@@ -23,6 +24,9 @@ struct RankWeights {
   Bytes read_always, experts;
   double bits = 16;  // of a weight as stored, on average
 };
+
+// The model with its tensors as the engine's own classes make them.
+ModelSpec as_made(const ModelSpec& model, const Engine& engine);
 
 // --weights, or what takes its place where the engine does not know the checkpoint's quantization.
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);

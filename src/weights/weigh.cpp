@@ -77,7 +77,10 @@ class Weigher::Storer {
     const Piece piece = piece_of(group, share);
     Bytes sum;
     const bool keeps = share.keeps_types && !as_stored_ && !mixture_;
-    if (keeps && group.kept != Kept::kAsDeclared) return one(group, nullptr, piece, share) * held.count();
+    if (keeps && group.kept == Kept::kEightBit && tables_ && is_whole_groups(group))
+      return one(group, find_weight_type("mlx-8bit"), piece, share) * held.count();
+    if (keeps && (group.kept == Kept::kPlain || group.kept == Kept::kFloat32))
+      return one(group, nullptr, piece, share) * held.count();
     if (as_stored_ && group.stored_bytes > Bytes(0)) {
       // A cut takes its share of the blocks.
       const auto cut = static_cast<long double>(piece.rows) * static_cast<long double>(piece.columns) /
@@ -188,17 +191,22 @@ class Weigher::Storer {
     switch (group.role) {
       case TensorRole::kPlain:
       case TensorRole::kConv: return nullptr;
-      case TensorRole::kEmbedding: return tables() && group.module == "model.embed_tokens" && type_ ? &*type_ : nullptr;
+      case TensorRole::kEmbedding: return tables() && type_ && is_whole_groups(group) ? &*type_ : nullptr;
       case TensorRole::kHead: return head_ ? &*head_ : tables() && type_ ? &*type_ : nullptr;
       case TensorRole::kLinear: break;
     }
     // Packers leave towers as they are, but for bitsandbytes: it replaces every linear layer that its list spares not.
     if (is_tower(group.component) && !(declared_ && model_.quantization.dialect == "bitsandbytes")) return nullptr;
     if (group.component == Component::kRouter && !tables()) return nullptr;
-    if (group.component == Component::kEmbedding) return nullptr;
+    if (group.component == Component::kEmbedding && !tables()) return nullptr;
+    if (tables_ && !is_whole_groups(group)) return nullptr;
     if (group.is_expert && expert_type_) return &*expert_type_;
     if (experts_only() && !group.is_expert) return nullptr;
     return type_ ? &*type_ : nullptr;
+  }
+  // mlx-lm leaves a layer as it is whose inputs are no whole number of groups (utils.py quantize_model).
+  bool is_whole_groups(const TensorGroup& group) const {
+    return !type_ || type_->group == 0 || group.columns % type_->group == 0;
   }
   bool tables() const { return tables_ || (declared_ && model_.quantization.has_embedding); }
   bool experts_only() const { return experts_only_ || (declared_ && model_.quantization.experts_only && has_experts_); }

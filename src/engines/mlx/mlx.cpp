@@ -1,27 +1,31 @@
 // MLX (mlx-lm): a cache for each layer that grows as the sequence does.
 //
-// Source: mlx-lm of 2026, mlx_lm/models/cache.py (read). No run stands behind these rules.
-// - KVCache and QuantizedKVCache grow in steps of 256 tokens; RotatingKVCache too, up to the window. A prefill chunk of
-//   S tokens lies beside the window for a moment: window + S - 1.
-// - Quantized (int8, int4 by --kv-cache-dtype): groups of 64 with a scale and a bias in the model's type; rotating
-//   caches cannot be quantized.
-// - ArraysCache holds convolution and recurrent states as the model's own code makes them.
-// - Sparse MLA has a second cache for index keys, in the model's type.
+// Source: mlx-lm 0.32.2, mlx_lm/models/cache.py and make_cache of each module; executed.
+// - KVCache and QuantizedKVCache grow in steps of 256 tokens.
+// - RotatingKVCache holds a prompt as long as it is, and then 256 tokens more at a time, up to the window. A prefill
+//   chunk of S tokens lies beside the window for a moment: window + S - 1.
+// - ChunkedKVCache is cut to a chunk before a step, and grows by 256 in it.
+// - Quantized (int8, int4 by --kv-cache-dtype): groups of 64 with a scale and a bias in the model's type. Rotating
+//   caches refuse; chunks stay as they are.
+// - ArraysCache holds convolution states in the model's type, and recurrent ones in float32 but for Mamba 1.
+// - Sparse MLA has a second cache for index keys in every layer.
 #include <algorithm>
 
 #include "engines/estimates.h"
 #include "engines/holdings.h"
 #include "engines/mlx/launcher.h"
+#include "engines/mlx/modules.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
 namespace {
 
 constexpr EngineVersion kVersions[] = {
-    {"0.28",
-     "source of KVCache, RotatingKVCache, ChunkedKVCache, QuantizedKVCache and ArraysCache (read); never run. Which "
-     "models rotate was not checked model by model, nor the type of their states"},
+    {"0.32",
+     "mlx-lm 0.32.2 on mlx 0.32.4: its modules built at full size, their caches filled by a prompt and token by "
+     "token (executed on a CPU)"},
 };
 constexpr std::uint64_t kStep = 256;
 constexpr std::uint64_t kGroup = 64;
@@ -31,24 +35,50 @@ std::uint64_t bits_of(Dtype type) {
   return type == Dtype::kInt8 ? 8 : type == Dtype::kInt4 ? 4 : 0;
 }
 
+// Modules whose recurrent states are as their input: Mamba 1, RG-LRU, lightning attention without its float32 form,
+// RWKV 7. All others compute theirs in float32 (models/ssm.py, gated_delta.py).
+constexpr std::string_view kPlainStates = "mamba jamba recurrent_gemma bailing_moe_linear rwkv7";
+// DeepSeek-V3.2's indexer stands in every layer, and caches its keys as values too (models/deepseek_v32.py).
+constexpr std::string_view kIndexInEveryLayer = "deepseek_v32 glm_moe_dsa";
+// Its attention has one KV head whatever the config says (models/recurrent_gemma.py).
+constexpr std::string_view kOneKvHead = "recurrent_gemma";
+
+MlxModule module_of(const ModelShape& model) {
+  return mlx_module(model.root_type, model.model_type);
+}
+
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
+  const MlxModule module = module_of(model);
+  if (!request.state_dtype && !module.name.empty())
+    types.state = has_word(kPlainStates, module.name) ? types.model : Dtype::kFloat32;
   refuse_types(types, "mlx", {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8, Dtype::kInt4});
   return types;
 }
 
+bool has_window(const LayerCache& cache) {
+  return std::any_of(cache.compact.begin(), cache.compact.end(), [](const Term& term) {
+    return term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kSink;
+  });
+}
+
+bool rotates(const EngineInput& input) {
+  const Rotation rotation = module_of(input.model).rotation;
+  if (rotation == Rotation::kNever || std::none_of(input.caches.begin(), input.caches.end(), has_window)) return false;
+  // A window of all layers is sliding_window's, not one of layer_types.
+  return rotation == Rotation::kAlways || !std::all_of(input.caches.begin(), input.caches.end(), has_window);
+}
+
 // Caches that mlx-lm cannot quantize: it loads the model, and stops when a prompt reaches --quantized-kv-start.
 std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
+  if (const std::string_view type = input.model.root_type;
+      !type.empty() && !input.model.is_gguf && module_of(input.model).name.empty())
+    return Refusal{"architecture", "Model type " + std::string(type) + " not supported.", "choose another engine"};
   if (bits_of(input.types.key) == 0 && bits_of(input.types.value) == 0) return std::nullopt;
   const std::string cure = "leave the KV type at auto";
-  const bool rotates = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(), [](const Term& term) {
-      return term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kSink;
-    });
-  });
-  if (rotates)
+  if (rotates(input))
     return Refusal{"rotating_cache", "RotatingKVCache Quantization NYI: this model has sliding layers", cure};
   for (const LayerCache& cache : input.caches) {
     // Beside an indexer the latent's cache is one of a list, and lists are left in 16 bit.
@@ -69,19 +99,46 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   return std::nullopt;
 }
 
+// The layers' terms, with those of an indexer that the module has and the model shares.
+std::vector<LayerCache> caches_of(const EngineInput& input) {
+  std::vector<LayerCache> out = input.caches;
+  if (!has_word(kIndexInEveryLayer, module_of(input.model).name)) return out;
+  const auto is_index = [](const Term& term) { return term.role == Role::kIndex; };
+  const Term* index = nullptr;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (index == nullptr && is_index(term)) index = &term;
+  if (index == nullptr) return out;
+  for (LayerCache& cache : out)
+    if (!cache.compact.empty() && std::none_of(cache.compact.begin(), cache.compact.end(), is_index))
+      cache.compact.own().push_back(*index);
+  return out;
+}
+
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   const CacheTypes types = input.types;
   CacheTypes plain = types;
   plain.key = plain.value = types.model;
+  const MlxModule module = module_of(input.model);
+  const bool has_rotating = rotates(input);
+  const bool has_chunks = module.name == "llama4";
+  const bool has_index_values = has_word(kIndexInEveryLayer, module.name);
+  const bool has_one_head = has_word(kOneKvHead, module.name);
   HoldingRules rules;
   rules.source = "mlx-lm models/cache.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
   rules.hold = [=](const LayerCache&, const Term& original, std::uint64_t units) {
     Term term = original;
-    if (term.storage == Storage::kFp8Scaled) term.storage = Storage::kModel;
+    if (term.storage == Storage::kFp8Scaled) term.storage = Storage::kKv;
+    if (term.role == Role::kIndex && has_index_values) units *= 2;
+    if (term.storage == Storage::kKv && has_one_head) units = 1;
+    const bool rotating =
+        has_rotating && (term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kSink);
+    const bool chunked = has_chunks && term.limit.kind == LimitKind::kChunk;
+    if (!rotating && !chunked) term.limit = {};
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
     // Chunks stay as they are: ChunkedKVCache has no quantized form.
-    const bool quantizes = term.storage == Storage::kKv && term.limit.kind != LimitKind::kChunk;
+    const bool quantizes = term.storage == Storage::kKv && !chunked;
     const std::uint64_t bits = quantizes ? bits_of(term_dtype(term, types)) : 0;
     Holding out = plain_holding(term, entry_bytes(term, plain, units, columns));
     if (bits > 0) {
@@ -89,13 +146,22 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
       out.entry = Bytes(checked_mul(checked_mul(units, term.shape.vectors, "a cache"), vector, "a cache"));
     }
     if (term.growth != Growth::kToken || term.role == Role::kState) return out;
-    if (out.stride == 1) out.step = kStep;
     out.limit_after_step = true;
+    if (rotating) {
+      out.spare = kStep - 1;
+      out.reason = "room for 256 tokens more, up to the window";
+      return out;
+    }
+    if (chunked) out.limit += kStep;
+    if (out.stride == 1) out.step = kStep;
     out.reason = bits > 0 ? "steps of 256 tokens, groups of 64 with scale and bias" : "steps of 256 tokens";
     return out;
   };
-  if (has_states(input)) notes.push_back(unverified_note("MLX", "recurrent states (their type)"));
-  return holdings_layout(input, rules);
+  if (has_states(input) && module.name.empty())
+    notes.push_back(unverified_note("MLX", "recurrent states (their type)"));
+  EngineInput own = input;
+  own.caches = caches_of(input);
+  return holdings_layout(own, rules);
 }
 
 EngineSettings settings(const EngineInput& input, const Load&) {
@@ -111,9 +177,11 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
       std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count());
   std::vector<LedgerLine> out{mlp_activations(input, chunk, "a prefill step")};
   Bytes beside;
+  const bool has_rotating = rotates(input) || module_of(input.model).name == "llama4";
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
-      if (term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone && term.role != Role::kState)
+      if (has_rotating && term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone &&
+          term.role != Role::kState)
         beside += entry_bytes(term, input.types) * chunk;
   if (beside > Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", beside, {0, 1},
@@ -126,7 +194,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(2000000000), Bytes(500000000),
                  Bytes(4000000000), "allowance of 2 GB",
                  "estimate: a figure that MLX users report; not measured here"});
-  if (has_states(input)) out.push_back(unverified_line(in));
+  if (has_states(input) && module_of(input.model).name.empty()) out.push_back(unverified_line(in));
   return out;
 }
 
@@ -142,6 +210,8 @@ Engine mlx_engine() {
   out.lora = LoraHolding::kFiles;
   out.launch = mlx_launch;
   out.refusal = refusal;
+  out.make_tensors = mlx_tensors;
+  out.keeps_types = true;
   return out;
 }
 

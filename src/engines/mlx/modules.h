@@ -1,0 +1,39 @@
+// What mlx-lm's modules, one for each model_type, make of a model: which caches, and which layers quantize.
+#ifndef KVPLAN_ENGINES_MLX_MODULES_H_
+#define KVPLAN_ENGINES_MLX_MODULES_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+// Where a module makes a RotatingKVCache; elsewhere a window is a mask over all tokens.
+enum class Rotation : std::uint8_t {
+  kNever,
+  kByLayerTypes,  // layer_types alone, not sliding_window by itself
+  kAlways,
+};
+
+// How a module's routers are kept when it is quantized.
+enum class RouterType : std::uint8_t {
+  kAsRest,
+  kEightBit,  // quant_predicate
+  kPlain,     // a tensor that is no nn.Linear
+};
+
+struct MlxModule {
+  std::string_view name;  // of the file in mlx_lm/models; empty: there is none
+  Rotation rotation = Rotation::kNever;
+  RouterType router = RouterType::kAsRest;
+};
+
+MlxModule mlx_module(std::string_view root_type, std::string_view model_type);
+
+// A model's tensors as its module makes them (Engine::make_tensors).
+void mlx_tensors(EngineTensors& model);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_MLX_MODULES_H_
