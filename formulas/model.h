@@ -65,6 +65,7 @@ struct ModelSpec {
   std::uint64_t num_nextn_layers = 0;  // MTP layers behind the decoder: no part of a plan unless asked for
 
   std::vector<Layer> layers;
+  std::optional<bool> decoder_ties_head;  // what the decoder's own part says; absent where it says nothing
   std::vector<RotaryTable> rotary_tables;
   std::optional<PlainRotation> plain_rotation;
   std::vector<SideModel> sides;

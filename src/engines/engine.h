@@ -65,6 +65,7 @@ struct ModelShape {
   ExpertShape experts;
   GraphFacts graph;
   std::span<const TensorGroup> tensors;  // the model's own
+  std::span<const ConfigFact> facts;
   Tokens max_model_len;                  // 0 where the config names none
   Tokens longest;                        // that the rotation reaches, by its scaling; never below max_model_len
   Tokens source_tokens;
@@ -178,6 +179,8 @@ struct EngineTensors {
   std::vector<TensorGroup>& tensors;
   std::vector<UnknownTensors>& unknown;
   std::vector<StoredTensors>& stored;
+  std::span<const ConfigFact> facts;
+  std::optional<bool> ties_head;  // what the decoder's own part of the config says
 };
 
 // What an engine's own rule for the cache's share of a card needs to know.

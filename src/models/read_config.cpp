@@ -258,6 +258,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   }
   model.model_type = class_word(type.empty() ? root_type : type);
   model.root_type = class_word(root_type);
+  model.decoder_ties_head = text.bare().quietly().find_bool("tie_word_embeddings");
   refuse_layers_that_are_no_list(text);
   const bool unknown = family == nullptr;
   if (!unknown) model.known_as = &family->is;

@@ -39,6 +39,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.experts = model.experts;
   shape.graph = model.graph;
   shape.tensors = model.tensors;
+  shape.facts = model.facts;
   shape.max_model_len = shape.longest = model.max_model_len;
   for (const RotaryTable& table : model.rotary_tables) shape.longest = std::max(shape.longest, Tokens(table.positions));
   shape.quantization = model.quantization;
@@ -93,6 +94,7 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
     input.model = known->model;
     input.caches = known->caches;
     input.model.tensors = model.tensors;
+    input.model.facts = model.facts;
   } else {
     fill_model(model, input);
   }

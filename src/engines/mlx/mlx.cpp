@@ -123,6 +123,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   const bool has_rotating = rotates(input);
   const bool has_chunks = module.name == "llama4";
   const bool has_index_values = has_word(kIndexInEveryLayer, module.name);
+  const std::uint64_t head_dim = mlx_head_dim(module, input.model.facts);
   const bool has_one_head = has_word(kOneKvHead, module.name);
   HoldingRules rules;
   rules.source = "mlx-lm models/cache.py";
@@ -132,6 +133,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     if (term.storage == Storage::kFp8Scaled) term.storage = Storage::kKv;
     if (term.role == Role::kIndex && has_index_values) units *= 2;
     if (term.storage == Storage::kKv && has_one_head) units = 1;
+    if (term.storage == Storage::kKv && head_dim > 0) term.shape.width = head_dim;
     const bool rotating =
         has_rotating && (term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kSink);
     const bool chunked = has_chunks && term.limit.kind == LimitKind::kChunk;

@@ -2,6 +2,7 @@
 // file of mlx_lm/models.
 #include "engines/mlx/modules.h"
 
+#include <algorithm>
 #include <string>
 
 #include "kvplan/strings.h"
@@ -72,6 +73,15 @@ MlxModule mlx_module(std::string_view root_type, std::string_view model_type) {
   if (has_word(kEightBitRouters, out.name)) out.router = RouterType::kEightBit;
   if (has_word(kPlainRouters, out.name)) out.router = RouterType::kPlain;
   return out;
+}
+
+std::uint64_t mlx_head_dim(const MlxModule& module, std::span<const ConfigFact> facts) {
+  constexpr std::uint64_t kFalconH1 = 64;
+  if (module.name != "falcon_h1") return 0;
+  const bool named = std::any_of(facts.begin(), facts.end(), [](const ConfigFact& fact) {
+    return fact.key == "head_dim" && (fact.origin == Origin::kFile || fact.origin == Origin::kAlias);
+  });
+  return named ? 0 : kFalconH1;
 }
 
 }  // namespace kvplan

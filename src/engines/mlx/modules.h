@@ -3,6 +3,7 @@
 #define KVPLAN_ENGINES_MLX_MODULES_H_
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "engines/engine.h"
@@ -30,6 +31,9 @@ struct MlxModule {
 };
 
 MlxModule mlx_module(std::string_view root_type, std::string_view model_type);
+
+// The width of a head where the file names none and the module has a default of its own; 0: as the model has it.
+std::uint64_t mlx_head_dim(const MlxModule& module, std::span<const ConfigFact> facts);
 
 // A model's tensors as its module makes them (Engine::make_tensors).
 void mlx_tensors(EngineTensors& model);

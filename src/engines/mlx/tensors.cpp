@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "engines/mlx/modules.h"
+#include "kvplan/error.h"
+#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -18,6 +20,7 @@ struct Predicate {
 };
 constexpr Predicate kPredicates[] = {
     {"granite granitemoe", "self_attn.o_proj mlp.down_proj lm_head", Kept::kEightBit},
+    {"granitemoe", "experts.*.down_proj", Kept::kEightBit},
     {"qwen3_5 qwen3_5_moe qwen3_next prism_hadamard_qwen35", "shared_expert_gate", Kept::kEightBit},
     {"bailing_moe_v3",
      "embed_tokens lm_head self_attn.q_a_proj self_attn.q_b_proj self_attn.kv_a_proj_with_mqa self_attn.kv_b_proj "
@@ -39,10 +42,28 @@ constexpr Float32 kFloat32[] = {
      "e_score_correction_bias"},
     {"nemotron_h qwen3_5 qwen3_5_moe kimi_k3 kimi_linear bailing_moe_v3", "A_log"},
     {"kimi_k3 kimi_linear bailing_moe_v3", "dt_bias"},
+    {"muse_spark", "add_attn_alpha add_attn_beta add_ffn_alpha add_ffn_beta"},
 };
 
 // The only modules that keep their vision tower.
 constexpr std::string_view kWithTowers = "muse_spark";
+
+// Modules whose head is a layer of its own, whatever the config says.
+constexpr std::string_view kOwnHead =
+    "klear dbrx deepseek deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v41 glm4 glm4_moe glm4_moe_lite glm_moe_dsa "
+    "gptj "
+    "gpt_oss kimi_k25 kimi_vl mimo_v2_flash muse_spark nanochat nemotron_h phi phimoe pixtral plamo qwen qwen2_moe "
+    "solar_open stablelm step3p5 lfm2-vl";
+// What a config means that says nothing in the decoder's own part: ModelArgs.
+constexpr std::string_view kTiedByDefault =
+    "bitnet exaone falcon_h1 gear gemma4 gemma4_text glm gpt_bigcode granite granitemoe granitemoehybrid jamba "
+    "lille-130m llama mamba ministral3 olmo2 olmoe plamo2 plamo3 qwen2 qwen2_vl seed_oss smollm3 spark2_5 starcoder2 "
+    "youtu_llm";
+constexpr std::string_view kOwnByDefault =
+    "afmoe baichuan_m1 bailing_hybrid bailing_moe bailing_moe_linear bailing_moe_v3 dots1 exaone_moe hunyuan_v1_dense "
+    "internlm2 internlm3 iquestloopcoder kimi_k3 kimi_linear laguna mimo minicpm minicpm3 minimax minimax_m3_vl "
+    "mistral3 mistral4 mixtral muse_glimmer nanbeige nemotron-nas nemotron olmo3 phi3 qwen3_5 qwen3_5_moe qwen3_next "
+    "rwkv7 telechat3";
 
 bool ends_in(std::string_view name, std::string_view ends) {
   const std::vector<std::string_view> words = split(ends);
@@ -67,9 +88,146 @@ bool is_float32(const MlxModule& module, const TensorGroup& group) {
   });
 }
 
+void settle_head(const MlxModule& module, std::optional<bool> told, TensorGroup& head) {
+  if (has_word(kOwnHead, module.name))
+    head.is_tied = false;
+  else if (has_word(kTiedByDefault, module.name))
+    head.is_tied = told.value_or(true);
+  else if (has_word(kOwnByDefault, module.name))
+    head.is_tied = told.value_or(false);
+}
+
 template <class Parts>
 void drop_towers(Parts& parts) {
   std::erase_if(parts, [](const auto& part) { return is_tower(part.component); });
+}
+
+// Tensors of one layer as the module has them in all.
+void put_in_every_layer(std::string_view part, EngineTensors& model) {
+  std::vector<std::string> done;
+  std::erase_if(model.tensors, [&](TensorGroup& group) {
+    if (group.component == Component::kMtp || group.module.find(part) == std::string::npos) return false;
+    if (std::find(done.begin(), done.end(), group.module) != done.end()) return true;
+    done.push_back(group.module);
+    group.layers = {{0, model.num_layers, 1}};
+    return false;
+  });
+}
+
+TensorGroup plain(std::string_view module, std::uint64_t elements, std::uint64_t layers) {
+  TensorGroup out;
+  out.component = Component::kOther;
+  out.role = TensorRole::kPlain;
+  out.module = module;
+  out.rows = elements;
+  if (layers > 0) out.layers = {{0, layers, 1}};
+  return out;
+}
+
+TensorGroup matrix(TensorRole role, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                   std::uint64_t layers) {
+  TensorGroup out = plain(module, rows, layers);
+  out.role = role;
+  out.columns = columns;
+  return out;
+}
+
+std::vector<TensorGroup>::const_iterator find_table(const EngineTensors& model) {
+  return std::find_if(model.tensors.begin(), model.tensors.end(),
+                      [](const TensorGroup& group) { return group.module == "model.embed_tokens"; });
+}
+
+// A file that names no hidden_size_per_layer_input has inputs of each layer all the same (models/gemma4_text.py).
+void add_layer_inputs(EngineTensors& model) {
+  constexpr std::uint64_t kWidth = 256, kVocabulary = 262144;
+  const auto told = [](const ConfigFact& fact) { return fact.key.ends_with("hidden_size_per_layer_input"); };
+  if (std::any_of(model.facts.begin(), model.facts.end(), told)) return;
+  const auto table = find_table(model);
+  if (table == model.tensors.end()) return;
+  const std::uint64_t hidden = table->columns;
+  const std::uint64_t wide = checked_mul(model.num_layers, kWidth, "the inputs of the layers");
+  TensorGroup inputs = matrix(TensorRole::kEmbedding, "model.embed_tokens_per_layer", kVocabulary, wide, 0);
+  inputs.component = Component::kEmbedding;
+  TensorGroup projection = matrix(TensorRole::kLinear, "model.per_layer_model_projection", wide, hidden, 0);
+  TensorGroup norm = plain("model.per_layer_projection_norm", kWidth, 0);
+  inputs.place = projection.place = norm.place = Place::kFirst;
+  model.tensors.push_back(std::move(inputs));
+  model.tensors.push_back(std::move(projection));
+  model.tensors.push_back(std::move(norm));
+  const std::uint64_t layers = model.num_layers;
+  model.tensors.push_back(matrix(TensorRole::kLinear, "model.layers.*.per_layer_input_gate", kWidth, hidden, layers));
+  model.tensors.push_back(matrix(TensorRole::kLinear, "model.layers.*.per_layer_projection", hidden, kWidth, layers));
+  model.tensors.push_back(plain("model.layers.*.post_per_layer_input_norm", hidden, layers));
+}
+
+// Dense MLPs as wide as intermediate_size_mlp in the place of experts (models/llama4_text.py).
+void make_dense(EngineTensors& model) {
+  const auto fact = std::find_if(model.facts.begin(), model.facts.end(),
+                                 [](const ConfigFact& one) { return one.key == "intermediate_size_mlp"; });
+  const auto width = fact == model.facts.end() ? std::nullopt : whole_number(fact->value);
+  const auto table = find_table(model);
+  if (!width || table == model.tensors.end()) return;
+  const std::uint64_t hidden = table->columns;
+  std::erase_if(model.tensors, [](const TensorGroup& group) {
+    return group.component == Component::kRouter || group.component == Component::kExperts ||
+           group.component == Component::kSharedExperts || group.component == Component::kMlp;
+  });
+  const auto add = [&](std::string_view module, std::uint64_t rows, std::uint64_t columns) {
+    model.tensors.push_back(matrix(TensorRole::kLinear, module, rows, columns, model.num_layers));
+    model.tensors.back().component = Component::kMlp;
+  };
+  add("model.layers.*.mlp.gate_proj", *width, hidden);
+  add("model.layers.*.mlp.up_proj", *width, hidden);
+  add("model.layers.*.mlp.down_proj", hidden, *width);
+}
+
+// Experts alone are quantized, and those of the first and the last layer are not (models/muse_spark.py).
+void spare_all_but_experts(EngineTensors& model) {
+  if (model.num_layers == 0) return;
+  const std::uint64_t last = model.num_layers - 1;
+  std::vector<TensorGroup> ends;
+  for (TensorGroup& group : model.tensors) {
+    group.kept = Kept::kPlain;
+    if (!group.is_expert) continue;
+    TensorGroup at_end = group;
+    at_end.layers.clear();
+    std::vector<LayerRun> between;
+    for (const LayerRun& run : group.layers)
+      for (std::uint64_t i = 0; i < run.count; ++i) {
+        const std::uint64_t layer = run.first + i * run.step;
+        (layer == 0 || layer == last ? at_end.layers : between).push_back({layer, 1, 1});
+      }
+    group.kept = Kept::kAsDeclared;
+    group.layers = std::move(between);
+    if (!at_end.layers.empty()) ends.push_back(std::move(at_end));
+  }
+  std::erase_if(model.tensors, [](const TensorGroup& group) { return group.is_expert && group.layers.empty(); });
+  model.tensors.insert(model.tensors.end(), ends.begin(), ends.end());
+}
+
+void change_tensors(const MlxModule& module, EngineTensors& model) {
+  const auto drop = [&](std::string_view end) {
+    std::erase_if(model.tensors, [&](const TensorGroup& group) { return ends_in(group.module, end); });
+  };
+  if (module.name == "llama4_text") make_dense(model);
+  if (module.name == "ernie4_5_moe") drop("e_score_correction_bias");
+  if (has_word("deepseek_v32 glm_moe_dsa", module.name)) put_in_every_layer(".indexer.", model);
+  if (has_word("gemma4 gemma4_text", module.name)) {
+    add_layer_inputs(model);
+    model.tensors.push_back(plain("model.layers.*.layer_scalar", 1, model.num_layers));
+  }
+  const auto ends = [](const TensorGroup& group, std::string_view words) { return ends_in(group.module, words); };
+  for (TensorGroup& group : model.tensors) {
+    // One KV head whatever the config says.
+    if (module.name == "recurrent_gemma" && group.units > 0 && ends(group, "self_attn.k_proj self_attn.v_proj")) {
+      group.rows /= group.units;
+      group.units = 1;
+    }
+    if (const std::uint64_t width = mlx_head_dim(module, model.facts); width > 0 && group.units > 0) {
+      if (ends(group, "self_attn.q_proj self_attn.k_proj self_attn.v_proj")) group.rows = group.units * width;
+      if (ends(group, "self_attn.o_proj")) group.columns = group.units * width;
+    }
+  }
 }
 
 }  // namespace
@@ -82,10 +240,13 @@ void mlx_tensors(EngineTensors& model) {
     drop_towers(model.stored);
   }
   std::erase_if(model.tensors, [](const TensorGroup& group) { return group.is_derived; });
+  change_tensors(module, model);
   for (TensorGroup& group : model.tensors) {
+    if (group.role == TensorRole::kHead) settle_head(module, model.ties_head, group);
     group.kept = kept_by(module, group);
     group.is_float32 = is_float32(module, group);
   }
+  if (module.name == "muse_spark") spare_all_but_experts(model);
 }
 
 }  // namespace kvplan

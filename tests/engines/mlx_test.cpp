@@ -1,0 +1,107 @@
+// MLX: figures of mlx-lm 0.32.2 on mlx 0.32.4, its modules built at full size and their caches filled by a prompt.
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+#include "plan/plan.h"
+#include "sources/load.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+Bytes cache_of(const ModelSpec& model, std::uint64_t tokens) {
+  return make_plan(model, request_for("mlx", tokens)).kv_cache.reserved;
+}
+
+Plan weighed(const ModelSpec& model, const char* weights) {
+  Request request = request_for("mlx", 1);
+  request.weights = weights;
+  return make_plan(model, request);
+}
+
+TEST_CASE("MLX: caches after a prompt") {
+  const struct {
+    const char* config;
+    std::uint64_t tokens, bytes;
+  } rows[] = {
+      // A window of 2,048 after a prompt: as long as it, and 256 more at its last token. One KV head.
+      {"recurrentgemma-2b", 1, 2465792},
+      {"recurrentgemma-2b", 255, 4546560},
+      {"recurrentgemma-2b", 1000, 10649600},
+      {"recurrentgemma-2b", 40000, 17145856},
+      // Index keys have values beside them, in every layer.
+      {"deepseek-v3.2", 257, 51970048},
+      {"glm-5.2", 257, 66453504},
+      // A window of 128 is full after a step.
+      {"gpt-oss-20b", 257, 15728640},
+      // Chunks of 8,192 and a step.
+      {"llama-4-scout", 40000, 3221225472},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.config);
+    CAPTURE(row.tokens);
+    CHECK(cache_of(test_model(row.config), row.tokens) == Bytes(row.bytes));
+  }
+}
+
+TEST_CASE("MLX: modules without a RotatingKVCache keep all tokens") {
+  // 32 layers of 8 heads of 128; llama's module, which reads layer_types and no sliding_window by itself.
+  constexpr std::string_view kMistral = R"({"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000,
+    "sliding_window": 4096, "tie_word_embeddings": false, "torch_dtype": "bfloat16"})";
+  const ModelSpec model = read_config(kMistral, "", "mistral", {});
+  CHECK(cache_of(model, 40000) == Bytes(std::uint64_t{40192} * 32 * 2 * 8 * 128 * 2));
+  Request request = request_for("mlx", 1000);
+  request.cache_type_k = request.cache_type_v = Dtype::kInt4;
+  CHECK_FALSE(make_plan(model, request).verdict.refusal.has_value());
+}
+
+TEST_CASE("MLX: recurrent states are float32 but for Mamba 1") {
+  Request request = request_for("mlx", 1);
+  CHECK(make_plan(test_model("falcon-h1-1.5b"), request).types.state == Dtype::kFloat32);
+  CHECK(make_plan(test_model("qwen3.5-27b"), request).types.state == Dtype::kFloat32);
+  CHECK(make_plan(test_model("falcon-mamba-7b"), request).types.state == Dtype::kBfloat16);
+  request.state_dtype = Dtype::kBfloat16;
+  CHECK(make_plan(test_model("qwen3.5-27b"), request).types.state == Dtype::kBfloat16);
+}
+
+TEST_CASE("MLX: weights without towers, routers in their own type") {
+  const struct {
+    const char *config, *weights;
+    std::uint64_t bytes;
+  } rows[] = {
+      {"deepseek-v3.2", "mlx-4bit", 378085857792},                                         // routers in 16 bit
+      {"deepseek-v3.2", "bf16", 1343755917824},    {"glm-5.2", "mlx-3bit", 325647396864},  // an indexer in every layer
+      {"gpt-oss-20b", "mlx-3bit", 9162480768},                                             // routers in 8 bit
+      {"gpt-oss-20b", "mlx-8bit", 22228464768},    {"llama-4-scout", "mlx-4bit", 60621260800},
+      {"llama-4-scout", "bf16", 215539722240},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.config);
+    CAPTURE(row.weights);
+    CHECK(*weighed(test_model(row.config), row.weights).memory.front().weights == Bytes(row.bytes));
+  }
+  // The plan's parameters are those of the module; other engines see the tower.
+  const ModelSpec scout = test_model("llama-4-scout");
+  CHECK(weighed(scout, "bf16").model->parameters.total == 107769861120);
+  CHECK(make_plan(scout, request_for("vllm", 1)).model->parameters.total > 108000000000);
+}
+
+TEST_CASE("MLX: a model_type without a module is refused") {
+  const auto refusal = [](const char* config) {
+    return make_plan(test_model(config), request_for("mlx", 1)).verdict.refusal;
+  };
+  for (const char* config :
+       {"deepseek-v4-flash", "hunyuan-a13b", "jetmoe-8b", "molmo-7b-d", "rwkv6-1.6b", "t5-large"}) {
+    CAPTURE(config);
+    REQUIRE(refusal(config).has_value());
+    CHECK(refusal(config)->id == "architecture");
+  }
+  for (const char* config : {"rwkv7-2.9b", "mixtral-8x7b", "falcon-mamba-7b", "nemotron-super-49b", "llama-3.1-8b"}) {
+    CAPTURE(config);
+    CHECK_FALSE(refusal(config).has_value());
+  }
+}
+
+}  // namespace
+}  // namespace kvplan
