@@ -192,7 +192,7 @@ class Weigher::Storer {
       case TensorRole::kPlain:
       case TensorRole::kConv: return nullptr;
       case TensorRole::kEmbedding: return tables() && type_ && is_whole_groups(group) ? &*type_ : nullptr;
-      case TensorRole::kHead: return head_ ? &*head_ : tables() && type_ ? &*type_ : nullptr;
+      case TensorRole::kHead: return head_ ? &*head_ : tables() && type_ && is_whole_groups(group) ? &*type_ : nullptr;
       case TensorRole::kLinear: break;
     }
     // Packers leave towers as they are, but for bitsandbytes: it replaces every linear layer that its list spares not.

@@ -40,6 +40,10 @@ std::uint64_t bits_of(Dtype type) {
 constexpr std::string_view kPlainStates = "mamba jamba recurrent_gemma bailing_moe_linear rwkv7";
 // DeepSeek-V3.2's indexer stands in every layer, and caches its keys as values too (models/deepseek_v32.py).
 constexpr std::string_view kIndexInEveryLayer = "deepseek_v32 glm_moe_dsa";
+// Latent attention with a cache of whole keys and values (models/deepseek_v2.py).
+constexpr std::string_view kExpandsLatents = "deepseek_v2 minicpm3 youtu_llm";
+// Layers that share another's keys and values fill a cache of their own with them (models/hunyuan.py).
+constexpr std::string_view kCachesShared = "hunyuan";
 // Its attention has one KV head whatever the config says (models/recurrent_gemma.py).
 constexpr std::string_view kOneKvHead = "recurrent_gemma";
 
@@ -71,6 +75,28 @@ bool rotates(const EngineInput& input) {
   return rotation == Rotation::kAlways || !std::all_of(input.caches.begin(), input.caches.end(), has_window);
 }
 
+// The layers' terms as the module has them.
+std::vector<LayerCache> caches_of(const EngineInput& input) {
+  std::vector<LayerCache> out = input.caches;
+  const std::string_view module = module_of(input.model).name;
+  if (has_word(kExpandsLatents, module))
+    for (LayerCache& cache : out) cache.compact = cache.expanded;
+  if (has_word(kCachesShared, module))
+    for (std::size_t i = 1; i < out.size(); ++i)
+      if (out[i].compact.empty()) out[i].compact = out[i - 1].compact;
+  if (!has_word(kIndexInEveryLayer, module)) return out;
+  const auto is_index = [](const Term& term) { return term.role == Role::kIndex; };
+  std::optional<Term> index;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (!index && is_index(term)) index = term;
+  if (!index) return out;
+  for (LayerCache& cache : out)
+    if (!cache.compact.empty() && std::none_of(cache.compact.begin(), cache.compact.end(), is_index))
+      cache.compact.own().push_back(*index);
+  return out;
+}
+
 // Caches that mlx-lm cannot quantize: it loads the model, and stops when a prompt reaches --quantized-kv-start.
 std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (const std::string_view type = input.model.root_type;
@@ -80,7 +106,8 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   const std::string cure = "leave the KV type at auto";
   if (rotates(input))
     return Refusal{"rotating_cache", "RotatingKVCache Quantization NYI: this model has sliding layers", cure};
-  for (const LayerCache& cache : input.caches) {
+  const std::vector<LayerCache> caches = caches_of(input);
+  for (const LayerCache& cache : caches) {
     // Beside an indexer the latent's cache is one of a list, and lists are left in 16 bit.
     const bool is_indexed = std::any_of(cache.compact.begin(), cache.compact.end(),
                                         [](const Term& term) { return term.role == Role::kIndex; });
@@ -97,22 +124,6 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
     }
   }
   return std::nullopt;
-}
-
-// The layers' terms, with those of an indexer that the module has and the model shares.
-std::vector<LayerCache> caches_of(const EngineInput& input) {
-  std::vector<LayerCache> out = input.caches;
-  if (!has_word(kIndexInEveryLayer, module_of(input.model).name)) return out;
-  const auto is_index = [](const Term& term) { return term.role == Role::kIndex; };
-  const Term* index = nullptr;
-  for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.compact)
-      if (index == nullptr && is_index(term)) index = &term;
-  if (index == nullptr) return out;
-  for (LayerCache& cache : out)
-    if (!cache.compact.empty() && std::none_of(cache.compact.begin(), cache.compact.end(), is_index))
-      cache.compact.own().push_back(*index);
-  return out;
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {

@@ -21,6 +21,7 @@ struct Predicate {
 constexpr Predicate kPredicates[] = {
     {"granite granitemoe", "self_attn.o_proj mlp.down_proj lm_head", Kept::kEightBit},
     {"granitemoe", "experts.*.down_proj", Kept::kEightBit},
+    {"rwkv7", "embed_tokens lora.2", Kept::kEightBit},
     {"qwen3_5 qwen3_5_moe qwen3_next prism_hadamard_qwen35", "shared_expert_gate", Kept::kEightBit},
     {"bailing_moe_v3",
      "embed_tokens lm_head self_attn.q_a_proj self_attn.q_b_proj self_attn.kv_a_proj_with_mqa self_attn.kv_b_proj "
@@ -53,7 +54,10 @@ constexpr std::string_view kOwnHead =
     "klear dbrx deepseek deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v41 glm4 glm4_moe glm4_moe_lite glm_moe_dsa "
     "gptj "
     "gpt_oss kimi_k25 kimi_vl mimo_v2_flash muse_spark nanochat nemotron_h phi phimoe pixtral plamo qwen qwen2_moe "
-    "solar_open stablelm step3p5 lfm2-vl";
+    "solar_open stablelm step3p5";
+// Modules that have none.
+constexpr std::string_view kNoHead =
+    "afm7 cohere cohere2 gemma gemma2 gemma3n gpt2 hunyuan lfm2 lfm2_moe lfm2-vl lille-130m phi3small";
 // What a config means that says nothing in the decoder's own part: ModelArgs.
 constexpr std::string_view kTiedByDefault =
     "bitnet exaone falcon_h1 gear gemma4 gemma4_text glm gpt_bigcode granite granitemoe granitemoehybrid jamba "
@@ -91,6 +95,8 @@ bool is_float32(const MlxModule& module, const TensorGroup& group) {
 void settle_head(const MlxModule& module, std::optional<bool> told, TensorGroup& head) {
   if (has_word(kOwnHead, module.name))
     head.is_tied = false;
+  else if (has_word(kNoHead, module.name))
+    head.is_tied = true;
   else if (has_word(kTiedByDefault, module.name))
     head.is_tied = told.value_or(true);
   else if (has_word(kOwnByDefault, module.name))
@@ -181,6 +187,22 @@ void make_dense(EngineTensors& model) {
   add("model.layers.*.mlp.down_proj", hidden, *width);
 }
 
+// A bias for each expert, which files of this class keep as a buffer (models/lfm2_moe.py).
+void add_expert_biases(EngineTensors& model) {
+  const bool without = std::any_of(model.facts.begin(), model.facts.end(), [](const ConfigFact& fact) {
+    return fact.key.ends_with("use_expert_bias") && fact.value == "false";
+  });
+  if (without) return;
+  std::vector<TensorGroup> biases;
+  for (const TensorGroup& group : model.tensors) {
+    if (group.component != Component::kRouter || group.role != TensorRole::kLinear) continue;
+    TensorGroup bias = plain(group.module + ".e_score_correction_bias", group.rows, 0);
+    bias.layers = group.layers;
+    biases.push_back(std::move(bias));
+  }
+  model.tensors.insert(model.tensors.end(), biases.begin(), biases.end());
+}
+
 // Experts alone are quantized, and those of the first and the last layer are not (models/muse_spark.py).
 void spare_all_but_experts(EngineTensors& model) {
   if (model.num_layers == 0) return;
@@ -210,6 +232,7 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
     std::erase_if(model.tensors, [&](const TensorGroup& group) { return ends_in(group.module, end); });
   };
   if (module.name == "llama4_text") make_dense(model);
+  if (module.name == "lfm2_moe") add_expert_biases(model);
   if (module.name == "ernie4_5_moe") drop("e_score_correction_bias");
   if (has_word("deepseek_v32 glm_moe_dsa", module.name)) put_in_every_layer(".indexer.", model);
   if (has_word("gemma4 gemma4_text", module.name)) {
@@ -218,6 +241,8 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
   }
   const auto ends = [](const TensorGroup& group, std::string_view words) { return ends_in(group.module, words); };
   for (TensorGroup& group : model.tensors) {
+    // alpha_p, alpha_n, beta and eps of its activation (models/activations.py XieLU).
+    if (module.name == "apertus" && ends(group, "mlp.act_fn")) group.rows = 4;
     // One KV head whatever the config says.
     if (module.name == "recurrent_gemma" && group.units > 0 && ends(group, "self_attn.k_proj self_attn.v_proj")) {
       group.rows /= group.units;
