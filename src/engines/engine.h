@@ -66,8 +66,8 @@ struct ModelShape {
   GraphFacts graph;
   std::span<const TensorGroup> tensors;  // the model's own
   std::span<const ConfigFact> facts;
-  Tokens max_model_len;                  // 0 where the config names none
-  Tokens longest;                        // that the rotation reaches, by its scaling; never below max_model_len
+  Tokens max_model_len;  // 0 where the config names none
+  Tokens longest;        // that the rotation reaches, by its scaling; never below max_model_len
   Tokens source_tokens;
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
@@ -179,6 +179,8 @@ struct EngineTensors {
   std::vector<TensorGroup>& tensors;
   std::vector<UnknownTensors>& unknown;
   std::vector<StoredTensors>& stored;
+  QuantDeclaration& quantization;
+  std::vector<Note>& notes;
   std::span<const ConfigFact> facts;
   std::optional<bool> ties_head;  // what the decoder's own part of the config says
 };

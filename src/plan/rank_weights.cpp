@@ -237,8 +237,8 @@ Elements in_towers(const ModelSpec& model) {
 ModelSpec as_made(const ModelSpec& model, const Engine& engine) {
   ModelSpec out = model;
   if (engine.make_tensors == nullptr || model.is_gguf) return out;
-  EngineTensors tensors{out.root_type,       out.model_type, out.layers.size(), out.tensors,
-                        out.unknown_tensors, out.stored,     model.facts,       model.decoder_ties_head};
+  EngineTensors tensors{out.root_type, out.model_type,   out.layers.size(), out.tensors, out.unknown_tensors,
+                        out.stored,    out.quantization, out.notes,         model.facts, model.decoder_ties_head};
   engine.make_tensors(tensors);
   return out;
 }

@@ -87,6 +87,28 @@ TEST_CASE("MLX: weights without towers, routers in their own type") {
   CHECK(make_plan(scout, request_for("vllm", 1)).model->parameters.total > 108000000000);
 }
 
+TEST_CASE("MLX: modules that cache otherwise than their architecture") {
+  const auto cache = [](std::string_view config) { return cache_of(read_config(config, "", "", {}), 257); };
+  // DeepSeek-V2's keys of 32 + 32 and values of 16, of 4 heads in 4 layers, and no latents.
+  CHECK(
+      cache(R"({"model_type": "deepseek_v2", "hidden_size": 128, "intermediate_size": 256, "moe_intermediate_size": 256,
+    "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 4, "kv_lora_rank": 4, "q_lora_rank": 4,
+    "qk_rope_head_dim": 32, "v_head_dim": 16, "qk_nope_head_dim": 32, "vocab_size": 1024,
+    "torch_dtype": "bfloat16"})") == Bytes(512 * 4 * 4 * (64 + 16) * 2));
+  // Hunyuan's layers in pairs share keys and values, and each has a cache.
+  CHECK(cache(R"({"model_type": "hunyuan", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "moe_topk": 2, "num_experts": 2, "num_shared_expert": 1,
+    "use_mixed_mlp_moe": true, "use_cla": true, "cla_share_factor": 2, "vocab_size": 1000,
+    "torch_dtype": "bfloat16"})") == Bytes(524288));
+}
+
+TEST_CASE("MLX: FP8 checkpoints that a module unpacks are loaded in 16 bit") {
+  // 671,877,944,064 parameters in bfloat16 but for the routers' biases; the config names FP8.
+  const Plan plan = make_plan(test_model("deepseek-v3.2"), request_for("mlx", 1));
+  CHECK(*plan.memory.front().weights == Bytes(1343755917824));
+  CHECK(plan.weights_dtype == "bfloat16");
+}
+
 TEST_CASE("MLX: a model_type without a module is refused") {
   const auto refusal = [](const char* config) {
     return make_plan(test_model(config), request_for("mlx", 1)).verdict.refusal;

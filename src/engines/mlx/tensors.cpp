@@ -255,10 +255,24 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
   }
 }
 
+// `sanitize` of these modules turns FP8 weights into 16 bit; blocks of 32 x 32 alone stay packed (utils.py load_model).
+void unpack_fp8(const MlxModule& module, EngineTensors& model) {
+  constexpr std::string_view kUnpacks =
+      "deepseek_v3 deepseek_v32 glm_moe_dsa kimi_k25 mimo_v2_flash minimax ministral3 mistral3 mistral4";
+  const QuantDeclaration& declared = model.quantization;
+  if (declared.dialect != "fp8" || !has_word(kUnpacks, module.name)) return;
+  if (declared.scheme && declared.scheme->block_rows == 32) return;
+  model.quantization = {};
+  model.stored.clear();
+  model.notes.push_back({NoteLevel::kInfo, "unpacked_weights",
+                         "mlx-lm turns this checkpoint's FP8 weights into 16 bit as it loads them"});
+}
+
 }  // namespace
 
 void mlx_tensors(EngineTensors& model) {
   const MlxModule module = mlx_module(model.root_type, model.model_type);
+  unpack_fp8(module, model);
   if (!has_word(kWithTowers, module.name)) {
     drop_towers(model.tensors);
     drop_towers(model.unknown);
