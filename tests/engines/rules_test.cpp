@@ -114,6 +114,7 @@ TEST_CASE("rules: MLX") {
   // RotatingKVCache: a prompt of 100 and 255 tokens of room, up to the window. ArraysCache: three columns of the
   // convolution, and the state.
   EngineInput windows = input_of("mlx", "gemma3", {heads(8, 128, 500), recurrence()});
+  windows.model.root_type = "gemma3";
   CHECK(reserved(windows, 100, 2) == 2 * (355 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
   CHECK(reserved(windows, 4000) == 500 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4);
   CHECK(codes(windows).empty());

@@ -37,15 +37,15 @@ std::uint64_t bits_of(Dtype type) {
 
 // Modules whose recurrent states are as their input: Mamba 1, RG-LRU, lightning attention without its float32 form,
 // RWKV 7. All others compute theirs in float32 (models/ssm.py, gated_delta.py).
-constexpr std::string_view kPlainStates = "mamba jamba recurrent_gemma bailing_moe_linear rwkv7";
+constexpr std::string_view kPlainStates = "mamba.py jamba.py recurrent_gemma.py bailing_moe_linear.py rwkv7.py";
 // DeepSeek-V3.2's indexer stands in every layer, and caches its keys as values too (models/deepseek_v32.py).
-constexpr std::string_view kIndexInEveryLayer = "deepseek_v32 glm_moe_dsa";
+constexpr std::string_view kIndexInEveryLayer = "deepseek_v32.py glm_moe_dsa.py";
 // Latent attention with a cache of whole keys and values (models/deepseek_v2.py).
-constexpr std::string_view kExpandsLatents = "deepseek_v2 minicpm3 youtu_llm";
+constexpr std::string_view kExpandsLatents = "deepseek_v2.py minicpm3.py youtu_llm.py";
 // Layers that share another's keys and values fill a cache of their own with them (models/hunyuan.py).
-constexpr std::string_view kCachesShared = "hunyuan";
+constexpr std::string_view kCachesShared = "hunyuan.py";
 // Its attention has one KV head whatever the config says (models/recurrent_gemma.py).
-constexpr std::string_view kOneKvHead = "recurrent_gemma";
+constexpr std::string_view kOneKvHead = "recurrent_gemma.py";
 
 MlxModule module_of(const ModelShape& model) {
   return mlx_module(model.root_type, model.model_type);
@@ -132,7 +132,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   plain.key = plain.value = types.model;
   const MlxModule module = module_of(input.model);
   const bool has_rotating = rotates(input);
-  const bool has_chunks = module.name == "llama4";
+  const bool has_chunks = module.name == "llama4.py";
   const bool has_index_values = has_word(kIndexInEveryLayer, module.name);
   const std::uint64_t head_dim = mlx_head_dim(module, input.model.facts);
   const bool has_one_head = has_word(kOneKvHead, module.name);
@@ -190,7 +190,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
       std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count());
   std::vector<LedgerLine> out{mlp_activations(input, chunk, "a prefill step")};
   Bytes beside;
-  const bool has_rotating = rotates(input) || module_of(input.model).name == "llama4";
+  const bool has_rotating = rotates(input) || module_of(input.model).name == "llama4.py";
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
       if (has_rotating && term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone &&

@@ -12,58 +12,61 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kModules =
-    "klear afm7 afmoe apertus baichuan_m1 bailing_hybrid bailing_moe bailing_moe_linear bailing_moe_v3 bitnet cohere "
-    "cohere2 dbrx deepseek deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v41 dots1 ernie4_5 ernie4_5_moe exaone "
-    "exaone4 exaone_moe falcon_h1 gear gemma gemma2 gemma3 gemma3_text gemma3n gemma4 gemma4_text glm glm4 glm4_moe "
-    "glm4_moe_lite glm_moe_dsa gpt2 gpt_bigcode gpt_neox gpt_oss gptj granite granitemoe granitemoehybrid helium "
-    "hunyuan hunyuan_v1_dense internlm2 internlm3 iquestloopcoder jamba kimi_k25 kimi_k3 kimi_linear kimi_vl laguna "
-    "lfm2-vl lfm2 lfm2_moe lille-130m llama llama4 llama4_text longcat_flash longcat_flash_ngram mamba mamba2 mellum "
-    "mimo mimo_v2_flash minicpm minicpm3 minimax minimax_m3_vl ministral3 mistral3 mistral4 mixtral muse_glimmer "
-    "muse_spark nanbeige nanochat nemotron-nas nemotron nemotron_h olmo olmo2 olmo3 olmo_hybrid olmoe openelm phi phi3 "
-    "phi3small phimoe phixtral pixtral plamo plamo2 plamo3 prism_hadamard_qwen35 qwen qwen2 qwen2_moe qwen2_vl qwen3 "
-    "qwen3_5 qwen3_5_moe qwen3_moe qwen3_next qwen3_vl qwen3_vl_moe recurrent_gemma rwkv7 seed_oss smollm3 solar_open "
-    "spark2_5 stablelm starcoder2 step3p5 talkie telechat3 youtu_llm";
+    "klear.py afm7.py afmoe.py apertus.py baichuan_m1.py bailing_hybrid.py bailing_moe.py bailing_moe_linear.py "
+    "bailing_moe_v3.py bitnet.py cohere.py cohere2.py dbrx.py deepseek.py deepseek_v2.py deepseek_v3.py "
+    "deepseek_v32.py deepseek_v41.py dots1.py ernie4_5.py ernie4_5_moe.py exaone.py exaone4.py exaone_moe.py "
+    "falcon_h1.py gear.py gemma.py gemma2.py gemma3.py gemma3_text.py gemma3n.py gemma4.py gemma4_text.py glm.py "
+    "glm4.py glm4_moe.py glm4_moe_lite.py glm_moe_dsa.py gpt2.py gpt_bigcode.py gpt_neox.py gpt_oss.py gptj.py "
+    "granite.py granitemoe.py granitemoehybrid.py helium.py hunyuan.py hunyuan_v1_dense.py internlm2.py "
+    "internlm3.py iquestloopcoder.py jamba.py kimi_k25.py kimi_k3.py kimi_linear.py kimi_vl.py laguna.py lfm2-vl.py "
+    "lfm2.py lfm2_moe.py lille-130m.py llama.py llama4.py llama4_text.py longcat_flash.py longcat_flash_ngram.py "
+    "mamba.py mamba2.py mellum.py mimo.py mimo_v2_flash.py minicpm.py minicpm3.py minimax.py minimax_m3_vl.py "
+    "ministral3.py mistral3.py mistral4.py mixtral.py muse_glimmer.py muse_spark.py nanbeige.py nanochat.py "
+    "nemotron-nas.py nemotron.py nemotron_h.py olmo.py olmo2.py olmo3.py olmo_hybrid.py olmoe.py openelm.py phi.py "
+    "phi3.py phi3small.py phimoe.py phixtral.py pixtral.py plamo.py plamo2.py plamo3.py prism_hadamard_qwen35.py "
+    "qwen.py qwen2.py qwen2_moe.py qwen2_vl.py qwen3.py qwen3_5.py qwen3_5_moe.py qwen3_moe.py qwen3_next.py "
+    "qwen3_vl.py qwen3_vl_moe.py recurrent_gemma.py rwkv7.py seed_oss.py smollm3.py solar_open.py spark2_5.py "
+    "stablelm.py starcoder2.py step3p5.py talkie.py telechat3.py youtu_llm.py";
 
 // model_types that another file serves.
-struct Remapped {
-  std::string_view types, module;
-};
-constexpr Remapped kRemapped[] = {
-    {"mistral iquestcoder xverse", "llama"},
-    {"llava", "mistral3"},
-    {"phi-msft", "phixtral"},
-    {"falcon_mamba", "mamba"},
-    {"joyai_llm_flash kimi_k2", "deepseek_v3"},
-    {"qwen2_5_vl", "qwen2_vl"},
-    {"minimax_m2", "minimax"},
-    {"gemma4_unified", "gemma4"},
-    {"deepseek_v41_text", "deepseek_v41"},
-};
+constexpr std::string_view kRemapped =
+    "mistral=llama.py iquestcoder=llama.py xverse=llama.py llava=mistral3.py phi-msft=phixtral.py "
+    "falcon_mamba=mamba.py joyai_llm_flash=deepseek_v3.py kimi_k2=deepseek_v3.py qwen2_5_vl=qwen2_vl.py "
+    "minimax_m2=minimax.py gemma4_unified=gemma4.py deepseek_v41_text=deepseek_v41.py";
 
 constexpr std::string_view kRotating =
-    "afmoe baichuan_m1 cohere2 exaone4 exaone_moe gear gemma3 gemma3_text gemma3n gemma4 gemma4_text gpt_oss "
-    "iquestloopcoder laguna mellum mimo_v2_flash muse_glimmer muse_spark olmo3 plamo3 recurrent_gemma spark2_5 step3p5";
+    "afmoe.py baichuan_m1.py cohere2.py exaone4.py exaone_moe.py gear.py gemma3.py gemma3_text.py gemma3n.py "
+    "gemma4.py gemma4_text.py gpt_oss.py iquestloopcoder.py laguna.py mellum.py mimo_v2_flash.py muse_glimmer.py "
+    "muse_spark.py olmo3.py plamo3.py recurrent_gemma.py spark2_5.py step3p5.py";
 // mistral3, pixtral and smollm3 hold llama's layers, and have no make_cache.
-constexpr std::string_view kRotatingByLayerTypes = "llama ministral3";
+constexpr std::string_view kRotatingByLayerTypes = "llama.py ministral3.py";
 
 constexpr std::string_view kEightBitRouters =
-    "klear afmoe bailing_hybrid bailing_moe bailing_moe_linear gemma4 gemma4_text gpt_oss granitemoe granitemoehybrid "
-    "jamba kimi_k3 kimi_linear laguna lfm2_moe longcat_flash longcat_flash_ngram mellum minimax minimax_m3_vl "
-    "prism_hadamard_qwen35 qwen3_5 qwen3_5_moe qwen3_moe qwen3_next qwen3_vl_moe step3p5";
+    "klear.py afmoe.py bailing_hybrid.py bailing_moe.py bailing_moe_linear.py gemma4.py gemma4_text.py gpt_oss.py "
+    "granitemoe.py granitemoehybrid.py jamba.py kimi_k3.py kimi_linear.py laguna.py lfm2_moe.py longcat_flash.py "
+    "longcat_flash_ngram.py mellum.py minimax.py minimax_m3_vl.py prism_hadamard_qwen35.py qwen3_5.py "
+    "qwen3_5_moe.py qwen3_moe.py qwen3_next.py qwen3_vl_moe.py step3p5.py";
 constexpr std::string_view kPlainRouters =
-    "bailing_moe_v3 deepseek deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v41 dots1 exaone_moe glm4_moe glm4_moe_lite "
-    "glm_moe_dsa kimi_k25 kimi_vl mimo_v2_flash muse_spark nemotron_h solar_open";
+    "bailing_moe_v3.py deepseek.py deepseek_v2.py deepseek_v3.py deepseek_v32.py deepseek_v41.py dots1.py "
+    "exaone_moe.py glm4_moe.py glm4_moe_lite.py glm_moe_dsa.py kimi_k25.py kimi_vl.py mimo_v2_flash.py "
+    "muse_spark.py nemotron_h.py solar_open.py";
+
+// The word of the list that begins so; "" where none does.
+std::string_view find_word(std::string_view words, std::string_view beginning) {
+  for (std::size_t at = words.find(beginning); at != std::string_view::npos; at = words.find(beginning, at + 1))
+    if (at == 0 || words[at - 1] == ' ') return words.substr(at, words.find(' ', at) - at);
+  return {};
+}
 
 }  // namespace
 
 MlxModule mlx_module(std::string_view root_type, std::string_view model_type) {
   const std::string wanted = lower(root_type.empty() ? model_type : root_type);
   MlxModule out;
-  for (const Remapped& row : kRemapped)
-    if (has_word(row.types, wanted)) out.name = row.module;
-  if (out.name.empty())
-    for (const std::string_view module : split(kModules))
-      if (module == wanted) out.name = module;
+  out.name = find_word(kRemapped, wanted + "=");
+  if (const std::size_t equals = out.name.find('='); equals != std::string_view::npos)
+    out.name.remove_prefix(equals + 1);
+  if (out.name.empty()) out.name = find_word(kModules, wanted + ".py");
   if (out.name.empty()) {
     out.rotation = Rotation::kAlways;  // as the architecture has it
     return out;
@@ -77,7 +80,7 @@ MlxModule mlx_module(std::string_view root_type, std::string_view model_type) {
 
 std::uint64_t mlx_head_dim(const MlxModule& module, std::span<const ConfigFact> facts) {
   constexpr std::uint64_t kFalconH1 = 64;
-  if (module.name != "falcon_h1") return 0;
+  if (module.name != "falcon_h1.py") return 0;
   const bool named = std::any_of(facts.begin(), facts.end(), [](const ConfigFact& fact) {
     return fact.key == "head_dim" && (fact.origin == Origin::kFile || fact.origin == Origin::kAlias);
   });

@@ -25,7 +25,7 @@ enum class RouterType : std::uint8_t {
 };
 
 struct MlxModule {
-  std::string_view name;  // of the file in mlx_lm/models; empty: there is none
+  std::string_view name;  // of the file in mlx_lm/models, "cohere2.py"; empty: there is none
   Rotation rotation = Rotation::kNever;
   RouterType router = RouterType::kAsRest;
 };

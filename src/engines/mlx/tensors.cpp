@@ -19,17 +19,17 @@ struct Predicate {
   Kept kept;
 };
 constexpr Predicate kPredicates[] = {
-    {"granite granitemoe", "self_attn.o_proj mlp.down_proj lm_head", Kept::kEightBit},
-    {"granitemoe", "experts.*.down_proj", Kept::kEightBit},
-    {"rwkv7", "embed_tokens lora.2", Kept::kEightBit},
-    {"qwen3_5 qwen3_5_moe qwen3_next prism_hadamard_qwen35", "shared_expert_gate", Kept::kEightBit},
-    {"bailing_moe_v3",
+    {"granite.py granitemoe.py", "self_attn.o_proj mlp.down_proj lm_head", Kept::kEightBit},
+    {"granitemoe.py", "experts.*.down_proj", Kept::kEightBit},
+    {"rwkv7.py", "embed_tokens lora.2", Kept::kEightBit},
+    {"qwen3_5.py qwen3_5_moe.py qwen3_next.py prism_hadamard_qwen35.py", "shared_expert_gate", Kept::kEightBit},
+    {"bailing_moe_v3.py",
      "embed_tokens lm_head self_attn.q_a_proj self_attn.q_b_proj self_attn.kv_a_proj_with_mqa self_attn.kv_b_proj "
      "self_attn.b_proj",
      Kept::kPlain},
-    {"bailing_hybrid", "self_attn.kv_b_proj", Kept::kPlain},
-    {"kimi_k3", "res_proj", Kept::kPlain},
-    {"spark2_5", "self_attn.g_proj", Kept::kPlain},
+    {"bailing_hybrid.py", "self_attn.kv_b_proj", Kept::kPlain},
+    {"kimi_k3.py", "res_proj", Kept::kPlain},
+    {"spark2_5.py", "self_attn.g_proj", Kept::kPlain},
 };
 
 // Tensors that cast_predicate keeps in float32, whatever the model's type.
@@ -37,37 +37,40 @@ struct Float32 {
   std::string_view modules, ends;
 };
 constexpr Float32 kFloat32[] = {
-    {"klear afmoe bailing_hybrid bailing_moe bailing_moe_linear bailing_moe_v3 deepseek_v3 deepseek_v32 deepseek_v41 "
-     "exaone_moe glm4_moe glm4_moe_lite glm_moe_dsa kimi_k25 kimi_k3 kimi_linear kimi_vl laguna lfm2_moe longcat_flash "
-     "longcat_flash_ngram mimo_v2_flash minimax minimax_m3_vl nemotron_h solar_open step3p5",
+    {"klear.py afmoe.py bailing_hybrid.py bailing_moe.py bailing_moe_linear.py bailing_moe_v3.py deepseek_v3.py "
+     "deepseek_v32.py deepseek_v41.py exaone_moe.py glm4_moe.py glm4_moe_lite.py glm_moe_dsa.py kimi_k25.py "
+     "kimi_k3.py kimi_linear.py kimi_vl.py laguna.py lfm2_moe.py longcat_flash.py longcat_flash_ngram.py "
+     "mimo_v2_flash.py minimax.py minimax_m3_vl.py nemotron_h.py solar_open.py step3p5.py",
      "e_score_correction_bias"},
-    {"nemotron_h qwen3_5 qwen3_5_moe kimi_k3 kimi_linear bailing_moe_v3", "A_log"},
-    {"kimi_k3 kimi_linear bailing_moe_v3", "dt_bias"},
-    {"muse_spark", "add_attn_alpha add_attn_beta add_ffn_alpha add_ffn_beta"},
+    {"nemotron_h.py qwen3_5.py qwen3_5_moe.py kimi_k3.py kimi_linear.py bailing_moe_v3.py", "A_log"},
+    {"kimi_k3.py kimi_linear.py bailing_moe_v3.py", "dt_bias"},
+    {"muse_spark.py", "add_attn_alpha add_attn_beta add_ffn_alpha add_ffn_beta"},
 };
 
 // The only modules that keep their vision tower.
-constexpr std::string_view kWithTowers = "muse_spark";
+constexpr std::string_view kWithTowers = "muse_spark.py";
 
 // Modules whose head is a layer of its own, whatever the config says.
 constexpr std::string_view kOwnHead =
-    "klear dbrx deepseek deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v41 glm4 glm4_moe glm4_moe_lite glm_moe_dsa "
-    "gptj "
-    "gpt_oss kimi_k25 kimi_vl mimo_v2_flash muse_spark nanochat nemotron_h phi phimoe pixtral plamo qwen qwen2_moe "
-    "solar_open stablelm step3p5";
+    "klear.py dbrx.py deepseek.py deepseek_v2.py deepseek_v3.py deepseek_v32.py deepseek_v41.py glm4.py glm4_moe.py "
+    "glm4_moe_lite.py glm_moe_dsa.py gptj.py gpt_oss.py kimi_k25.py kimi_vl.py mimo_v2_flash.py muse_spark.py "
+    "nanochat.py nemotron_h.py phi.py phimoe.py pixtral.py plamo.py qwen.py qwen2_moe.py solar_open.py stablelm.py "
+    "step3p5.py";
 // Modules that have none.
 constexpr std::string_view kNoHead =
-    "afm7 cohere cohere2 gemma gemma2 gemma3n gpt2 hunyuan lfm2 lfm2_moe lfm2-vl lille-130m phi3small";
+    "afm7.py cohere.py cohere2.py gemma.py gemma2.py gemma3n.py gpt2.py hunyuan.py lfm2.py lfm2_moe.py lfm2-vl.py "
+    "lille-130m.py phi3small.py";
 // What a config means that says nothing in the decoder's own part: ModelArgs.
 constexpr std::string_view kTiedByDefault =
-    "bitnet exaone falcon_h1 gear gemma4 gemma4_text glm gpt_bigcode granite granitemoe granitemoehybrid jamba "
-    "lille-130m llama mamba ministral3 olmo2 olmoe plamo2 plamo3 qwen2 qwen2_vl seed_oss smollm3 spark2_5 starcoder2 "
-    "youtu_llm";
+    "bitnet.py exaone.py falcon_h1.py gear.py gemma4.py gemma4_text.py glm.py gpt_bigcode.py granite.py "
+    "granitemoe.py granitemoehybrid.py jamba.py lille-130m.py llama.py mamba.py ministral3.py olmo2.py olmoe.py "
+    "plamo2.py plamo3.py qwen2.py qwen2_vl.py seed_oss.py smollm3.py spark2_5.py starcoder2.py youtu_llm.py";
 constexpr std::string_view kOwnByDefault =
-    "afmoe baichuan_m1 bailing_hybrid bailing_moe bailing_moe_linear bailing_moe_v3 dots1 exaone_moe hunyuan_v1_dense "
-    "internlm2 internlm3 iquestloopcoder kimi_k3 kimi_linear laguna mimo minicpm minicpm3 minimax minimax_m3_vl "
-    "mistral3 mistral4 mixtral muse_glimmer nanbeige nemotron-nas nemotron olmo3 phi3 qwen3_5 qwen3_5_moe qwen3_next "
-    "rwkv7 telechat3";
+    "afmoe.py baichuan_m1.py bailing_hybrid.py bailing_moe.py bailing_moe_linear.py bailing_moe_v3.py dots1.py "
+    "exaone_moe.py hunyuan_v1_dense.py internlm2.py internlm3.py iquestloopcoder.py kimi_k3.py kimi_linear.py "
+    "laguna.py mimo.py minicpm.py minicpm3.py minimax.py minimax_m3_vl.py mistral3.py mistral4.py mixtral.py "
+    "muse_glimmer.py nanbeige.py nemotron-nas.py nemotron.py olmo3.py phi3.py qwen3_5.py qwen3_5_moe.py "
+    "qwen3_next.py rwkv7.py telechat3.py";
 
 bool ends_in(std::string_view name, std::string_view ends) {
   const std::vector<std::string_view> words = split(ends);
@@ -231,20 +234,20 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
   const auto drop = [&](std::string_view end) {
     std::erase_if(model.tensors, [&](const TensorGroup& group) { return ends_in(group.module, end); });
   };
-  if (module.name == "llama4_text") make_dense(model);
-  if (module.name == "lfm2_moe") add_expert_biases(model);
-  if (module.name == "ernie4_5_moe") drop("e_score_correction_bias");
-  if (has_word("deepseek_v32 glm_moe_dsa", module.name)) put_in_every_layer(".indexer.", model);
-  if (has_word("gemma4 gemma4_text", module.name)) {
+  if (module.name == "llama4_text.py") make_dense(model);
+  if (module.name == "lfm2_moe.py") add_expert_biases(model);
+  if (module.name == "ernie4_5_moe.py") drop("e_score_correction_bias");
+  if (has_word("deepseek_v32.py glm_moe_dsa.py", module.name)) put_in_every_layer(".indexer.", model);
+  if (has_word("gemma4.py gemma4_text.py", module.name)) {
     add_layer_inputs(model);
     model.tensors.push_back(plain("model.layers.*.layer_scalar", 1, model.num_layers));
   }
   const auto ends = [](const TensorGroup& group, std::string_view words) { return ends_in(group.module, words); };
   for (TensorGroup& group : model.tensors) {
     // alpha_p, alpha_n, beta and eps of its activation (models/activations.py XieLU).
-    if (module.name == "apertus" && ends(group, "mlp.act_fn")) group.rows = 4;
+    if (module.name == "apertus.py" && ends(group, "mlp.act_fn")) group.rows = 4;
     // One KV head whatever the config says.
-    if (module.name == "recurrent_gemma" && group.units > 0 && ends(group, "self_attn.k_proj self_attn.v_proj")) {
+    if (module.name == "recurrent_gemma.py" && group.units > 0 && ends(group, "self_attn.k_proj self_attn.v_proj")) {
       group.rows /= group.units;
       group.units = 1;
     }
@@ -258,7 +261,8 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
 // `sanitize` of these modules turns FP8 weights into 16 bit; blocks of 32 x 32 alone stay packed (utils.py load_model).
 void unpack_fp8(const MlxModule& module, EngineTensors& model) {
   constexpr std::string_view kUnpacks =
-      "deepseek_v3 deepseek_v32 glm_moe_dsa kimi_k25 mimo_v2_flash minimax ministral3 mistral3 mistral4";
+      "deepseek_v3.py deepseek_v32.py glm_moe_dsa.py kimi_k25.py mimo_v2_flash.py minimax.py ministral3.py "
+      "mistral3.py mistral4.py";
   const QuantDeclaration& declared = model.quantization;
   if (declared.dialect != "fp8" || !has_word(kUnpacks, module.name)) return;
   if (declared.scheme && declared.scheme->block_rows == 32) return;
@@ -285,7 +289,7 @@ void mlx_tensors(EngineTensors& model) {
     group.kept = kept_by(module, group);
     group.is_float32 = is_float32(module, group);
   }
-  if (module.name == "muse_spark") spare_all_but_experts(model);
+  if (module.name == "muse_spark.py") spare_all_but_experts(model);
 }
 
 }  // namespace kvplan
