@@ -37,6 +37,7 @@ struct SideModel {
   // token of the decoder, tokens of the largest image, and how often a token's width is handed on (deepstack).
   std::uint64_t width = 0, intermediate = 0, patches = 1, image_tokens = 0, copies = 1;
   bool both_ways = false;  // tokens of an image attend to each other in the decoder, later ones too
+  std::uint64_t declared_layers = 0, declared_width = 0;  // num_hidden_layers and hidden_size, where they stand there
 };
 
 struct ModelSpec {
@@ -53,6 +54,7 @@ struct ModelSpec {
   Dtype dtype = Dtype::kBfloat16;          // of the checkpoint's computation
   bool dtype_declared = false;             // false: no dtype anywhere, bfloat16 assumed
   std::optional<Dtype> declared_kv_dtype;  // an FP8 (or NVFP4) cache that the checkpoint asks for
+  bool tags_kv_by_word = false;            // kv_cache_scheme is a word, where others have an object
   std::optional<Dtype> declared_state_dtype;
 
   std::uint64_t hidden_size = 0;

@@ -48,6 +48,7 @@ struct VisionShape {
   std::uint64_t image_tokens = 0;  // of the largest image
   std::uint64_t copies = 1;        // of the decoder's width that a token is handed on in
   bool both_ways = false;          // tokens of an image attend to each other in the decoder, later ones too
+  std::uint64_t declared_layers = 0, declared_width = 0;  // num_hidden_layers and hidden_size, where they stand there
 };
 
 // What engines may know of a model beside its caches.
@@ -72,6 +73,8 @@ struct ModelShape {
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
   std::optional<VisionShape> vision;
+  bool hears = false;             // has an audio encoder
+  bool tags_kv_by_word = false;   // kv_cache_scheme is a word ("FP8"), where others have an object
   QuantDeclaration quantization;  // without the rules of its lists
   bool is_packed = false;         // the weights are in a type of their own, or a GGUF
 };
@@ -301,8 +304,8 @@ struct Engine {
   TensorCuts (*cuts)(const Request& request) = nullptr;
   // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
   bool data_ranks_share_experts = false;
-  // Where it depends on the release or the card; memory_utilization otherwise.
-  double (*utilization_of)(const Request& request) = nullptr;
+  // Where it depends on the release, the card or the model; memory_utilization otherwise.
+  double (*utilization_of)(const EngineInput& input) = nullptr;
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified
   // makes. Null: --ctx-size is another name of --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;

@@ -62,6 +62,8 @@ std::uint64_t first_number(const Fields& side, std::initializer_list<std::string
 void measure_vision(const Fields& object, const Fields& side, SideModel& out) {
   const Fields vision = side.quietly();
   out.width = first_number(vision, {"hidden_size", "embed_dim", "width"});
+  out.declared_layers = first_number(vision, {"num_hidden_layers", "vt_num_hidden_layers"});
+  out.declared_width = first_number(vision, {"hidden_size", "vt_hidden_size"});
   out.intermediate = first_number(vision, {"intermediate_size", "mlp_dim"});
   if (out.intermediate == 0) out.intermediate = out.width * 4;
   const std::uint64_t merge =
@@ -136,8 +138,10 @@ void read_cache_types(const Fields& root, const Fields& text, std::string_view h
     model.notes.push_back({NoteLevel::kInfo, "assumed_dtype", "the config names no dtype: bfloat16 is assumed"});
   }
   for (const Fields& place : {root, text})
-    if (const auto quantization = place.child("quantization_config"); quantization && !model.declared_kv_dtype)
+    if (const auto quantization = place.child("quantization_config"); quantization && !model.declared_kv_dtype) {
       model.declared_kv_dtype = declared_kv(*quantization);
+      model.tags_kv_by_word = quantization->find_string("kv_cache_scheme").has_value();
+    }
   if (!model.declared_kv_dtype && !hf_quant_config.empty()) {
     with_source("hf_quant_config.json", [&] {
       const Fields beside = Fields::parse(hf_quant_config);

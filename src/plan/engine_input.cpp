@@ -48,6 +48,7 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.dtype = model.dtype;
   shape.declared_kv_dtype = model.declared_kv_dtype;
   shape.declared_state_dtype = model.declared_state_dtype;
+  shape.tags_kv_by_word = model.tags_kv_by_word;
   input.caches.reserve(model.layers.size());
   std::vector<std::pair<const Mixer*, std::size_t>> seen;  // most layers repeat another
   for (std::uint64_t i = 0; i < model.layers.size(); ++i) {
@@ -71,10 +72,12 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
       if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // one list, not two alike
     }
   }
-  for (const SideModel& side : model.sides)
+  for (const SideModel& side : model.sides) {
+    shape.hears = shape.hears || side.what == "audio encoder";
     if (side.what == "vision tower" && !shape.vision)
-      shape.vision =
-          VisionShape{side.width, side.intermediate, side.patches, side.image_tokens, side.copies, side.both_ways};
+      shape.vision = VisionShape{side.width,  side.intermediate, side.patches,         side.image_tokens,
+                                 side.copies, side.both_ways,    side.declared_layers, side.declared_width};
+  }
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
                                 fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
                                 fullest->runtime.value_or(Bytes(0)), graphs});
   }
-  const Bytes usable = usable_memory(engine, plan.request, *memory);
+  const Bytes usable = usable_memory(engine, input, *memory);
   Bytes beside;
   for (const GpuMemory& gpu : plan.memory)
     beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu));
@@ -188,7 +188,7 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
   if (capacity.max_num_seqs == 0) capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
   if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && !plan.request.kv_cache_memory_bytes) {
     const bool has_rule = engine.cache_budget != nullptr;
-    const Bytes limit = has_rule ? *memory : usable_memory(engine, plan.request, *memory);
+    const Bytes limit = has_rule ? *memory : usable_memory(engine, input, *memory);
     Plan other;
     other.request = plan.request;
     other.request.data_parallel = 1;  // each copy is as the first
@@ -268,7 +268,7 @@ void check_total(const Plan& plan) {
 // The card, the share of it that the engine may use, and what an engine that takes its cache at the start holds then.
 void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
   plan.card = input.request.gpu_memory;
-  plan.usable_share = plan.card ? usable_share(engine, input.request) : plan.request.memory_utilization;
+  plan.usable_share = plan.card ? usable_share(engine, input) : plan.request.memory_utilization;
   if (plan.capacity && engine.cache_budget != nullptr)
     plan.taken_at_start = plan.fullest().total - plan.kv_cache.reserved + plan.capacity->kv_cache_memory;
 }
@@ -305,7 +305,7 @@ bool stage_exceeds(PlanCache& cache, const Request& request) {
   const EngineInput& input = laid_out.input;
   // Where the table is on the host, figures of one stage hang on all weights.
   if (!input.request.gpu_memory || engine.embedding_on_host) return false;
-  if (engine.cache_budget == nullptr && usable_share(engine, request) > 1) return false;
+  if (engine.cache_budget == nullptr && usable_share(engine, input) > 1) return false;
   Plan plan;
   plan.request = request;
   plan.load = load_of(model, request);

@@ -90,13 +90,13 @@ std::optional<Stated> stated_lengths(const Engine& engine, const CacheLayout& la
 
 }  // namespace
 
-double usable_share(const Engine& engine, const Request& request) {
-  if (request.memory_utilization) return *request.memory_utilization;
-  return engine.utilization_of != nullptr ? engine.utilization_of(request) : engine.memory_utilization;
+double usable_share(const Engine& engine, const EngineInput& input) {
+  if (input.request.memory_utilization) return *input.request.memory_utilization;
+  return engine.utilization_of != nullptr ? engine.utilization_of(input) : engine.memory_utilization;
 }
 
-Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory) {
-  return Bytes(static_cast<std::uint64_t>(static_cast<double>(memory.count()) * usable_share(engine, request)));
+Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory) {
+  return Bytes(static_cast<std::uint64_t>(static_cast<double>(memory.count()) * usable_share(engine, input)));
 }
 
 void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan) {
@@ -174,7 +174,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       verdict.close = may_fit && over > Bytes(0);
     }
   } else if (memory) {
-    const Bytes usable = usable_memory(engine, plan.request, *memory);
+    const Bytes usable = usable_memory(engine, input, *memory);
     require(total, low, high, usable, VerdictLimit::kUsable, "the usable memory of a GPU");
   }
   require_shared_memory(plan, *fullest, low, high, require);

@@ -11,8 +11,8 @@ namespace kvplan {
 enum class Depth { kVerdict, kPlan };
 
 // The share of a card that an engine without a rule of its own (cache_budget) uses, and what that is of `memory`.
-double usable_share(const Engine& engine, const Request& request);
-Bytes usable_memory(const Engine& engine, const Request& request, Bytes memory);
+double usable_share(const Engine& engine, const EngineInput& input);
+Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory);
 
 // Fills plan.verdict from its ledger, cache and capacity.
 void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan);

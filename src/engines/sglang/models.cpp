@@ -6,6 +6,7 @@
 #include "engines/drafts.h"
 #include "engines/estimates.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 
 namespace kvplan {
 
@@ -20,24 +21,48 @@ constexpr std::uint64_t kRunningCompressed = 256;
 constexpr std::uint64_t kRunningGuesses = 48;
 
 // Models whose sliding layers get a pool of their own (model_config.py, is_hybrid_swa_model).
-constexpr Arch kHybridWindows[] = {Arch::kLlama4,      Arch::kGptOss,        Arch::kMimoV2,     Arch::kStep3p5,
-                                   Arch::kGemma4,      Arch::kGemma4Unified, Arch::kGraniteSwa, Arch::kLaguna,
-                                   Arch::kMellum,      Arch::kMuseGlimmer,   Arch::kInkling,    Arch::kDeepseekV4,
-                                   Arch::kUnlimitedOcr};
+constexpr Arch kHybridWindows[] = {Arch::kLlama4,       Arch::kGptOss,        Arch::kMimoV2,     Arch::kStep3p5,
+                                   Arch::kGemma4,       Arch::kGemma4Unified, Arch::kGraniteSwa, Arch::kLaguna,
+                                   Arch::kMellum,       Arch::kMuseGlimmer,   Arch::kInkling,    Arch::kDeepseekV4,
+                                   Arch::kUnlimitedOcr, Arch::kGraniteMoeSwa};
+// Classes whose type is on the list, and who are not; and the other way round.
+constexpr std::string_view kOnePool[] = {"Llama4ForCausalLM", "Step3p7FlashForCausalLM"};
+constexpr std::string_view kTwoPools[] = {"BeamForCausalLM"};
+
+constexpr std::uint64_t kExtraBufferSince = 14;    // "auto" is that strategy
+constexpr std::uint64_t kWindowsOnBlackwell = 12;  // before, TRT-LLM's kernels of gpt-oss took one pool
+constexpr std::uint64_t kNemotronPagesSince = 12;  // before, models with states had pages of one token
+
+bool is_blackwell(const Request& request) {
+  return compute_capability(request.gpu) / 10 == 10;
+}
 
 }  // namespace
 
-bool sglang_hybrid_windows(Arch arch) {
-  return std::find(std::begin(kHybridWindows), std::end(kHybridWindows), arch) != std::end(kHybridWindows);
+bool sglang_hybrid_windows(const EngineInput& input) {
+  const ModelShape& model = input.model;
+  const auto is_in = [](const auto& list, const auto& wanted) {
+    return std::find(std::begin(list), std::end(list), wanted) != std::end(list);
+  };
+  if (is_in(kOnePool, model.architecture)) return false;
+  if (model.arch == Arch::kGptOss && is_blackwell(input.request) && !sglang_since(input.request, kWindowsOnBlackwell))
+    return false;
+  return is_in(kHybridWindows, model.arch) || is_in(kTwoPools, model.architecture);
 }
 
 bool sglang_compressed(Arch arch) {
   return arch == Arch::kDeepseekV4;
 }
 
-std::uint64_t sglang_page(const ModelShape& model, bool sparse) {
+// Pages of the attention backend that is the default on the card: TRT-LLM's have 64 tokens.
+std::uint64_t sglang_page(const EngineInput& input, bool sparse) {
+  const ModelShape& model = input.model;
   if (sglang_compressed(model.arch)) return 256;
-  return sparse ? 64 : 1;
+  if (sparse) return 64;
+  if (!is_blackwell(input.request)) return 1;
+  if (model.arch == Arch::kMinimaxM3) return 128;
+  if (!has_states(input) || model.arch == Arch::kKimiK3) return 64;
+  return model.arch == Arch::kNemotronH && sglang_since(input.request, kNemotronPagesSince) ? 64 : 1;
 }
 
 CacheTypes sglang_types(const ModelShape& model, const Request& request) {
@@ -46,21 +71,37 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
   types.state = request.state_dtype.value_or(model.declared_state_dtype.value_or(Dtype::kFloat32));
   const bool compressed = sglang_compressed(model.arch);
   const bool sparse = is_one_of(model.arch, {Arch::kDeepseekV32, Arch::kGlmMoeDsa});
-  const bool blackwell = request.gpu && (request.gpu->starts_with("b200") || request.gpu->starts_with("b300"));
-  if (!request.cache_type_k && (compressed || (sparse && blackwell))) types.key = Dtype::kFp8E4m3;
-  if ((compressed || sparse) && types.key == Dtype::kFp8E4m3) types.key = types.value = Dtype::kFp8DsMla;
+  if (!request.cache_type_k) {
+    if (compressed || (sparse && is_blackwell(request)))
+      types.key = Dtype::kFp8E4m3;
+    else if (sparse && compute_capability(request.gpu) > 0)
+      types.key = types.value = types.model;
+    // ModelOptFp8Config reads kv_cache_quant_algo and the object alone.
+    else if (model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt"))
+      types.key = types.value = types.model;
+  }
+  // FlashMLA's layout, with scales; TRT-LLM's kernels of Blackwell take the bare latent (calculate_mla_kv_cache_dim).
+  const bool scaled = compressed || (sparse && !is_blackwell(request));
+  if (scaled && types.key == Dtype::kFp8E4m3) types.key = types.value = Dtype::kFp8DsMla;
   refuse_types(types, "sglang",
                {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kFp8E4m3, Dtype::kFp8E5m2, Dtype::kNvfp4,
                 Dtype::kMxfp8, Dtype::kFp8DsMla});
   return types;
 }
 
+bool sglang_has_radix_cache(const EngineInput& input) {
+  if (input.request.extras.disable_radix_cache) return false;
+  return input.model.arch != Arch::kKimiLinear || sglang_since(input.request, kExtraBufferSince);
+}
+
 // _calculate_mamba_ratio: state slots of a running request.
-std::uint64_t sglang_slots(const ExtrasRequest& extras) {
-  if (extras.disable_radix_cache) return 1;
-  if (extras.mamba_strategy.empty() || extras.mamba_strategy == "auto" || extras.mamba_strategy == "no_buffer")
-    return kSlotsPerRequest;
-  if (extras.mamba_strategy == "extra_buffer") return kSlotsPerRequest + 2;
+std::uint64_t sglang_slots(const EngineInput& input) {
+  const ExtrasRequest& extras = input.request.extras;
+  if (!sglang_has_radix_cache(input)) return 1;
+  const bool is_auto = extras.mamba_strategy.empty() || extras.mamba_strategy == "auto";
+  if (extras.mamba_strategy == "extra_buffer" || (is_auto && sglang_since(input.request, kExtraBufferSince)))
+    return kSlotsPerRequest + 2;
+  if (is_auto || extras.mamba_strategy == "no_buffer") return kSlotsPerRequest;
   if (extras.mamba_strategy == "extra_buffer_lazy") return kSlotsPerRequest + 1;
   refuse("--mamba-scheduler-strategy: SGLang has no strategy \"" + one_line(extras.mamba_strategy, 40) + "\"",
          "use auto, no_buffer, extra_buffer or extra_buffer_lazy");

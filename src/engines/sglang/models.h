@@ -8,16 +8,18 @@
 namespace kvplan {
 
 // Sliding layers have a pool of their own.
-bool sglang_hybrid_windows(Arch arch);
+bool sglang_hybrid_windows(const EngineInput& input);
 // DeepSeek-V4's pools.
 bool sglang_compressed(Arch arch);
-std::uint64_t sglang_page(const ModelShape& model, bool sparse);
+std::uint64_t sglang_page(const EngineInput& input, bool sparse);
 CacheTypes sglang_types(const ModelShape& model, const Request& request);
 // Ranks that share out the attention; Error where the layout makes no sense.
 std::uint64_t sglang_attention_ranks(const Request& request);
 TensorCuts sglang_cuts(const Request& request);
 // State slots of a running request (_calculate_mamba_ratio); Error for a strategy that SGLang does not have.
-std::uint64_t sglang_slots(const ExtrasRequest& extras);
+std::uint64_t sglang_slots(const EngineInput& input);
+// Whether finished requests stay for their prefix.
+bool sglang_has_radix_cache(const EngineInput& input);
 // Whether the release has what came with 0.5.`patch`.
 bool sglang_since(const Request& request, std::uint64_t patch);
 // Requests that a rank runs at once (max_running_requests); 0 where SGLang takes what fits.

@@ -29,6 +29,8 @@ inline constexpr SglangRatio kCompressedRatio{1, 10};
 struct SglangStage {
   Bytes full;          // a token of the main pool
   Bytes windows;       // a token of the second pool
+  Bytes full_page;     // a page of the main pool, beside its tokens (DeepSeek-V4's padded entries)
+  Bytes spare;         // what DeepSeek-V4's pools have beyond their tokens and a page
   Bytes page_windows;  // sums that follow the second pool by its pages (DeepSeek-V4, ratio 4)
   Bytes ring;          // a row of what is fixed for a request (DeepSeek-V4, ratio 128)
   double charge = 0;   // DeepSeek-V4: what the budget counts for a token of the main pool, without padding
@@ -78,8 +80,10 @@ class SglangPools {
     return (draft_in_windows_ ? pools.windows : pools.full) + page_;
   }
   bool has_windows() const { return window_ > 0; }
-  // Pages of the second pool as compressors count them: a window each (swa_page_size).
-  std::uint64_t window_pages(std::uint64_t tokens) const { return has_windows() ? tokens / window_ : 0; }
+  // Pages of the second pool as compressors count them: a page, or a window each (swa_page_size).
+  std::uint64_t window_pages(std::uint64_t tokens) const { return has_windows() ? tokens / sums_page_ : 0; }
+  // Pages of the main pool, the dummy among them.
+  std::uint64_t full_pages(std::uint64_t tokens) const { return tokens > 0 ? tokens / page_ + 1 : 0; }
   // SGLang refuses a window pool that does not hold more than a window and a page.
   std::uint64_t least_windows() const { return round_up(window_ + page_ + 1, page_, "a window"); }
 
@@ -110,7 +114,8 @@ class SglangPools {
 
   std::uint64_t page_ = 1;
   SglangRatio ratio_ = kSwaRatio;
-  std::uint64_t window_ = 0;                // the widest window of the second pool; 0 where there is none
+  std::uint64_t window_ = 0;  // the widest window of the second pool; 0 where there is none
+  std::uint64_t sums_page_ = 1;
   std::uint64_t ring_ = 0;                  // rows that a request's ring has; 0 where there is none
   std::uint64_t running_ = 0;               // requests at once; 0: what fits
   std::uint64_t fixed_windows_ = 0;         // tokens of the second pool, whatever the first has; 0: a ratio of it

@@ -444,7 +444,7 @@ Engine vllm_engine() {
   Engine engine{"vllm",          "",           "paged blocks in groups of layers, with the hybrid manager",
                 vllm_versions(), 0.92,         resolve,
                 layout,          vllm_overhead};
-  engine.utilization_of = [](const Request& request) { return vllm_rules(request).utilization; };
+  engine.utilization_of = [](const EngineInput& input) { return vllm_rules(input.request).utilization; };
   engine.cache_budget = budget;
   engine.settings = vllm_settings;
   engine.start = Start::kOneSequence;

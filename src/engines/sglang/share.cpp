@@ -1,0 +1,222 @@
+#include "engines/sglang/share.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string_view>
+
+#include "engines/sglang/models.h"
+#include "kvplan/error.h"
+#include "kvplan/gpus.h"
+
+namespace kvplan {
+
+namespace {
+
+// Prefill chunk and largest captured batch by the card (handle_gpu_memory_settings).
+struct CardDefaults {
+  std::uint64_t below_gib, chunk, batch, batch_tp4;
+};
+constexpr CardDefaults kCards[] = {{20, 2048, 8, 8},
+                                   {35, 4096, 48, 160},
+                                   {60, 4096, 32, 160},
+                                   {160, 8192, 256, 512},
+                                   {~std::uint64_t{0}, 16384, 512, 512}};
+constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // of 20 to 35 GiB, until 0.5.20
+constexpr std::uint64_t kLargerChunksSince = 20;
+constexpr std::uint64_t kOldChunkMib = 25000;  // 0.4: chunks of 8192 from here on, else of 2048
+
+constexpr std::uint64_t kFormulaSince = 5;         // 0.5.5: what is left free is counted in parts
+constexpr std::uint64_t kPrefillGraphsSince = 12;  // they are captured by default
+constexpr std::uint64_t kDraftsUntil = 14;         // later ones count the draft with the weights
+constexpr std::uint64_t kKeptBackSince = 18;
+constexpr std::uint64_t kBatchByRequestsSince = 20;  // batches of graphs end at --max-running-requests
+constexpr double kGibMib = 1024;                     // MiB of a GiB
+
+bool has_name(std::string_view name, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// What the driver reports of the card, in MiB: SGLang asks nvidia-smi, which counts more than CUDA does.
+double driver_mib(const EngineInput& input) {
+  const Request& request = input.request;
+  if (request.gpu)
+    if (const Gpu* card = find_gpu(*request.gpu); card != nullptr && request.gpu_memory == card->budget())
+      return static_cast<double>(card->memory_mib);
+  return static_cast<double>(request.gpu_memory.value_or(Bytes(0)).count()) / kMiB;
+}
+
+bool is_older(const EngineInput& input) {
+  return !sglang_since(input.request, 0);  // than 0.5
+}
+
+// handle_cuda_graph_config: what the prefill's graphs do not go with.
+bool captures_prefill(const EngineInput& input) {
+  const ModelShape& model = input.model;
+  const Request& request = input.request;
+  if (!sglang_since(request, kPrefillGraphsSince) || request.enforce_eager) return false;
+  if (request.pipeline_parallel > 1 || request.decode_context_parallel > 1) return false;
+  if (is_one_of(model.arch, {Arch::kKimiLinear, Arch::kKimiK3, Arch::kDeepseekV4})) return false;
+  const bool blackwell = compute_capability(request.gpu) / 10 == 10;
+  if (blackwell && model.architecture == "DeepseekV3ForCausalLM") return false;  // trtllm_mla
+  return !sglang_multimodal(model) ||
+         has_name(model.architecture, {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
+                                       "Cohere2VisionForConditionalGeneration", "KimiK25ForConditionalGeneration",
+                                       "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration",
+                                       "MuseGlimmerForConditionalGeneration", "PaddleOCRVLForConditionalGeneration"});
+}
+
+// Sizes of the prefill that are captured up to the chunk (generate_prefill_cuda_graph_batch_sizes).
+std::uint64_t prefill_sizes(std::uint64_t chunk) {
+  const auto steps = [&](std::uint64_t first, std::uint64_t last, std::uint64_t step) {
+    last = std::min(last, chunk);
+    return last < first ? 0 : (last - first) / step + 1;
+  };
+  return steps(4, 32, 4) + steps(48, 256, 16) + steps(288, 512, 32) + steps(576, 1024, 64) + steps(1280, 4096, 256) +
+         steps(4608, chunk, 512);
+}
+
+bool has_latents(const EngineInput& input) {
+  return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [](const Term& term) { return term.part == Part::kLatent; });
+  });
+}
+
+double draft_reserve(const EngineInput& input) {
+  if (!input.draft_method || sglang_since(input.request, kDraftsUntil)) return 0;
+  if (input.draft_method == DraftMethod::kNgram) return 0;
+  if (sglang_since(input.request, kPrefillGraphsSince)) return 4 * kGibMib;
+  return (input.draft_method == DraftMethod::kModel ? 6 : 2) * kGibMib;
+}
+
+// What is left free for activations and graphs since 0.5.5, in MiB.
+double reserve_mib(const EngineInput& input, double mib) {
+  const Request& request = input.request;
+  const SglangSettings settings = sglang_card_settings(input);
+  const auto batch = static_cast<double>(settings.batch);
+  double out = 512 + 1.5 * static_cast<double>(std::max<std::uint64_t>(settings.chunk, 2048)) +
+               static_cast<double>(request.tensor_parallel * request.pipeline_parallel) / 8 * kGibMib;
+  // Until prefill graphs came, decode graphs were counted even where they are off.
+  if (!request.enforce_eager || !sglang_since(request, kPrefillGraphsSince)) out += 2 * batch;
+  if (request.dp_attention) {
+    const double padded = batch * static_cast<double>(request.data_parallel);
+    out += 3 * padded;
+    if (settings.batch > 300) out += 1.5 * padded;
+  }
+  if (captures_prefill(input)) {
+    // A rank's chunk is captured: DP attention deals the whole one out.
+    const std::uint64_t ranks = request.dp_attention ? request.data_parallel : 1;
+    out += has_latents(input) ? 1.5 * kGibMib : 8 * static_cast<double>(prefill_sizes(settings.chunk / ranks));
+  }
+  out += draft_reserve(input);
+  if (mib > 60 * kGibMib) out = std::max(out, 10 * kGibMib);
+  return out;
+}
+
+// adjust_mem_fraction_for_vlm: the larger the tower against ViT-L/14, the less.
+double tower_factor(const EngineInput& input) {
+  const std::optional<VisionShape>& vision = input.model.vision;
+  if (!sglang_multimodal(input.model) || !vision) return 1;
+  constexpr double kLayers = 24, kWidth = 1024;
+  const auto layers = vision->declared_layers > 0 ? static_cast<double>(vision->declared_layers) : kLayers;
+  const auto width = vision->declared_width > 0 ? static_cast<double>(vision->declared_width) : kWidth;
+  const double ratio = layers * (width * width) / (kLayers * (kWidth * kWidth));
+  return 0.95 * std::clamp(1 - 0.1 * (ratio - 1), 0.8, 1.05);
+}
+
+// 0.4.9 to 0.5.4: reserves by the size of the card, in GiB.
+double share_by_size(const EngineInput& input, double mib) {
+  const Request& request = input.request;
+  const auto ranks = static_cast<double>(request.tensor_parallel * request.pipeline_parallel);
+  const double gib = mib / kGibMib;
+  double reserve = gib < 35 ? 2.8 + ranks / 10 : gib < 90 ? 9.5 + ranks / 2 : gib < 160 ? 12 + ranks / 2 : 32;
+  if (input.draft_method) reserve += 2;
+  if (request.dp_attention) reserve += 4;
+  const double share = std::round((gib - reserve) / gib * 1000) / 1000;
+  return sglang_multimodal(input.model) ? share * 0.90 : share;
+}
+
+// Until 0.4.8: by the ranks alone.
+double share_by_ranks(const EngineInput& input) {
+  const std::uint64_t ranks = input.request.tensor_parallel;
+  const bool third = engine_version(engine_of(input.request), input.request) < 4;
+  const double share = ranks >= 16  ? 0.79
+                       : ranks >= 8 ? (third ? 0.83 : 0.81)
+                       : ranks >= 4 ? 0.85
+                       : ranks >= 2 ? 0.87
+                                    : 0.88;
+  return sglang_multimodal(input.model) ? share * 0.95 : share;
+}
+
+bool sizes_by_card(const Request& request) {
+  constexpr std::uint64_t kMinor = 4, kPatch = 9;
+  const std::uint64_t version = engine_version(engine_of(request), request);
+  return version > kMinor || (version == kMinor && engine_patch(request) >= kPatch);
+}
+
+}  // namespace
+
+SglangSettings sglang_card_settings(const EngineInput& input) {
+  const Request& request = input.request;
+  SglangSettings out{8192, 256};
+  if (request.gpu_memory) {
+    const double mib = driver_mib(input);
+    const auto row = std::find_if(std::begin(kCards), std::end(kCards), [&](const CardDefaults& card) {
+      return mib < static_cast<double>(card.below_gib) * kGibMib;
+    });
+    const CardDefaults& card =
+        row->below_gib == kSmallBefore.below_gib && !sglang_since(request, kLargerChunksSince) ? kSmallBefore : *row;
+    out = {card.chunk, request.tensor_parallel >= 4 ? card.batch_tp4 : card.batch};
+    if (is_older(input) && !sizes_by_card(request)) out.chunk = mib >= kOldChunkMib ? 8192 : 2048;
+  }
+  if (request.max_num_batched_tokens) out.chunk = request.max_num_batched_tokens->count();
+  if (request.max_num_seqs && sglang_since(request, kBatchByRequestsSince))
+    out.batch = std::min(out.batch, std::max<std::uint64_t>(*request.max_num_seqs, 1));
+  return out;
+}
+
+std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest) {
+  const bool guesses = input.draft_method.has_value();
+  std::uint64_t out = 0;
+  std::uint64_t last = 0;
+  for (std::uint64_t size = 1; size <= largest; ++out) {
+    last = size;
+    if (guesses)
+      size += size < 8 ? 1 : size < 32 ? 2 : size == 32 ? 8 : size < 64 ? 4 : size < 256 ? 8 : 16;
+    else
+      size += size < 4 ? size : size < 16 ? 4 : size < 256 ? 8 : size < 512 ? 16 : 32;
+  }
+  return last < largest ? out + 1 : out;  // the largest is always there
+}
+
+bool sglang_multimodal(const ModelShape& model) {
+  if (model.is_gguf) return false;
+  if (has_name(model.architecture,
+               {"Gemma3ForConditionalGeneration", "Llama4ForConditionalGeneration", "Step3VLForConditionalGeneration"}))
+    return false;  // --enable-multimodal
+  return model.vision || model.hears || model.architecture == "WhisperForConditionalGeneration";
+}
+
+double sglang_share(const EngineInput& input) {
+  const Request& request = input.request;
+  if (request.memory_utilization) return *request.memory_utilization;
+  if (!sizes_by_card(request)) return share_by_ranks(input);
+  constexpr double kUsual = 0.88;
+  if (!request.gpu_memory) return kUsual;
+  const double mib = driver_mib(input);
+  if (!sglang_since(request, kFormulaSince)) return std::max(0.1, share_by_size(input, mib));
+  const double share = std::round((mib - reserve_mib(input, mib)) / mib * 1000) / 1000;
+  return std::max(0.1, share * tower_factor(input));
+}
+
+Bytes sglang_kept_back(const EngineInput& input) {
+  if (!sglang_multimodal(input.model) || !sglang_since(input.request, kKeptBackSince)) return Bytes(0);
+  // Qwen3-VL on a large Hopper card hands its images on through CUDA's IPC and keeps no embeddings.
+  const bool shares =
+      compute_capability(input.request.gpu) / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
+      has_name(input.model.architecture, {"Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration"});
+  return Bytes((shares ? 1024 : 100) * kMiB);
+}
+
+}  // namespace kvplan
