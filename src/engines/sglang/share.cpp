@@ -33,6 +33,11 @@ constexpr std::uint64_t kKeptBackSince = 18;
 constexpr std::uint64_t kBatchByRequestsSince = 20;  // batches of graphs end at --max-running-requests
 constexpr double kGibMib = 1024;                     // MiB of a GiB
 
+// Its config class has a tower where the file names none.
+bool has_own_tower(const ModelShape& model) {
+  return model.model_type == "step3p7";
+}
+
 bool has_name(std::string_view name, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
@@ -50,15 +55,14 @@ bool is_older(const EngineInput& input) {
   return !sglang_since(input.request, 0);  // than 0.5
 }
 
-// handle_cuda_graph_config: what the prefill's graphs do not go with.
+// handle_cuda_graph_config: what the prefill's graphs do not go with. (DeepSeek-V3 on Blackwell goes without them too,
+// but that is settled after the share.)
 bool captures_prefill(const EngineInput& input) {
   const ModelShape& model = input.model;
   const Request& request = input.request;
   if (!sglang_since(request, kPrefillGraphsSince) || request.enforce_eager) return false;
   if (request.pipeline_parallel > 1 || request.decode_context_parallel > 1) return false;
   if (is_one_of(model.arch, {Arch::kKimiLinear, Arch::kKimiK3, Arch::kDeepseekV4})) return false;
-  const bool blackwell = compute_capability(request.gpu) / 10 == 10;
-  if (blackwell && model.architecture == "DeepseekV3ForCausalLM") return false;  // trtllm_mla
   return !sglang_multimodal(model) ||
          has_name(model.architecture, {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
                                        "Cohere2VisionForConditionalGeneration", "KimiK25ForConditionalGeneration",
@@ -117,10 +121,10 @@ double reserve_mib(const EngineInput& input, double mib) {
 // adjust_mem_fraction_for_vlm: the larger the tower against ViT-L/14, the less.
 double tower_factor(const EngineInput& input) {
   const std::optional<VisionShape>& vision = input.model.vision;
-  if (!sglang_multimodal(input.model) || !vision) return 1;
+  if (!sglang_multimodal(input.model) || (!vision && !has_own_tower(input.model))) return 1;
   constexpr double kLayers = 24, kWidth = 1024;
-  const auto layers = vision->declared_layers > 0 ? static_cast<double>(vision->declared_layers) : kLayers;
-  const auto width = vision->declared_width > 0 ? static_cast<double>(vision->declared_width) : kWidth;
+  const auto layers = vision && vision->declared_layers > 0 ? static_cast<double>(vision->declared_layers) : kLayers;
+  const auto width = vision && vision->declared_width > 0 ? static_cast<double>(vision->declared_width) : kWidth;
   const double ratio = layers * (width * width) / (kLayers * (kWidth * kWidth));
   return 0.95 * std::clamp(1 - 0.1 * (ratio - 1), 0.8, 1.05);
 }
@@ -149,13 +153,14 @@ double share_by_ranks(const EngineInput& input) {
   return sglang_multimodal(input.model) ? share * 0.95 : share;
 }
 
-bool sizes_by_card(const Request& request) {
+}  // namespace
+
+bool sglang_sizes_by_card(const Request& request) {
   constexpr std::uint64_t kMinor = 4, kPatch = 9;
   const std::uint64_t version = engine_version(engine_of(request), request);
-  return version > kMinor || (version == kMinor && engine_patch(request) >= kPatch);
+  const std::uint64_t patch = engine_patch(request);
+  return version > kMinor || (version == kMinor && patch >= kPatch && patch != kAnyCount);
 }
-
-}  // namespace
 
 SglangSettings sglang_card_settings(const EngineInput& input) {
   const Request& request = input.request;
@@ -168,7 +173,7 @@ SglangSettings sglang_card_settings(const EngineInput& input) {
     const CardDefaults& card =
         row->below_gib == kSmallBefore.below_gib && !sglang_since(request, kLargerChunksSince) ? kSmallBefore : *row;
     out = {card.chunk, request.tensor_parallel >= 4 ? card.batch_tp4 : card.batch};
-    if (is_older(input) && !sizes_by_card(request)) out.chunk = mib >= kOldChunkMib ? 8192 : 2048;
+    if (is_older(input) && !sglang_sizes_by_card(request)) out.chunk = mib >= kOldChunkMib ? 8192 : 2048;
   }
   if (request.max_num_batched_tokens) out.chunk = request.max_num_batched_tokens->count();
   if (request.max_num_seqs && sglang_since(request, kBatchByRequestsSince))
@@ -195,13 +200,13 @@ bool sglang_multimodal(const ModelShape& model) {
   if (has_name(model.architecture,
                {"Gemma3ForConditionalGeneration", "Llama4ForConditionalGeneration", "Step3VLForConditionalGeneration"}))
     return false;  // --enable-multimodal
-  return model.vision || model.hears || model.architecture == "WhisperForConditionalGeneration";
+  return model.vision || model.hears || has_own_tower(model) || model.architecture == "WhisperForConditionalGeneration";
 }
 
 double sglang_share(const EngineInput& input) {
   const Request& request = input.request;
   if (request.memory_utilization) return *request.memory_utilization;
-  if (!sizes_by_card(request)) return share_by_ranks(input);
+  if (!sglang_sizes_by_card(request)) return share_by_ranks(input);
   constexpr double kUsual = 0.88;
   if (!request.gpu_memory) return kUsual;
   const double mib = driver_mib(input);

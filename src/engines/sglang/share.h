@@ -9,6 +9,9 @@
 
 namespace kvplan {
 
+// Whether the release goes by the card: since 0.4.9. Plain "0.4" is what most of its releases did, by the ranks alone.
+bool sglang_sizes_by_card(const Request& request);
+
 // Prefill chunk and the largest captured batch, as the card or the user has them.
 struct SglangSettings {
   std::uint64_t chunk = 0, batch = 0;
