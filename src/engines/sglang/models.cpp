@@ -61,7 +61,7 @@ std::uint64_t sglang_page(const EngineInput& input, bool sparse) {
   if (sparse) return 64;
   if (!is_blackwell(input.request)) return 1;
   if (model.arch == Arch::kMinimaxM3) return 128;
-  if (!has_states(input) || model.arch == Arch::kKimiK3) return 64;
+  if (!has_states(input) || model.architecture == "KimiK3ForConditionalGeneration") return 64;
   return model.arch == Arch::kNemotronH && sglang_since(input.request, kNemotronPagesSince) ? 64 : 1;
 }
 
@@ -99,7 +99,11 @@ std::uint64_t sglang_slots(const EngineInput& input) {
   const ExtrasRequest& extras = input.request.extras;
   if (!sglang_has_radix_cache(input)) return 1;
   const bool is_auto = extras.mamba_strategy.empty() || extras.mamba_strategy == "auto";
-  if (extras.mamba_strategy == "extra_buffer" || (is_auto && sglang_since(input.request, kExtraBufferSince)))
+  // Kernels that track states in chunks alone can keep them in a buffer.
+  const bool has_chunks = !is_one_of(input.model.arch, {Arch::kMamba, Arch::kJamba, Arch::kLfm2, Arch::kZaya}) ||
+                          input.model.model_type == "mamba2";
+  if (extras.mamba_strategy == "extra_buffer" ||
+      (is_auto && has_chunks && sglang_since(input.request, kExtraBufferSince)))
     return kSlotsPerRequest + 2;
   if (is_auto || extras.mamba_strategy == "no_buffer") return kSlotsPerRequest;
   if (extras.mamba_strategy == "extra_buffer_lazy") return kSlotsPerRequest + 1;

@@ -131,7 +131,7 @@ Bytes SglangPools::least_budget(const Load& load) const {
 Bytes SglangPools::bytes(const SglangStage& stage, const SglangCounts& pools, const Load& load) const {
   Bytes out;
   if (pools.full > 0) out += stage.full * checked_add(pools.full, page_, "the pool");
-  if (pools.full > 0) out += stage.full_page * full_pages(pools.full) + stage.spare;
+  if (pools.full > 0) out += stage.full_page * full_pages(pools.full) + stage.place * pools.full + stage.spare;
   if (pools.windows > 0)
     out += stage.windows * checked_add(pools.windows, page_, "the pool") +
            stage.page_windows * window_pages(pools.windows);

@@ -30,6 +30,7 @@ struct SglangStage {
   Bytes full;          // a token of the main pool
   Bytes windows;       // a token of the second pool
   Bytes full_page;     // a page of the main pool, beside its tokens (DeepSeek-V4's padded entries)
+  Bytes place;         // of a token of the main pool in the second
   Bytes spare;         // what DeepSeek-V4's pools have beyond their tokens and a page
   Bytes page_windows;  // sums that follow the second pool by its pages (DeepSeek-V4, ratio 4)
   Bytes ring;          // a row of what is fixed for a request (DeepSeek-V4, ratio 128)

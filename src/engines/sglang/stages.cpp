@@ -1,0 +1,286 @@
+// SGLang: token pools that are sized once, from what the weights leave of the static share of the card.
+//
+// Source: SGLang 0.5.8 and 0.5.23 (executed, tests/conformance): srt/model_executor/pool_configurator.py,
+// srt/mem_cache/memory_pool.py, kv_cache_configurator.py, configs/mamba_utils.py, server_args.py; start-up logs of 0.3
+// to 0.5 for plain KV, MLA, a hybrid with sliding layers and one with states.
+// - tokens = budget / cell, down to a whole page; a cell is one token of every layer of a rank. One page more is
+//   allocated beside the budget: page 0 is a dummy.
+// - Models of the hybrid list keep sliding and chunked layers in a second pool of 0.8 of the tokens. All other
+//   models keep full-length KV in every layer. --disable-radix-cache with --max-running-requests makes the second pool
+//   as large as those requests want it.
+// - States: 0.9 / 1.9 of the budget becomes slots, one of them padding (beside it until 0.5.16); a running request
+//   takes three, five since 0.5.14. --max-mamba-cache-size names their number, and so does --max-running-requests without a radix
+//   cache.
+// - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens as the model's; the budget counts a token as
+//   1 + draft layers / layers of the model's (pool_configurator.py), whatever the draft's own width.
+// - Recurrent states beside the live one: two that the radix tree keeps, and one or two to track them in with
+//   --mamba-scheduler-strategy extra_buffer(_lazy); none with --disable-radix-cache. Speculative decoding keeps a state
+//   for every guess of every request that may run: 48 of them unless --max-running-requests says otherwise.
+// - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by the page (by the window of 128 tokens
+//   until 0.5.20), those of ratio 128 are a ring for each request that may run, since 0.5.15. Pages are padded, which
+//   the budget counts since 0.5.21. Guesses double the rings.
+#include "engines/sglang/stages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engines/drafts.h"
+#include "engines/estimates.h"
+#include "engines/parallel.h"
+#include "engines/sglang/models.h"
+#include "engines/sglang/share.h"
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kSharedIndexSince = 5;  // layers that share an indexer keep no index keys
+
+// Sums of ratio 128 are kept for each request (sglang#28612); before, for each token of the window pool. A log of
+// 0.5.13 prints 32781.44 bytes a token for DeepSeek-V4-Pro at a ratio of 0.15, one of 0.5.15 13735.04.
+constexpr std::uint64_t kRequestSumsSince = 15;
+
+// The padding slots come out of the state pool's share (sglang#32184, of 23 July 2026: 0.5.17 is the first release that
+// was cut from what holds it).
+constexpr std::uint64_t kBudgetsPaddingSince = 17;
+
+// Without a radix cache --max-running-requests sizes the window pool (sglang#28755, of June 2026).
+constexpr std::uint64_t kWindowsByRequestSince = 15;
+constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
+
+constexpr std::uint64_t kAlignment = 576;  // bytes to which DeepSeek-V4 pads a page
+
+// DeepSeek-V4: sums of ratio 4 follow the window pool page by page, and the budget counts what pads a page. 0.5.23
+// prints 7086.75 bytes a token for Flash at a ratio of 0.1, 0.5.20 has 7705.45 by its formula.
+constexpr std::uint64_t kSumsByPageSince = 21;
+constexpr std::uint64_t kSumsRatio = 4;  // rows of their pool are rounded up to it
+
+// Without a radix cache, and always for Kimi Linear, so many state slots (model_runner.py of 0.5.8).
+constexpr std::uint64_t kOldSlots = 512;
+constexpr std::uint64_t kOldSlotsUntil = 14;
+
+// Until then the pools hold the table from a token's place in the one to that in the other (full_to_swa_index_mapping).
+constexpr std::uint64_t kPlacesApartSince = 12;
+
+constexpr std::uint64_t kPaddingRowSince = 15;  // of the table of requests
+
+}  // namespace
+
+SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
+    : ranks_(sglang_attention_ranks(input.request)),
+      types_(input.types),
+      arch_(input.model.arch),
+      two_pools_(sglang_hybrid_windows(input)) {
+  check_heads("SGLang", input.model, ranks_);
+  slots_ = sglang_slots(input);
+  verified_ = sglang_verified(input);
+  running_ = sglang_running(input);
+  request_sums_ = sglang_since(input.request, kRequestSumsSince);
+  budgets_padding_ = sglang_since(input.request, kBudgetsPaddingSince);
+  read_pools(input);
+  sums_by_page_ = sglang_since(input.request, kSumsByPageSince);
+  const bool compressed = sglang_compressed(input.model.arch);
+  const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
+  ratio_ = window_ratio(input.request.extras, compressed);
+  const Term* index = nullptr;
+  bool limited = false;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact) {
+      if (term.storage == Storage::kFp8Scaled && index == nullptr) index = &term;
+      if (term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
+      limited = true;
+      if (two_pools_) window_ = std::max(window_, term.limit.total().count());
+    }
+  page_ = input.request.block_size.value_or(sglang_page(input, index != nullptr));
+  if (compressed && page_ % 128 != 0)
+    refuse("--block-size " + std::to_string(page_) + ": SGLang's pages for DeepSeek-V4 are multiples of 128",
+           "use --block-size 256");
+  if (limited && !two_pools_)
+    notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
+                     "SGLang keeps every token of sliding layers for this model: only the models of its hybrid list "
+                     "have a second pool"});
+  sums_page_ = sums_by_page_ ? page_ : window_;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (kept_by_request(term)) ring_ = std::max(ring_, ring_of(term));
+  for (const std::vector<LayerCache>& caches : split_stages(input, StageSplit::kLastFirst)) {
+    SglangStage& stage = stages_.emplace_back();
+    stage.logical = TermSum(caches, input.types, ranks_);
+    stage.caches = caches;
+    if (all_index && index != nullptr) all_index_ = *index;
+    for (const LayerCache& cache : caches) add(stage, cache);
+    if (arch_ == Arch::kGemma3n) fill_shared(stage);
+    if (has_windows() && stage.full > Bytes(0) && !sglang_since(input.request, kPlacesApartSince))
+      stage.place = Bytes(8);
+    all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
+    states_ = states_ || stage.slot > Bytes(0);
+  }
+  if (has_windows() && !all_windows_ && !compressed) fixed_windows_ = windows_by_request(input);
+  draft_in_windows_ = all_windows_ || compressed;
+  add_draft(input);
+  if (all_windows_) ratio_ = {1, 1};
+  if (states_ && input.request.max_num_seqs && !all_slots_ && verified_ == 0)
+    notes.push_back({NoteLevel::kInfo, "state_slots",
+                     "SGLang sizes its state pool by a share of the budget; --max-num-seqs moves it with "
+                     "--disable-radix-cache alone"});
+}
+
+SglangRatio SglangStages::window_ratio(const ExtrasRequest& extras, bool compressed) {
+  constexpr std::uint64_t kParts = 10000;
+  if (!extras.swa_ratio) return compressed ? kCompressedRatio : kSwaRatio;
+  const std::uint64_t part =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(std::round(*extras.swa_ratio * kParts)), 1);
+  const std::uint64_t common = std::gcd(part, kParts);
+  return {part / common, kParts / common};
+}
+// A window, what is evicted late and two pages for each request, two chunks and a page beside them
+// (SWAChunkCapPoolConfigurator); 0 where a ratio sizes the pool. With guesses, which need more, the ratio stands in.
+std::uint64_t SglangStages::windows_by_request(const EngineInput& input) const {
+  const Request& request = input.request;
+  if (!request.extras.disable_radix_cache || !request.max_num_seqs || verified_ > 0 ||
+      !sglang_since(request, kWindowsByRequestSince))
+    return 0;
+  const std::uint64_t each = checked_add(window_ - 1 + kEvictionInterval, 2 * page_, "a window");
+  const std::uint64_t chunks = checked_mul(2, sglang_card_settings(input).chunk, "the chunks");
+  return round_up(checked_add(checked_mul(each, running_, "the windows"), chunks + page_, "the windows"), page_,
+                  "the windows");
+}
+
+// What options say of the pools.
+void SglangStages::read_pools(const EngineInput& input) {
+  const Request& request = input.request;
+  const ExtrasRequest& extras = request.extras;
+  const std::uint64_t ranks = request.dp_attention ? request.data_parallel : 1;
+  if (extras.state_slots)
+    all_slots_ = *extras.state_slots / ranks;
+  else if (!sglang_has_radix_cache(input) && request.max_num_seqs)
+    all_slots_ = running_;
+  else if (!sglang_has_radix_cache(input) && !sglang_since(request, kOldSlotsUntil))
+    all_slots_ = kOldSlots / ranks;
+  padding_rows_ = sglang_since(request, kPaddingRowSince) ? 1 : 0;
+  most_tokens_ = extras.max_total_tokens.value_or(kMost);
+  state_ratio_ = extras.state_ratio.value_or(state_ratio_);
+}
+
+// Entries of a ring of compressor sums: twice as many where tokens are guessed (get_compress_state_ring_size).
+std::uint64_t SglangStages::ring_of(const Term& term) const {
+  return checked_mul(term.limit.total().count(), verified_ > 0 ? 2 : 1, "a ring");
+}
+bool SglangStages::kept_by_request(const Term& term) const {
+  return request_sums_ && term.role == Role::kState && term.growth == Growth::kToken &&
+         term.limit.total().count() >= window_;
+}
+
+// What `entry` takes of each page of DeepSeek-V4's, which is padded.
+Bytes SglangStages::padded_page(Bytes entry, std::uint64_t stride) const {
+  const std::uint64_t page = checked_mul(entry.count(), page_ / stride, "a page");
+  return Bytes(round_up(page, kAlignment, "a page"));
+}
+// A pool of compressed entries has as many of them to spare as the others have in a page: `stride` pages in place of
+// one.
+Bytes SglangStages::spare_pages(Bytes page, std::uint64_t stride) {
+  return page * (stride - 1);
+}
+// What the budget counts of it for a token.
+double SglangStages::charged(Bytes entry, std::uint64_t stride) const {
+  return sums_by_page_ ? static_cast<double>(padded_page(entry, stride).count()) / static_cast<double>(page_)
+                       : static_cast<double>(entry.count()) / static_cast<double>(stride);
+}
+
+void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
+  const bool compressed = sglang_compressed(arch_);
+  bool in_full = false;
+  bool in_windows = false;
+  bool in_states = false;
+  bool latent = false;
+  bool has_index = false;
+  double charge = 0;
+  const double window_share = static_cast<double>(ratio_.part) / static_cast<double>(ratio_.whole);
+  const auto plain = [](Bytes bytes) { return static_cast<double>(bytes.count()); };
+  Bytes window_entry;
+  std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope together
+  for (const Term& term : cache.compact) {
+    const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
+    const Bytes entry = entry_bytes(term, types_, local_units(term, ranks_), columns);
+    const bool limited = term.limit.kind != LimitKind::kNone;
+    latent = latent || term.part == Part::kLatent;
+    has_index = has_index || term.storage == Storage::kFp8Scaled;
+    if (term.growth == Growth::kSequence) {
+      stage.slot += entry;
+      in_states = true;
+    } else if (term.growth == Growth::kSourceToken && arch_ != Arch::kMllama) {  // Mllama's lie among the tokens
+      stage.source += entry;
+      in_full = true;
+    } else if (term.role == Role::kState) {
+      // Compressor sums: a ring for each window page, or for each request.
+      if (kept_by_request(term)) {
+        stage.ring += entry;
+      } else {
+        const Bytes ring = entry * ring_of(term);
+        stage.page_windows += ring;
+        if (sums_by_page_) stage.spare += entry * round_up(ring_of(term) + 1, kSumsRatio, "sums");
+        if (has_windows()) charge += window_share * plain(ring) / static_cast<double>(sums_page_);
+      }
+    } else if (limited && two_pools_) {
+      window_entry += entry;
+      in_windows = true;
+    } else if (term.stride > 1) {
+      if (term.role == Role::kIndex) {
+        charge += plain(entry) / static_cast<double>(term.stride);
+        if (sums_by_page_) stage.spare += spare_pages(entry * (page_ / term.stride), term.stride);
+        stage.full += Bytes(ceil_div(entry.count(), term.stride));
+      } else {
+        strided[term.stride] += entry;
+      }
+      in_full = true;
+    } else {
+      stage.full += entry;
+      in_full = true;
+    }
+  }
+  if (window_entry > Bytes(0)) {
+    charge += window_share * charged(window_entry, 1);
+    stage.windows += compressed ? Bytes(ceil_div(padded_page(window_entry, 1).count(), page_)) : window_entry;
+  }
+  for (const auto& [stride, entry] : strided) {
+    charge += charged(entry, stride);
+    stage.full_page += padded_page(entry, stride);
+    if (sums_by_page_) stage.spare += spare_pages(padded_page(entry, stride), stride);
+  }
+  if (compressed) stage.charge += charge;
+  if (all_index_ && latent && !has_index) stage.full += entry_bytes(*all_index_, types_);
+  const std::string kind(cache.kind);
+  if (in_full) ++stage.full_kinds[kind];
+  if (in_windows && !in_full) ++stage.window_kinds[kind];
+  if (in_states) ++stage.state_kinds[kind];
+}
+
+// Gemma 3n: the layers that read another's cache have a pool of their own all the same.
+void SglangStages::fill_shared(SglangStage& stage) {
+  std::uint64_t writing = 0;
+  for (const LayerCache& cache : stage.caches) writing += cache.compact.empty() ? 0 : 1;
+  if (writing > 0) stage.full = Bytes(stage.full.count() / writing * stage.caches.size());
+}
+
+// The draft stands on the last stage.
+void SglangStages::add_draft(const EngineInput& input) {
+  const DraftLayers drafts = draft_layers(input);
+  if (drafts.caches.empty() || stages_.empty()) return;
+  SglangStage& stage = stages_.back();
+  std::uint64_t layers = 0;
+  for (const auto& [kind, count] : stage.full_kinds) layers += count;
+  for (const LayerCache& cache : drafts.caches)
+    for (const Term& term : cache.compact)
+      if (term.growth == Growth::kToken && term.role != Role::kState)
+        stage.draft +=
+            Bytes(ceil_div(entry_bytes(term, drafts.types, local_units(term, ranks_), 0).count(), term.stride));
+  stage.draft_charge =
+      layers > 0 ? Bytes(checked_mul(stage.full.count(), drafts.caches.size(), "a draft") / layers) : stage.draft;
+  // DSV4PoolConfigurator counts one layer, whatever the draft.
+  stage.charge += stage.charge / static_cast<double>(std::max<std::size_t>(stage.caches.size(), 1));
+  draft_label_ = drafts.line();
+}
+
+}  // namespace kvplan

@@ -1,0 +1,47 @@
+// What the stages of SGLang's pipeline store of a model, worked out once.
+#ifndef KVPLAN_ENGINES_SGLANG_STAGES_H_
+#define KVPLAN_ENGINES_SGLANG_STAGES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/sglang/pools.h"
+
+namespace kvplan {
+
+class SglangStages : protected SglangPools {
+ protected:
+  SglangStages(const EngineInput& input, std::vector<Note>& notes);
+
+  // What a rank of the stage stores of a layer.
+  void add(SglangStage& stage, const LayerCache& cache) const;
+
+  std::uint64_t ranks_;
+  CacheTypes types_;
+  Arch arch_;
+  bool two_pools_;
+  bool request_sums_ = true;  // DeepSeek-V4: those of ratio 128
+  bool sums_by_page_ = true;  // DeepSeek-V4: those of ratio 4
+  std::uint64_t padding_rows_ = 1;
+  std::optional<Term> all_index_;  // index keys on every layer
+  std::string draft_label_;
+
+ private:
+  static SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed);
+  std::uint64_t windows_by_request(const EngineInput& input) const;
+  void read_pools(const EngineInput& input);
+  std::uint64_t ring_of(const Term& term) const;
+  bool kept_by_request(const Term& term) const;
+  Bytes padded_page(Bytes entry, std::uint64_t stride) const;
+  static Bytes spare_pages(Bytes page, std::uint64_t stride);
+  double charged(Bytes entry, std::uint64_t stride) const;
+  static void fill_shared(SglangStage& stage);
+  void add_draft(const EngineInput& input);
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_SGLANG_STAGES_H_
