@@ -28,6 +28,7 @@ CacheTerms state() {
 EngineInput input_of(std::string_view type, std::vector<CacheTerms> layers) {
   EngineInput out;
   out.request = request_for("sglang", 4096);
+  out.request.extras.mamba_strategy = "no_buffer";  // three state slots a request
   out.model.arch = test_arch(type);
   out.model.num_layers = layers.size();
   for (CacheTerms& terms : layers) out.caches.push_back({out.caches.size(), "kind", terms, terms});
@@ -221,7 +222,8 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(guessing->capacity(Bytes(60000000), load_for(100)).tokens == 33000000 / 2048);
   // States alone: no tokens.
   const auto mamba = laid(input_of("mamba", {state()})).layout;
-  CHECK_FALSE(mamba->capacity(Bytes(38000001), load_for(1000)).tokens);
+  // A token costs nothing: as many as the context has (DefaultPoolConfigurator, _zero_kv_max_tokens).
+  CHECK(mamba->capacity(Bytes(38000001), load_for(1000)).tokens == 1000);
   CHECK(mamba->capacity(Bytes(38000001), load_for(1000)).max_concurrency == 5.0);
   CHECK(mamba->reserved(load_for(1000)) == Bytes(4 * 1000000));
 }
@@ -257,18 +259,33 @@ TEST_CASE("sglang pools: until 0.5.16 the padding slot was in no budget") {
   Term slot{.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
   slot.shape = {.units = 1, .vectors = 36, .width = 2 * 128 * 64 * 128 + 3 * 8448};
   EngineInput input = input_of("granitemoehybrid", {{slot}});
-  input.request.extras.disable_radix_cache = true;
   const Bytes budget(static_cast<std::uint64_t>(65.608 * static_cast<double>(kGib)));
-  const auto slots = [&](const char* version) {
+  const auto told = [&](const char* version) {
     input.request.engine_version = version;
-    return laid(input).layout->capacity(budget, load_for(1)).max_num_seqs;
+    return laid(input).layout->shortfall(budget, load_for(1, 1000));
   };
-  CHECK(slots("0.4") == 218);
-  CHECK(slots("0.5.9") == 218);
-  CHECK(slots("0.5.16") == 218);
-  CHECK(slots("0.5.17") == 217);
-  CHECK(slots("0.5") == 217);
-  CHECK(slots("") == 217);
+  for (const char* version : {"0.4", "0.5.9", "0.5.16"}) CHECK(told(version).find("and 218 fit") != std::string::npos);
+  for (const char* version : {"0.5.17", "0.5", ""}) CHECK(told(version).find("and 217 fit") != std::string::npos);
+}
+
+TEST_CASE("sglang pools: state slots of a request by release and class") {
+  // Executed with 0.5.8 and 0.5.23: three and five of Nemotron-H, Qwen3.5 and Falcon-H1, three of Mamba and LFM2; 0.5.8
+  // has 512 slots of Kimi Linear, whose radix cache is off, and of any model without one.
+  EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
+  input.request.extras.mamba_strategy.clear();
+  const auto slots = [&](std::string_view type, const char* version) {
+    input.model.arch = test_arch(type);
+    input.request.engine_version = version;
+    return sglang_slots(input);
+  };
+  for (const char* type : {"falcon_h1", "nemotron_h", "qwen3_5_text"}) {
+    CHECK(slots(type, "0.5.23") == 5);
+    CHECK(slots(type, "0.5.8") == 3);
+  }
+  for (const char* type : {"mamba", "falcon_mamba", "lfm2"}) CHECK(slots(type, "0.5.23") == 3);
+  CHECK(slots("kimi_linear", "0.5.23") == 5);
+  CHECK(slots("kimi_linear", "0.5.8") == 1);
+  CHECK(laid(input).layout->capacity(Bytes(1000000000), load_for(10)).max_num_seqs == 512);
 }
 
 TEST_CASE("sglang pools: what options name in place of shares") {
@@ -390,7 +407,7 @@ TEST_CASE("sglang pools: buffers of every rank") {
 TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
   CacheTerms cross = heads(8, 64);
   for (Term& term : cross) term.growth = Growth::kSourceToken;
-  const auto layout = laid(input_of("mllama", {heads(8, 64), cross})).layout;
+  const auto layout = laid(input_of("llama", {heads(8, 64), cross})).layout;
   const RankCache rank = layout->explain(load_for(100, 3, 1601)).front();
   CHECK(line_of(rank, "encoder tokens") == Bytes(3 * 1601 * 2048));
   CHECK(rank.reserved == Bytes((301 + 3 * 1601) * 2048));
@@ -403,9 +420,12 @@ TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
   // They come out of the budget first.
   CHECK(layout->capacity(Bytes((1601 + 77) * 2048), load_for(10, 1, 1601)).tokens == 77);
   CHECK(layout->capacity(Bytes(1600 * 2048), load_for(10, 1, 1601)).tokens == 0);
+  // Mllama's lie among the tokens: Llama 3.2 Vision takes 40 layers of them (executed).
+  const auto among = laid(input_of("mllama", {heads(8, 64), cross})).layout;
+  CHECK(among->reserved(load_for(100, 3, 1601)) == Bytes(301 * 4096));
 }
 
-TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)") {
+TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolConfigurator)") {
   // 0.1 * 584 * n + (584 + 132) / 4 * n4 + 584 / 128 * n128 + 0.1 * 8 / 128 * (2 * 2 * 512 + 2 * 2 * 128) * 4 * n4,
   // with 43, 21 and 20 layers: 7705.45 in logs. Rows of 20 * 2 * 512 * 4 B: 128 for each request that may run and one
   // more, 129 beside them, all in whole 128.
@@ -425,18 +445,18 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)")
     std::uint64_t tokens;
   };
   for (const Printed& row : {Printed{1, 6.16, 852992}, {8, 11.89, 1641472}, {4, 1.57, 209280}}) {
-    CHECK(tokens("sglang", row.running, 128, gib(row.budget - 0.005)) <= row.tokens);
-    CHECK(tokens("sglang", row.running, 128, gib(row.budget + 0.005)) >= row.tokens);
-    CHECK(tokens("sglang", row.running, 128, gib(row.budget + 0.005)) < row.tokens + 1536);
+    CHECK(tokens("sglang@0.5.20", row.running, 128, gib(row.budget - 0.005)) <= row.tokens);
+    CHECK(tokens("sglang@0.5.20", row.running, 128, gib(row.budget + 0.005)) >= row.tokens);
+    CHECK(tokens("sglang@0.5.20", row.running, 128, gib(row.budget + 0.005)) < row.tokens + 1536);
   }
   constexpr std::uint64_t kRow = 20ULL * 2 * 512 * 4;
-  CHECK(tokens("sglang", 1, 128, 4 * 128 * kRow + 1280ULL * 770545 + 1) == 128000);
-  CHECK(tokens("sglang", 1, 128, 4 * 128 * kRow + 1280ULL * 770545 - 1000) == 127872);
+  CHECK(tokens("sglang@0.5.20", 1, 128, 4 * 128 * kRow + 1280ULL * 770545 + 1) == 128000);
+  CHECK(tokens("sglang@0.5.20", 1, 128, 4 * 128 * kRow + 1280ULL * 770545 - 1000) == 127872);
   // 256 requests where nothing is said.
-  CHECK(tokens("sglang", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 + 1) == 256);
-  CHECK(tokens("sglang", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 - 1000) == 0);
+  CHECK(tokens("sglang@0.5.20", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 + 1) == 256);
+  CHECK(tokens("sglang@0.5.20", 0, 256, 259 * 128 * kRow + 256 * 770545 / 100 - 1000) == 0);
   // Guesses: rings of 16 and 256, a layer more is counted. (2 + 2) * 256 + 1 rows in whole 128.
-  Request guessing = request_for("sglang", 8192);
+  Request guessing = request_for("sglang@0.5.20", 8192);
   guessing.mtp = true;
   guessing.max_num_seqs = 2;
   const double token = (7705.45 + 0.1 * 8 / 128 * 2560 * 4 * 21) * 44 / 43;
@@ -448,7 +468,7 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)")
     const EngineInput input = engine_input(model, request);
     return laid(input).layout->explain(load_of(model, request)).front();
   };
-  Request three = request_for("sglang", 8192);
+  Request three = request_for("sglang@0.5.20", 8192);
   three.num_seqs = 3;
   three.max_num_seqs = 2;  // the load's own are held all the same
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(6 * 128 * kRow));
@@ -459,14 +479,27 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token (DSV4PoolConfigurator)")
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(7 * 128 * kRow));
   // Sums follow the window pool window by window: 8 entries of (2 * 512 + 2 * 128) * 2 float32 for each 128 tokens of
   // its 768 (a tenth of 8192, in whole pages of 256).
-  const RankCache rank = layout(request_for("sglang", 8192));
+  const RankCache rank = layout(request_for("sglang@0.5.20", 8192));
   CHECK(line_of(rank, "sums of compressors") == Bytes(6ULL * 21 * 8 * 2560 * 4));
   // Its pages are multiples of 128.
-  Request odd = request_for("sglang", 8192);
+  Request odd = request_for("sglang@0.5.20", 8192);
   odd.block_size = 192;
   CHECK_THROWS_AS(make_plan(model, odd), Error);
   odd.block_size = 128;
   CHECK(make_plan(model, odd).kv_cache.block_size == 128);
+}
+
+TEST_CASE("sglang pools: DeepSeek-V4 since 0.5.21") {
+  // Executed with 0.5.23, Flash on eight ranks of 80 GB: 7086.75 bytes a token, 6,415,104 tokens, and pools of
+  // 48,188,004,544 bytes with sums of 256 requests (33,152 rows of 20 layers).
+  const ModelSpec model = test_model("deepseek-v4-flash");
+  const std::uint64_t tokens = 6415104;
+  const std::uint64_t rings = 33152ULL * 2 * 512 * 4 * 20;
+  Request request = request_for("sglang@0.5.23", tokens, rings + tokens / 4 * 28347);
+  CHECK(make_plan(model, request).capacity->tokens == tokens);
+  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(48188004544));
+  request.kv_cache_memory_bytes = Bytes(rings + tokens / 4 * 28347 - 7087);
+  CHECK(make_plan(model, request).capacity->tokens == tokens - 256);
 }
 
 // DeepSeek-V4-Pro: 30 layers of ratio 4 and 31 of ratio 128.
@@ -507,8 +540,7 @@ TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the
     return laid(v4_pro(engine)).layout->capacity(budget, load_for(256)).tokens;
   };
   const std::uint64_t rings = 259ULL * 128 * 2 * 512 * 4 * 31;
-  CHECK(tokens("sglang", since, rings) == 25600);
-  CHECK(tokens("sglang@0.5", since, rings) == 25600);
+  CHECK(tokens("sglang@0.5.20", since, rings) == 25600);
   CHECK(tokens("sglang@0.5.15", since, rings) == 25600);
   CHECK(tokens("sglang@0.5.13", since + 12697.6, 0) == 25600);
   CHECK(tokens("sglang@0.5.14", since + 12697.6, 0) == 25600);
@@ -520,8 +552,9 @@ TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the
 }
 
 TEST_CASE("sglang pools: types of the cache") {
-  // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell, in 16 bit before; DeepSeek-V4 in FP8
-  // everywhere; states are float32 unless the config names a type.
+  // server_args.py and model_config.py: sparse MLA is kept in FP8 on Blackwell (576 bytes a token, executed), in 16 bit
+  // before, whatever the checkpoint tags; DeepSeek-V4 in FP8 everywhere; states are float32 unless the config names a
+  // type.
   ModelShape model;
   Request request = request_for("sglang", 8192);
   const auto types = [&] { return sglang_types(model, request); };
@@ -530,18 +563,27 @@ TEST_CASE("sglang pools: types of the cache") {
   CHECK(types().state == Dtype::kFloat32);
   for (const char* card : {"b200", "b300"}) {
     request.gpu = card;
-    CHECK(types().key == Dtype::kFp8DsMla);
-    CHECK(types().value == Dtype::kFp8DsMla);
+    CHECK(types().key == Dtype::kFp8E4m3);
   }
   request.gpu = "h100-80gb";
+  model.declared_kv_dtype = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kBfloat16);
+  // A word in a flat ModelOpt config is not read: Qwen3-32B in FP8 with 16 bit KV (executed).
+  model.arch = test_arch("qwen3");
+  CHECK(types().key == Dtype::kFp8E4m3);
+  model.quantization.dialect = "modelopt";
+  model.tags_kv_by_word = true;
+  CHECK(types().key == Dtype::kBfloat16);
+  model = {};
   model.arch = test_arch("deepseek_v3");
   request.gpu = "b200";
   CHECK(types().key == Dtype::kBfloat16);
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kFp8E4m3);
   model.arch = test_arch("glm_moe_dsa");
-  CHECK(types().key == Dtype::kFp8DsMla);
+  CHECK(types().key == Dtype::kFp8E4m3);
+  request.gpu = "h100-80gb";
+  CHECK(types().key == Dtype::kFp8DsMla);  // FlashMLA's
   request = request_for("sglang", 8192);
   model.arch = test_arch("deepseek_v4");
   CHECK(types().key == Dtype::kFp8DsMla);
@@ -554,13 +596,24 @@ TEST_CASE("sglang pools: types of the cache") {
 }
 
 TEST_CASE("sglang pools: whose windows have a pool") {
-  CHECK(sglang_hybrid_windows(test_arch("gpt_oss")));
-  CHECK(sglang_hybrid_windows(test_arch("gemma4_unified_text")));
-  CHECK(sglang_hybrid_windows(test_arch("llama4_text")));
-  CHECK_FALSE(sglang_hybrid_windows(test_arch("gemma3")));
-  CHECK_FALSE(sglang_hybrid_windows(test_arch("gemma")));
-  CHECK_FALSE(sglang_hybrid_windows(test_arch("gemma45")));
-  CHECK_FALSE(sglang_hybrid_windows(test_arch("gpt_os")));
+  EngineInput asked = input_of("llama", {});
+  const auto has_two = [&](std::string_view type) {
+    asked.model.arch = test_arch(type);
+    return sglang_hybrid_windows(asked);
+  };
+  for (const char* type : {"gpt_oss", "gemma4_unified_text", "llama4_text", "granitemoe_swa"}) CHECK(has_two(type));
+  for (const char* type : {"gemma3", "gemma", "gemma45", "gpt_os"}) CHECK_FALSE(has_two(type));
+  // is_hybrid_swa_model goes by the class (executed).
+  asked.model.architecture = "Llama4ForCausalLM";
+  CHECK_FALSE(has_two("llama4_text"));
+  asked.model.architecture = "BeamForCausalLM";
+  CHECK(has_two("beam"));
+  // 0.5.8: one pool of gpt-oss with TRT-LLM's kernels of Blackwell.
+  asked.model.architecture = "GptOssForCausalLM";
+  asked.request.gpu = "b200";
+  CHECK(has_two("gpt_oss"));
+  asked.request.engine_version = "0.5.8";
+  CHECK_FALSE(has_two("gpt_oss"));
   EngineInput input = input_of("llama", {heads(8, 64)});
   CHECK(sglang_verified(input) == 0);
   input.draft_method = DraftMethod::kEagle;

@@ -103,7 +103,13 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
                      : ((stage.full + stage.draft_charge) * ratio_.whole + stage.windows * ratio_.part).count();
     if (cell == 0) continue;
     const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
-    tokens = std::min(tokens.value_or(kMost), scaled / cell / page_ * page_);
+    std::uint64_t fit = scaled / cell;
+    if (counts_all_first_ && has_windows() && !all_windows_ && stage.full > Bytes(0)) {
+      // Tokens of all layers first, and of those the main pool's: cut down twice (set_num_token_hybrid of 0.5.8).
+      const Bytes both = stage.full + stage.windows;
+      fit = checked_mul(left / both.count() * both.count(), ratio_.whole, "the budget") / cell;
+    }
+    tokens = std::min(tokens.value_or(kMost), fit / page_ * page_);
   }
   if (!tokens) return out;
   tokens = std::min(*tokens, most_tokens_ / page_ * page_);

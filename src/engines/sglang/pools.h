@@ -126,6 +126,7 @@ class SglangPools {
   double state_ratio_ = 0.9;                // of the state pool's bytes to those of tokens
   bool budgets_padding_ = true;             // else the padding slots come out of what the budget leaves
   std::uint64_t verified_ = 0;              // tokens verified at once; 0: nothing guesses
+  bool counts_all_first_ = false;           // two pools share out whole tokens of all layers
   bool all_windows_ = true;
   bool draft_in_windows_ = false;
   bool states_ = false;

@@ -9,14 +9,15 @@
 //   models keep full-length KV in every layer. --disable-radix-cache with --max-running-requests makes the second pool
 //   as large as those requests want it.
 // - States: 0.9 / 1.9 of the budget becomes slots, one of them padding (beside it until 0.5.16); a running request
-//   takes three, five since 0.5.14. --max-mamba-cache-size names their number, and so does --max-running-requests without a radix
-//   cache.
+//   takes three, five since 0.5.14. --max-mamba-cache-size names their number, and so does --max-running-requests
+//   without a radix cache.
 // - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens as the model's; the budget counts a token as
 //   1 + draft layers / layers of the model's (pool_configurator.py), whatever the draft's own width.
 // - Recurrent states beside the live one: two that the radix tree keeps, and one or two to track them in with
 //   --mamba-scheduler-strategy extra_buffer(_lazy); none with --disable-radix-cache. Speculative decoding keeps a state
 //   for every guess of every request that may run: 48 of them unless --max-running-requests says otherwise.
-// - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by the page (by the window of 128 tokens
+// - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by the page (by the window of 128
+// tokens
 //   until 0.5.20), those of ratio 128 are a ring for each request that may run, since 0.5.15. Pages are padded, which
 //   the budget counts since 0.5.21. Guesses double the rings.
 #include "engines/sglang/stages.h"
@@ -81,6 +82,7 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
   budgets_padding_ = sglang_since(input.request, kBudgetsPaddingSince);
   read_pools(input);
   sums_by_page_ = sglang_since(input.request, kSumsByPageSince);
+  counts_all_first_ = !sglang_since(input.request, kPlacesApartSince);
   const bool compressed = sglang_compressed(input.model.arch);
   const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
   ratio_ = window_ratio(input.request.extras, compressed);

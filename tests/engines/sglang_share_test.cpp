@@ -1,0 +1,112 @@
+// The share of a card that SGLang picks, and what follows from it: figures of its own code on described cards (0.5.8
+// and 0.5.23 executed), older ones of logs.
+#include "engines/sglang/share.h"
+
+#include <doctest/doctest.h>
+
+#include "engines/requests.h"
+#include "plan/plan.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+Request on_card(const std::string& engine, const char* card, std::uint64_t ranks = 1) {
+  Request request = request_for(engine, 8192);
+  request.gpu = card;
+  request.tensor_parallel = ranks;
+  request.layout_given = true;
+  return request;
+}
+
+double share(const char* model, const Request& request) {
+  return sglang_share(engine_input(test_model(model), request));
+}
+
+TEST_CASE("SGLang's share: of what nvidia-smi reports, by release") {
+  const auto plain = [](const char* engine, const char* card, std::uint64_t ranks) {
+    return share("llama-3.1-8b", on_card(engine, card, ranks));
+  };
+  // Executed: 81,559 MiB of an H100, 24,564 of a 4090, 183,359 of a B200.
+  CHECK(plain("sglang@0.5.23", "h100-80gb", 1) == doctest::Approx(0.83));
+  CHECK(plain("sglang@0.5.23", "h100-80gb", 8) == doctest::Approx(0.812));
+  CHECK(plain("sglang@0.5.23", "rtx-4090", 1) == doctest::Approx(0.704));
+  CHECK(plain("sglang@0.5.23", "b200", 1) == doctest::Approx(0.854));
+  CHECK(plain("sglang@0.5.8", "h100-80gb", 1) == doctest::Approx(0.835));
+  CHECK(plain("sglang@0.5.8", "rtx-4090", 8) == doctest::Approx(0.806));
+  CHECK(plain("sglang@0.4.4", "h100-80gb", 1) == doctest::Approx(0.88));
+  CHECK(plain("sglang@0.4.4", "h100-80gb", 8) == doctest::Approx(0.81));
+  CHECK(plain("sglang@0.3.3", "h100-80gb", 8) == doctest::Approx(0.83));
+  // 0.4.9: (23.99 - 2.9) / 23.99 of a 4090.
+  CHECK(plain("sglang@0.4.9", "rtx-4090", 1) == doctest::Approx(0.879));
+}
+
+TEST_CASE("SGLang's share: options that move it") {
+  Request request = on_card("sglang@0.5.23", "h100-80gb");
+  request.max_num_batched_tokens = Tokens(2048);
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.874));  // never less than 10 GiB free
+  request = on_card("sglang@0.5.23", "h100-80gb");
+  request.enforce_eager = true;
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.841));
+  request.engine_version = "0.5.8";
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.835));
+  request = on_card("sglang@0.5.23", "h100-80gb");
+  request.max_num_seqs = 128;
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.833));
+  request = on_card("sglang@0.5.23", "h200", 8);
+  request.dp_attention = true;
+  request.data_parallel = 8;
+  CHECK(share("deepseek-v3", request) == doctest::Approx(0.758));
+  CHECK(engine_of(request).settings(engine_input(test_model("deepseek-v3"), request), {}).max_num_batched_tokens ==
+        1024);
+  request.engine_version = "0.5.8";
+  CHECK(share("deepseek-v3", request) == doctest::Approx(0.769));
+  request.memory_utilization = 0.5;
+  CHECK(share("deepseek-v3", request) == 0.5);
+}
+
+TEST_CASE("SGLang's share: less for a tower of images") {
+  // Executed: Qwen3.5-27B (a tower of 1,152: factor 0.97344), Gemma-4-26B (no graphs of the prefill).
+  CHECK(share("qwen3.5-27b", on_card("sglang@0.5.23", "h100-80gb")) == doctest::Approx(0.7675554687));
+  CHECK(share("gemma-4-26b", on_card("sglang@0.5.23", "h100-80gb")) == doctest::Approx(0.7596298340));
+  CHECK(share("llama-3.2-vision-11b", on_card("sglang@0.5.8", "h100-80gb", 8)) == doctest::Approx(0.6929141667));
+  CHECK(share("gemma-3n-e4b", on_card("sglang@0.5.23", "h100-80gb")) == doctest::Approx(0.6346));
+  // Llama 4 looks at images only when told to.
+  CHECK(share("llama-4-scout", on_card("sglang@0.5.23", "h100-80gb", 8)) == doctest::Approx(0.812));
+  // 100 MiB of the budget are kept back since 0.5.18.
+  const auto kept = [](const char* model, const char* engine) {
+    return sglang_kept_back(engine_input(test_model(model), on_card(engine, "h100-80gb")));
+  };
+  CHECK(kept("qwen3.5-27b", "sglang@0.5.23") == Bytes(100 * kMiB));
+  CHECK(kept("qwen3.5-27b", "sglang@0.5.16") == Bytes(0));
+  CHECK(kept("llama-3.1-8b", "sglang@0.5.23") == Bytes(0));
+}
+
+TEST_CASE("SGLang's captured batches") {
+  const EngineInput input = engine_input(test_model("llama-3.1-8b"), on_card("sglang", "h100-80gb"));
+  CHECK(sglang_captured(input, 256) == 36);
+  CHECK(sglang_captured(input, 512) == 52);
+  CHECK(sglang_captured(input, 48) == 10);
+  CHECK(sglang_captured(input, 32) == 8);
+  CHECK(sglang_captured(input, 100) == 17);  // 12 up to 64, 72 to 96, and 100
+}
+
+TEST_CASE("SGLang's table of requests has rows by the tokens for the context") {
+  // Executed with 0.5.23 on an H100: (4096 + 1) rows of Qwen3-0.6B's 40,960 + 4, and (13 + 1) of 262,148 where 65 slots
+  // of states are 13 requests (Nemotron-3-Nano).
+  const auto table = [](const char* model, Request request, std::uint64_t context) {
+    request.max_model_len = Tokens(context);
+    const Plan plan = make_plan(test_model(model), request);
+    for (const LedgerLine& line : plan.memory.front().lines)
+      if (line.id == LineId::kRequestTable) return line.bytes;
+    return Bytes(0);
+  };
+  CHECK(table("qwen3-0.6b", on_card("sglang@0.5.23", "h100-80gb"), 40960) == Bytes(671318032));
+  CHECK(table("qwen3-0.6b", on_card("sglang@0.5.8", "h100-80gb"), 40960) == Bytes(4096ULL * 40964 * 4));
+  Request bounded = on_card("sglang@0.5.23", "h100-80gb");
+  bounded.max_num_seqs = 128;
+  CHECK(table("qwen3-0.6b", bounded, 40960) == Bytes(129ULL * 40964 * 4));
+}
+
+}  // namespace
+}  // namespace kvplan
