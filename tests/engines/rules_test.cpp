@@ -362,12 +362,14 @@ TEST_CASE("rules: vLLM's types and shares") {
   packed[0].stride = 3;
   CHECK(refusal(input_of("vllm", "deepseek_v4", {packed})).find("do not divide") != std::string::npos);
   // 0.90 of the card until 0.20, 0.92 since; a share of the user's own before both.
-  Request request = request_for("vllm@0.20", 4096);
-  CHECK(usable_share(engine_of(request), request) == 0.90);
-  request.engine_version = "0.21";
-  CHECK(usable_share(engine_of(request), request) == 0.92);
-  request.memory_utilization = 0.5;
-  CHECK(usable_share(engine_of(request), request) == 0.5);
+  EngineInput asked = input_of("vllm", "deepseek_v3", {latent});
+  asked.request = request_for("vllm@0.20", 4096);
+  const Engine& vllm = engine_of(asked.request);
+  CHECK(usable_share(vllm, asked) == 0.90);
+  asked.request.engine_version = "0.21";
+  CHECK(usable_share(vllm, asked) == 0.92);
+  asked.request.memory_utilization = 0.5;
+  CHECK(usable_share(vllm, asked) == 0.5);
 }
 
 TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {

@@ -164,13 +164,13 @@ class SglangLayout final : public CacheLayout, private SglangStages {
   // resolve_max_num_reqs: by tokens for the context, within bounds, and by the slots of states. The table of requests
   // has a row more since a row is kept for padding.
   std::uint64_t requests(std::optional<Bytes> budget, const Load& load) const {
-    constexpr double kLeast = 2048, kMost = 4096, kShare = 512;
+    constexpr double kLeast = 2048, kMostRequests = 4096, kShare = 512;
     if (!budget) return (running_ > 0 ? running_ : static_cast<std::uint64_t>(kLeast)) + padding_rows_;
     const SglangCounts pools = pools_of(*budget, load);
     const std::uint64_t tokens = grows() ? std::max(pools.full, all_windows_ ? pools.windows : 0)
                                          : std::min(load.max_model_len.count(), most_tokens_);
     const double share = static_cast<double>(tokens) / static_cast<double>(load.max_model_len.count()) * kShare;
-    std::uint64_t out = running_ > 0 ? running_ : static_cast<std::uint64_t>(std::clamp(share, kLeast, kMost));
+    std::uint64_t out = running_ > 0 ? running_ : static_cast<std::uint64_t>(std::clamp(share, kLeast, kMostRequests));
     out = std::min(out, tokens / 2);
     if (states_) out = std::min(out, pools.slots / slots_);
     return out + padding_rows_;
