@@ -70,11 +70,14 @@ TEST_CASE("MLX: weights without towers, routers in their own type") {
     const char *config, *weights;
     std::uint64_t bytes;
   } rows[] = {
-      {"deepseek-v3.2", "mlx-4bit", 378085857792},                                         // routers in 16 bit
-      {"deepseek-v3.2", "bf16", 1343755917824},    {"glm-5.2", "mlx-3bit", 325647396864},  // an indexer in every layer
-      {"gpt-oss-20b", "mlx-3bit", 9162480768},                                             // routers in 8 bit
-      {"gpt-oss-20b", "mlx-8bit", 22228464768},    {"llama-4-scout", "mlx-4bit", 60621260800},
+      {"deepseek-v3.2", "mlx-4bit", 378085857792},  // routers in 16 bit
+      {"deepseek-v3.2", "bf16", 1343755917824},
+      {"glm-5.2", "mlx-3bit", 325647396864},    // an indexer in every layer
+      {"gpt-oss-20b", "mlx-3bit", 9162480768},  // routers in 8 bit
+      {"gpt-oss-20b", "mlx-8bit", 22228464768},
+      {"llama-4-scout", "mlx-4bit", 60621260800},
       {"llama-4-scout", "bf16", 215539722240},
+      {"gemma-3n-e4b", "bf16", 13733393376},  // projections in layers that share a cache
   };
   for (const auto& row : rows) {
     CAPTURE(row.config);

@@ -238,6 +238,14 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
   if (module.name == "lfm2_moe.py") add_expert_biases(model);
   if (module.name == "ernie4_5_moe.py") drop("e_score_correction_bias");
   if (has_word("deepseek_v32.py glm_moe_dsa.py", module.name)) put_in_every_layer(".indexer.", model);
+  if (module.name == "gemma3n.py") {
+    // Layers that read another's cache have the projections all the same (models/gemma3n.py).
+    for (const std::string_view part : {"self_attn.k_proj", "self_attn.v_proj", "self_attn.k_norm"})
+      put_in_every_layer(part, model);
+    for (TensorGroup& group : model.tensors)
+      if (ends_in(group.module, "modality_router linear_left linear_right altup_projections"))
+        group.role = TensorRole::kLinear;
+  }
   if (has_word("gemma4.py gemma4_text.py", module.name)) {
     add_layer_inputs(model);
     model.tensors.push_back(plain("model.layers.*.layer_scalar", 1, model.num_layers));
