@@ -105,6 +105,19 @@ TEST_CASE("MLX: modules that cache otherwise than their architecture") {
     "torch_dtype": "bfloat16"})") == Bytes(524288));
 }
 
+TEST_CASE("MLX: caches that stand in lists are not quantized") {
+  // Executed: generate_step with kv_bits=4 leaves DeepSeek-V3.2 and Falcon-H1 with their KVCache.
+  for (const char* config : {"deepseek-v3.2", "falcon-h1-1.5b"}) {
+    CAPTURE(config);
+    const ModelSpec model = test_model(config);
+    Request request = request_for("mlx", 5000);
+    request.cache_type_k = request.cache_type_v = Dtype::kInt4;
+    const Plan plan = make_plan(model, request);
+    CHECK(plan.kv_cache.reserved == cache_of(model, 5000));
+    CHECK_FALSE(plan.verdict.refusal.has_value());
+  }
+}
+
 TEST_CASE("MLX: FP8 checkpoints that a module unpacks are loaded in 16 bit") {
   // 671,877,944,064 parameters in bfloat16 but for the routers' biases; the config names FP8.
   const Plan plan = make_plan(test_model("deepseek-v3.2"), request_for("mlx", 1));

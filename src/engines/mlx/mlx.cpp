@@ -5,6 +5,7 @@
 // - RotatingKVCache holds a prompt as long as it is, and then 256 tokens more at a time, up to the window. A prefill
 //   chunk of S tokens lies beside the window for a moment: window + S - 1.
 // - ChunkedKVCache is cut to a chunk before a step, and grows by 256 in it.
+// - Caches in a list (CacheList) are not quantized, whatever is asked.
 // - Quantized (int8, int4 by --kv-cache-dtype): groups of 64 with a scale and a bias in the model's type. Rotating
 //   caches refuse; chunks stay as they are.
 // - ArraysCache holds convolution states in the model's type, and recurrent ones in float32 but for Mamba 1.
@@ -44,6 +45,11 @@ constexpr std::string_view kIndexInEveryLayer = "deepseek_v32.py glm_moe_dsa.py"
 constexpr std::string_view kExpandsLatents = "deepseek_v2.py minicpm3.py youtu_llm.py";
 // Layers that share another's keys and values fill a cache of their own with them (models/hunyuan.py).
 constexpr std::string_view kCachesShared = "hunyuan.py";
+// Modules whose caches stand in lists, which generate.py's maybe_quantize_kv_cache passes over: --kv-bits does nothing
+// (executed).
+constexpr std::string_view kInLists =
+    "baichuan_m1.py deepseek_v32.py falcon_h1.py glm_moe_dsa.py longcat_flash.py longcat_flash_ngram.py "
+    "minimax_m3_vl.py";
 // Its attention has one KV head whatever the config says (models/recurrent_gemma.py).
 constexpr std::string_view kOneKvHead = "recurrent_gemma.py";
 
@@ -103,6 +109,7 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
       !type.empty() && !input.model.is_gguf && module_of(input.model).name.empty())
     return Refusal{"architecture", "Model type " + std::string(type) + " not supported.", "choose another engine"};
   if (bits_of(input.types.key) == 0 && bits_of(input.types.value) == 0) return std::nullopt;
+  if (has_word(kInLists, module_of(input.model).name)) return std::nullopt;
   const std::string cure = "leave the KV type at auto";
   if (rotates(input))
     return Refusal{"rotating_cache", "RotatingKVCache Quantization NYI: this model has sliding layers", cure};
@@ -132,6 +139,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   plain.key = plain.value = types.model;
   const MlxModule module = module_of(input.model);
   const bool has_rotating = rotates(input);
+  const bool has_lists = has_word(kInLists, module.name);
   const bool has_chunks = module.name == "llama4.py";
   const bool has_index_values = has_word(kIndexInEveryLayer, module.name);
   const std::uint64_t head_dim = mlx_head_dim(module, input.model.facts);
@@ -151,7 +159,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     if (!rotating && !chunked) term.limit = {};
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
     // Chunks stay as they are: ChunkedKVCache has no quantized form.
-    const bool quantizes = term.storage == Storage::kKv && !chunked;
+    const bool quantizes = term.storage == Storage::kKv && !chunked && !has_lists;
     const std::uint64_t bits = quantizes ? bits_of(term_dtype(term, types)) : 0;
     Holding out = plain_holding(term, entry_bytes(term, plain, units, columns));
     if (bits > 0) {
@@ -170,6 +178,9 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     out.reason = bits > 0 ? "steps of 256 tokens, groups of 64 with scale and bias" : "steps of 256 tokens";
     return out;
   };
+  if (has_lists && bits_of(types.key) + bits_of(types.value) > 0)
+    notes.push_back({NoteLevel::kWarning, "unquantized_cache",
+                     "mlx-lm leaves the caches of this model in its own type: --kv-bits does nothing"});
   if (has_states(input) && module.name.empty())
     notes.push_back(unverified_note("MLX", "recurrent states (their type)"));
   EngineInput own = input;
