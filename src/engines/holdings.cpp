@@ -14,7 +14,7 @@ constexpr std::string_view kTokens = "the tokens of a sequence";
 
 bool same_rule(const Holding& a, const Holding& b) {
   return a.growth == b.growth && a.stride == b.stride && a.limit == b.limit && a.step == b.step && a.spare == b.spare &&
-         a.limit_after_step == b.limit_after_step && a.reason == b.reason;
+         a.limit_after_step == b.limit_after_step && a.wraps == b.wraps && a.reason == b.reason;
 }
 
 // What one term of one layer holds.
@@ -248,6 +248,7 @@ class HoldingsLayout : public CacheLayout {
 std::uint64_t Holding::entries(Tokens tokens, Tokens source_tokens) const {
   if (growth == Growth::kSequence) return 1;
   std::uint64_t n = growth == Growth::kSourceToken ? source_tokens.count() : tokens.count();
+  if (wraps && limit > 0) return n % limit;
   if (limit > 0 && !limit_after_step) n = std::min(n, limit);
   n = round_up(checked_add(n, spare, kTokens), step, kTokens);
   if (limit > 0 && limit_after_step) n = std::min(n, limit);

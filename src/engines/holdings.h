@@ -24,6 +24,7 @@ struct Holding {
   std::uint64_t step = 1;         // tokens are taken in steps of this many
   std::uint64_t spare = 0;        // tokens of room beyond those that are held, up to the limit
   bool limit_after_step = false;  // the limit cuts the last step (else a limit is rounded up to whole steps)
+  bool wraps = false;             // what fills the limit is given up: the rest of a division is held
   std::string_view reason;        // why this is not what the architecture needs; static text, "" where it is
 
   std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;

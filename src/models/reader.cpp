@@ -207,6 +207,8 @@ bool slides(Label label) {
 void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding) {
   const Tokens window = read_window(reader.text);
   const LayerHeads own(reader.text);
+  // A window as long as the positions is none where all layers have it; beside full attention it stays one.
+  const bool stays = window > Tokens(0) && std::find(labels.begin(), labels.end(), Label::kFull) != labels.end();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
       fail(Exit::kUnknownArchitecture,
@@ -214,6 +216,8 @@ void push_attention(Reader& reader, const std::vector<Label>& labels, const Head
            "open an issue with the config; --assume cannot size an unknown state");
     if (labels[i] == Label::kNone)
       reader.model.layers.push_back({{None{}}});
+    else if (labels[i] == Label::kSliding && stays)
+      reader.model.layers.push_back({{SlidingWindow{own.of(i, sliding), window}}});
     else
       reader.model.layers.push_back(
           {{attention_mixer(reader, labels[i], own.of(i, slides(labels[i]) ? sliding : full), window)}});

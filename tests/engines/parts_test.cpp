@@ -435,7 +435,7 @@ TEST_CASE("parts: engines by name and release") {
   CHECK(version("transformers@5") == 5000);
   CHECK(version("vllm") == 33);
   CHECK(version("llama.cpp@b6900") == 0);
-  CHECK(version("hf") == 5016);
+  CHECK(version("hf") == 5023);
   CHECK(request.engine == "transformers");
   CHECK(version("trt-llm@1.0") == 1000);
   for (const char* bad : {"vllm@", "vllm@x", "vllm@0.", "vllm@0.20x", "vllm@0.1000", "vllm@0-20", "vllm@1000000.1",

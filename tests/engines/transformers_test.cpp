@@ -1,7 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "engines/requests.h"
 #include "kvplan/error.h"
+#include "models/read.h"
 #include "plan/plan.h"
 #include "support/figures.h"
 
@@ -20,14 +23,65 @@ TEST_CASE("transformers: a DynamicCache holds exactly the tokens that there are"
   CHECK(held("llama-3.1-8b", batch) == 393216000);
 }
 
-TEST_CASE("transformers: MLA is the latent since 5.0, and K and V before; sparse MLA is expanded") {
+TEST_CASE("transformers: MLA is the latent since 5.0, and K and V before; sparse MLA since 5.18") {
   CHECK(held("deepseek-v3", request_for("transformers", 4096)) == 287834112);
   CHECK(held("deepseek-v3", request_for("transformers@4.57", 4096)) ==
         std::uint64_t{4096} * 61 * 128 * (128 + 64 + 128) * 2);
-  CHECK(held("deepseek-v3.2", request_for("transformers", 4096)) == 20532166656);
+  CHECK(held("deepseek-v3.2", request_for("transformers@5.17", 4096)) == 20532166656);
   // GLM-5.2: 78 expanded layers, 21 of them with index keys.
-  CHECK(held("glm-5.2", request_for("transformers", 4096)) ==
+  CHECK(held("glm-5.2", request_for("transformers@5.17", 4096)) ==
         std::uint64_t{4096} * (std::uint64_t{78} * 64 * (192 + 64 + 256) * 2 + 21 * 128 * 2));
+  // Executed, 5.23.0, 100 tokens.
+  CHECK(held("deepseek-v3.2", request_for("transformers@5.18", 100)) == 8588800);
+  CHECK(held("glm-5.2", request_for("transformers", 100)) == 9523200);
+}
+
+// Executed: 5.16.1 and 5.23.0, the class's forward on the meta device.
+TEST_CASE("transformers: DeepSeek-V4's compressor keeps what fills no window, in the model's type") {
+  CHECK(held("deepseek-v4-flash", request_for("transformers", 1)) == 194560);
+  CHECK(held("deepseek-v4-flash", request_for("transformers", 1001)) == 17384960);
+  CHECK(held("deepseek-v4-flash", request_for("transformers@5.16", 1001)) == 17384960);
+}
+
+TEST_CASE("transformers: states in the types that the classes give them") {
+  const auto planned = [](const std::string& type, int layers, int width) {
+    const ModelSpec model = read_config(R"({"model_type":")" + type + R"(","num_hidden_layers":)" +
+                                            std::to_string(layers) + R"(,"hidden_size":)" + std::to_string(width) + "}",
+                                        "", "test", {});
+    return make_plan(model, request_for("transformers", 100)).kv_cache.reserved.count();
+  };
+  CHECK(planned("inkling_text", 66, 6144) == 66502656);
+  CHECK(planned("xlstm", 32, 4096) == 67240456);
+  CHECK(planned("dots3_note_text", 46, 5120) == 9344000);
+  CHECK(planned("openai-gpt", 12, 768) == 0);
+  // 32 entries of a learned prompt stand before the 100 tokens.
+  CHECK(planned("cpmant", 48, 4096) == 103022592);
+}
+
+// configuration_mimo_v2_flash.py: sliding_window_size and one more, since 5.20. Executed: 29,606,400 B at 167 tokens.
+TEST_CASE("transformers: MiMo-V2's window has a token more than its files say") {
+  const ModelSpec model = read_config(
+      R"({"model_type":"mimo_v2_flash","num_hidden_layers":48,"hidden_size":4096,"sliding_window":128,"sliding_window_size":128,"swa_num_key_value_heads":8})",
+      "", "test", {});
+  const auto planned = [&](const char* engine) {
+    return make_plan(model, request_for(engine, 167)).kv_cache.reserved.count();
+  };
+  CHECK(planned("transformers") == 29606400);
+  CHECK(planned("transformers@5.19") == 29406720);
+}
+
+// Executed: a prompt without an image holds 131,072 B a token.
+TEST_CASE("transformers: an image's keys and values are no part of every prompt") {
+  const ModelSpec model =
+      read_config(R"({"model_type":"mllama","text_config":{"model_type":"mllama_text_model"}})", "", "test", {});
+  Request request = request_for("transformers", 100);
+  const Plan plan = make_plan(model, request);
+  CHECK(plan.kv_cache.reserved == Bytes(13107200));
+  const bool said = std::any_of(plan.memory.front().lines.begin(), plan.memory.front().lines.end(),
+                                [](const LedgerLine& line) { return line.what == "keys and values of an image"; });
+  CHECK(said);
+  request.encoder_len = Tokens(1601);
+  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(13107200 + std::uint64_t{1601} * 8 * 4096));
 }
 
 TEST_CASE("transformers: convolution states keep every kernel column") {
@@ -45,8 +99,26 @@ TEST_CASE("transformers: a quantized cache has a scale and a shift for every 64 
   Request request = request_for("transformers", 4096);
   request.cache_type_k = request.cache_type_v = Dtype::kInt4;
   CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 65536 / 64 * (32 + 4));
+  // cache_utils.py: Fp8QuantizedLayer since 5.21, a byte an element.
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
+  CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 65536);
+  request.engine_version = "5.20";
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
+}
+
+// cache_utils.py, QuantizedCache.__init__: ValueError for every layer type but full_attention.
+TEST_CASE("transformers: a quantized cache is refused where a layer is not of full attention") {
+  Request request = request_for("transformers", 4096);
+  request.cache_type_k = request.cache_type_v = Dtype::kInt4;
+  for (const char* name : {"gpt-oss-20b", "qwen3.5-27b", "deepseek-v3.2"}) {
+    CAPTURE(name);
+    const ModelSpec model = test_model(name);
+    const Plan plan = make_plan(model, request);
+    REQUIRE(plan.verdict.refusal);
+    CHECK(plan.verdict.refusal->id == "quantized_cache");
+  }
+  const ModelSpec plain = test_model("llama-3.1-8b");
+  CHECK_FALSE(make_plan(plain, request).verdict.refusal);
 }
 
 TEST_CASE("transformers: the step that concatenates holds the old copy of one tensor too") {

@@ -178,8 +178,8 @@ TEST_CASE("windows stand in the pattern of the architecture unless the file list
   const ModelSpec first = read(with("cohere2moe", 8));
   CHECK(kind_info(first.layers[0].mixers[0]).name == "gqa");
   CHECK(kind_info(first.layers[3].mixers[0]).name == "sliding_window");
-  // A window that covers the model's longest context is no window.
-  CHECK(windows(attending("gemma2", 2, 4096, 32, 8, 128).u32(".attention.sliding_window", 131072)) == 0);
+  // A window that covers the model's longest context is one beside full attention, and none where all layers have it.
+  CHECK(windows(attending("gemma2", 2, 4096, 32, 8, 128).u32(".attention.sliding_window", 131072)) == 1);
   const ModelSpec scout = read(attending("llama4", 48, 5120, 40, 8, 128));
   CHECK(count_of(scout, "chunked") == 36);
 }

@@ -1,17 +1,16 @@
 // Hugging Face transformers: generate() with a DynamicCache, or the cache that cache_implementation names.
 //
-// Source: transformers 5.16, src/transformers/cache_utils.py and the models' own modules (read); 4.57 for the older
-// form of MLA. No run stands behind these rules yet.
+// Source: transformers 5.16 to 5.23, src/transformers/cache_utils.py and the models' own modules, whose classes were
+// run on the meta device (testdata/conformance); 4.57 (read) for the older form of MLA.
 // - DynamicLayer holds exactly the tokens that there are; every step concatenates, so for a moment the old and the new
 //   copy of one layer's K or V live side by side.
 // - DynamicSlidingWindowLayer (chunked layers too) holds the window in steady state; right after a prefill the view
 //   pins the whole prompt until the first decoded token.
 // - LinearAttentionLayer keeps all k columns of a convolution (RecurrentGemma and Zaya keep k - 1), and the recurrent
-//   state as the kernel returns it: float32, but the model's type for lightning attention.
-// - MLA: the latent since 5.0 (K and V expanded before); sparse MLA still expanded, with index keys in the model's
-// type.
-// - QuantizedCache (int4, int8 by --kv-cache-dtype): groups of 64 with a scale and a shift in the model's type for
-//   layers of full attention; up to 128 tokens stay in the model's type.
+//   state as the kernel returns it: float32, but the model's type for lightning attention and xLSTM.
+// - MLA: the latent since 5.0 (K and V expanded before), sparse MLA since 5.18, with index keys in the model's type.
+// - QuantizedCache (int4, int8 by --kv-cache-dtype): groups of 64 with a scale and a shift in the model's type; up to
+//   128 tokens stay in the model's type. fp8 since 5.21: a scale for each tensor. No windows, states or indexers.
 // - StaticCache (static): max_cache_len tokens of every layer from the first step, the window at most for sliding and
 //   chunked layers; nothing is concatenated, but a full window is rolled into a copy of its K and V.
 // - offloaded (and offloaded_static): layers of full attention lie in host memory; the one in use and the next are on
@@ -19,8 +18,10 @@
 #include <algorithm>
 #include <array>
 
+#include "engines/drafts.h"
 #include "engines/estimates.h"
 #include "engines/holdings.h"
+#include "engines/transformers/stored.h"
 #include "kvplan/error.h"
 #include "kvplan/mistake.h"
 
@@ -30,11 +31,19 @@ namespace {
 
 constexpr EngineVersion kVersions[] = {
     {"4.57", "source (read): MLA expanded to K and V; the rest as 5.16. Never run"},
-    {"5.16",
-     "source of DynamicCache, StaticCache, their layers, offloading and QuantizedCache (read); compiled graphs were "
-     "not checked; never run"},
+    {"5.16", "DynamicCache and StaticCache of every class executed (5.16.1); offloading and QuantizedCache read"},
+    {"5.17", "source (read): as 5.16"},
+    {"5.18", "source (read): the cache of sparse MLA is the latent and the index keys"},
+    {"5.19", "source (read): as 5.18; windows of each layer's own config"},
+    {"5.20", "source (read): as 5.19; MiMo-V2 reads sliding_window_size and adds one"},
+    {"5.21", "source (read): as 5.20; QuantizedCache has the backend fp8"},
+    {"5.22", "source (read): as 5.21"},
+    {"5.23",
+     "DynamicCache and StaticCache of every class executed (5.23.0); offloading and QuantizedCache read; compiled "
+     "graphs "
+     "not checked"},
 };
-constexpr std::uint64_t kLatentSince = 5000;
+constexpr std::uint64_t kFp8Since = 5021;  // cache_utils.py: Fp8QuantizedLayer
 
 constexpr std::uint64_t kQuantGroup = 64;
 constexpr std::uint64_t kResidual = 128;  // tokens that a QuantizedCache keeps unquantized
@@ -44,8 +53,16 @@ bool listed(const std::array<std::string_view, N>& names, std::string_view name)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool quantized(Dtype type) {
+bool grouped(Dtype type) {
   return type == Dtype::kInt4 || type == Dtype::kInt8;
+}
+
+bool quantized(Dtype type) {
+  return grouped(type) || type == Dtype::kFp8E4m3;
+}
+
+std::uint64_t release(const Request& request) {
+  return engine_version(engine_of(request), request);
 }
 
 constexpr std::array<std::string_view, 5> kImplementations{"dynamic", "static", "quantized", "offloaded",
@@ -69,8 +86,8 @@ void check_implementation(const Request& request, CacheTypes& types) {
     if (!request.cache_type_k) types.key = Dtype::kInt4;
     if (!request.cache_type_v) types.value = Dtype::kInt4;
     if (!quantized(types.key) || !quantized(types.value))
-      refuse("--cache-implementation quantized holds int4 or int8, not " + std::string(name(types.key)),
-             "use --kv-cache-dtype int4 or int8");
+      refuse("--cache-implementation quantized holds int4, int8 or fp8, not " + std::string(name(types.key)),
+             "use --kv-cache-dtype int4, int8 or fp8");
   } else if (quantized(types.key) || quantized(types.value)) {
     refuse("--cache-implementation " + asked + " does not quantize", "use --cache-implementation quantized");
   }
@@ -85,7 +102,13 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (!request.state_dtype)
     types.state = is_one_of(model.arch, {Arch::kMinimax, Arch::kBailingLinear, Arch::kBailingHybrid}) ? types.model
                                                                                                       : Dtype::kFloat32;
-  refuse_types(types, "transformers", {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8, Dtype::kInt4});
+  if (types.key == Dtype::kFp8E4m3 && release(request) < kFp8Since)
+    refuse("--kv-cache-dtype: transformers has the fp8 backend since 5.21", "use int4 or int8");
+  if (quantized(types.key) != quantized(types.value) || (types.key != types.value && !grouped(types.key)))
+    if (quantized(types.key) || quantized(types.value))
+      refuse("transformers quantizes keys and values alike", "name one type for both with --kv-cache-dtype");
+  refuse_types(types, "transformers",
+               {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8, Dtype::kInt4, Dtype::kFp8E4m3});
   return types;
 }
 
@@ -94,18 +117,6 @@ Bytes grouped_bytes(const Term& term, std::uint64_t units, std::uint64_t bits) {
   const std::uint64_t elements =
       checked_mul(checked_mul(units, term.shape.vectors, "a cache"), term.shape.width, "a cache");
   return Bytes(ceil_div(checked_mul(elements, bits, "a cache"), 8)) + Bytes(ceil_div(elements, kQuantGroup)) * 4;
-}
-
-// Sparse MLA: some layer has an indexer, and all are cached expanded.
-bool sparse_latent(const EngineInput& input) {
-  return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(),
-                       [](const Term& term) { return term.storage == Storage::kFp8Scaled; });
-  });
-}
-
-bool expands(const EngineInput& input) {
-  return engine_version(engine_of(input.request), input.request) < kLatentSince || sparse_latent(input);
 }
 
 // A layer of full attention, the kind that offloading moves.
@@ -123,43 +134,54 @@ std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
   return out;
 }
 
-std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
-  const bool all_expanded = expands(input);
-  const CacheTypes types = input.types;
+// The input with what is stored as the expanded form of every cache, those of a draft too.
+EngineInput stored_form(const EngineInput& input) {
+  EngineInput out = input;
+  out.caches = stored_caches(input, input.caches);
+  if (input.draft) {
+    const auto draft = std::make_shared<EngineInput>(*input.draft);
+    draft->caches = stored_caches(*input.draft, input.draft->caches);
+    out.draft = draft;
+  }
+  return out;
+}
+
+// An image is no part of every prompt: its cross attention is planned where --encoder-len asks for it.
+bool is_optional(const EngineInput& input, const Term& term) {
+  return term.growth == Growth::kSourceToken && input.model.arch == Arch::kMllama && !input.request.encoder_len;
+}
+
+std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Note>& notes) {
+  const auto input = std::make_shared<const EngineInput>(stored_form(original));
+  const CacheTypes types = input->types;
   CacheTypes plain = types;
   plain.key = plain.value = types.model;
-  const bool keeps_all_columns = !is_one_of(input.model.arch, {Arch::kRecurrentGemma, Arch::kZaya});  // they keep k - 1
-  const bool no_windows = input.model.arch == Arch::kGptNeo;  // its config names no window to the cache
 
   HoldingRules rules;
   rules.source = "transformers cache_utils.py";
-  rules.form = [=](const LayerCache& cache) -> const CacheTerms& {
-    return all_expanded ? cache.expanded : cache.compact;
-  };
-  rules.hold = [=](const LayerCache& cache, const Term& original, std::uint64_t units) {
-    Term term = original;
-    if (term.storage == Storage::kFp8Scaled) term.storage = Storage::kModel;
-    if (no_windows) term.limit = {};
+  rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.expanded; };
+  rules.hold = [=](const LayerCache& cache, const Term& term, std::uint64_t units) {
     const bool whole = term.limit.kind == LimitKind::kNone && term.growth == Growth::kToken;
     const Dtype type = term_dtype(term, types);
     if (term.storage == Storage::kKv && quantized(type) && whole) {
+      if (!grouped(type)) return plain_holding(term, entry_bytes(term, types, units, 0));
       Holding out = plain_holding(term, grouped_bytes(term, units, type == Dtype::kInt4 ? 4 : 8));
       out.reason = "groups of 64 with a scale and a shift";
       return out;
     }
-    const std::uint64_t columns = term.shape.columns - (term.shape.columns > 0 && !keeps_all_columns ? 1 : 0);
-    Holding out = plain_holding(term, entry_bytes(term, plain, units, columns));
-    if (term.shape.columns > 0 && keeps_all_columns) out.reason = "convolution states keep every kernel column";
-    if (original.storage == Storage::kFp8Scaled)
-      out.reason = "index keys in the model's type";
-    else if (all_expanded && cache.expanded != cache.compact)
-      out.reason = "K and V expanded";
-    if (no_windows) out.reason = "windows keep every token";
+    const bool drops_column = term.shape.columns > 0 && !keeps_all_columns(input->model.arch);
+    Holding out = plain_holding(term, entry_bytes(term, plain, units, term.shape.columns - (drops_column ? 1 : 0)));
+    out.wraps = term.name == kRest;
+    out.reason = stored_reason(*input, cache, term);
+    if (is_optional(*input, term)) {
+      out.entry = Bytes(0);
+      out.reason = "no image: name its tokens with --encoder-len";
+    }
     return out;
   };
-  if (is_offloaded(input.request)) {
+  if (is_offloaded(input->request)) {
     const auto whole = rules.hold;
-    const std::vector<std::uint64_t> resident = resident_layers(input);
+    const std::vector<std::uint64_t> resident = resident_layers(*input);
     const auto moves = [=](const LayerCache& cache) {
       return grows_forever(cache.compact) && std::find(resident.begin(), resident.end(), cache.layer) == resident.end();
     };
@@ -175,26 +197,26 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
       return out;
     };
   }
-  const bool latent = std::any_of(input.caches.begin(), input.caches.end(),
+  const bool latent = std::any_of(original.caches.begin(), original.caches.end(),
                                   [](const LayerCache& cache) { return cache.expanded != cache.compact; });
-  if (all_expanded && latent)
+  if (latent && expands_latents(original))
     notes.push_back({NoteLevel::kInfo, "mla_expanded",
-                     sparse_latent(input) ? "transformers caches K and V of sparse MLA expanded, not the latent"
-                                          : "transformers before 5.0 caches K and V of MLA expanded, not the latent"});
-  if (input.draft_method && input.request.sequences() > 1)
+                     release(original.request) < 5000
+                         ? "transformers before 5.0 caches K and V of MLA expanded, not the latent"
+                         : "transformers before 5.18 caches K and V of sparse MLA expanded, not the latent"});
+  if (original.draft_method && original.request.sequences() > 1)
     notes.push_back({NoteLevel::kWarning, "one_sequence",
                      "transformers guesses tokens for one sequence at a time: assisted generation refuses a batch"});
-  return holdings_layout(input, rules);
+  return holdings_layout(*input, rules);
 }
 
 // The largest single tensor that a step concatenates: K or V of one layer.
 Bytes largest_tensor(const EngineInput& input, const Load& load) {
   Bytes out;
-  const bool all_expanded = expands(input);
   CacheTypes plain = input.types;
   plain.key = plain.value = input.types.model;
   for (const LayerCache& cache : input.caches)
-    for (const Term& term : all_expanded ? cache.expanded : cache.compact) {
+    for (const Term& term : cache.expanded) {
       if (term.growth != Growth::kToken || term.role == Role::kState) continue;
       const Bytes entry = entry_bytes(term, plain, local_units(term, input.request.tensor_parallel), 0);
       out = std::max(out, entry * term.entries(load.max_model_len, load.source_tokens));
@@ -207,7 +229,7 @@ Bytes rolled_window(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches) {
     Bytes layer;
-    for (const Term& term : cache.compact) {
+    for (const Term& term : cache.expanded) {
       if (term.growth != Growth::kToken || term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
       layer += entry_bytes(term, input.types, local_units(term, input.request.tensor_parallel), 0) *
                term.entries(load.max_model_len, load.source_tokens);
@@ -221,7 +243,7 @@ Bytes rolled_window(const EngineInput& input, const Load& load) {
 Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   Bytes out;
   for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.compact) {
+    for (const Term& term : cache.expanded) {
       if (term.growth != Growth::kToken || term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
       const std::uint64_t all = load.max_model_len.count() / term.stride;
       const std::uint64_t kept = term.entries(load.max_model_len, load.source_tokens);
@@ -230,8 +252,19 @@ Bytes pinned_by_views(const EngineInput& input, const Load& load) {
   return out * load.num_seqs;
 }
 
+// What cross attention to the largest image would hold, where nobody said that there is one.
+Bytes image_cache(const EngineInput& input, const Load& load) {
+  Bytes out;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (is_optional(input, term))
+        out += entry_bytes(term, input.types, local_units(term, input.request.tensor_parallel), 0) *
+               load.source_tokens.count();
+  return out * load.num_seqs;
+}
+
 void add_static_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
-  const Bytes rolled = rolled_window(*in.engine, in.load);
+  const Bytes rolled = rolled_window(stored_form(*in.engine), in.load);
   if (rolled > Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "a rolled window of one layer", rolled, {0, 1},
                                 "K and V of the largest window, copied to move it by one token",
@@ -239,7 +272,7 @@ void add_static_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
 }
 
 void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>& out) {
-  const EngineInput& input = *in.engine;
+  const EngineInput input = stored_form(*in.engine);
   const Bytes copy = largest_tensor(input, in.load);
   if (copy > Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "concatenation: the old copy of one layer", copy, {0, 1},
@@ -269,7 +302,11 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
     if (auto scores =
             score_matrix(in, prompt, 8, "estimate: attn_implementation=\"eager\", scores in 16, 32 and 16 bit"))
       out.push_back(std::move(*scores));
-  if (quantized(input.types.key) || quantized(input.types.value)) {
+  if (const Bytes image = image_cache(input, in.load); image > Bytes(0))
+    out.push_back(estimate_line(Section::kActivation, "keys and values of an image", image, {0, 1},
+                                "cross attention to the largest image, where a prompt has one",
+                                "transformers modeling_mllama.py"));
+  if (grouped(input.types.key) || grouped(input.types.value)) {
     CacheTypes plain = input.types;
     plain.key = plain.value = input.types.model;
     const Load tail{std::min(in.load.max_model_len, Tokens(kResidual)), in.load.num_seqs, Tokens(0)};
@@ -289,6 +326,22 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return out;
 }
 
+// QuantizedCache.__init__: layer types that are not full_attention; generate() besides: encoder-decoders.
+std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
+  if (!quantized(input.types.key)) return std::nullopt;
+  const bool fits = std::all_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
+    return std::all_of(cache.compact.begin(), cache.compact.end(), [](const Term& term) {
+      return term.growth == Growth::kToken && term.stride == 1 && term.limit.kind == LimitKind::kNone &&
+             (term.role == Role::kKey || term.role == Role::kValue);
+    });
+  });
+  if (fits || input.model.arch == Arch::kGptNeo) return std::nullopt;
+  return Refusal{"quantized_cache",
+                 "transformers quantizes the cache of models whose layers are all of full attention, and this one has "
+                 "others",
+                 "leave --kv-cache-dtype out"};
+}
+
 EngineSettings settings(const EngineInput& input, const Load&) {
   EngineSettings out;
   out.attention_backend = input.request.attention == AttentionKernel::kNaive   ? "eager"
@@ -302,6 +355,7 @@ EngineSettings settings(const EngineInput& input, const Load&) {
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
+  out.refusal = refusal;
   out.has_scores = true;
   out.settings = settings;
   out.draft_methods = "draft_model ngram";

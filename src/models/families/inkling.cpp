@@ -112,7 +112,7 @@ std::span<const Family> inkling_family() {
     {.is = {"inkling_text", "conv_attention", Arch::kInkling, "executed class"}, .layers = read_inkling,
      .tensors = {.qk_norm = QkNorm::kHead, .routes_shared = "shared_expert_sink", .has_router_bias = true},
      .extras = write_inkling, .mixer = write_inkling_mixer, .modules = kInklingTextModules},
-    {.is = {"inkling2_text", "conv_attention", Arch::kOther, "executed class"}, .layers = read_inkling,
+    {.is = {"inkling2_text", "conv_attention", Arch::kInkling2, "executed class"}, .layers = read_inkling,
      .tensors = {.gate = Gate::kWide, .has_router_bias = true}, .extras = write_inkling2, .mixer = write_inkling_mixer},
   };
   return kRows;

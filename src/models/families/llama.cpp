@@ -89,6 +89,16 @@ static void write_higgs_audio(Inventory& out) {
   out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
 }
 
+// Speech goes on beyond the positions: the window is as long as these, and slides.
+static void read_moshi(Reader& reader) {
+  const Heads heads = read_heads(reader.text);
+  check_heads(heads);
+  const Tokens window = read_window(reader.text);
+  if (window == Tokens(0)) return push_full(reader, heads);
+  for (std::uint64_t i = 0; i < reader.num_layers(); ++i)
+    reader.model.layers.push_back({{SlidingWindow{heads, window}}});
+}
+
 static void write_moshi(Inventory& out) {
   out.outside(Place::kFirst);
   out.plain(Component::kEmbedding, "model.embed_tokens.initial", out.hidden);
@@ -179,7 +189,7 @@ std::span<const Family> llama_family() {
     {.is = {"emu3_text_model chameleon csm", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
     {.is = {"bitnet", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_bitnet},
     {.is = {"diffllama", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_diffllama},
-    {.is = {"moshi", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+    {.is = {"moshi", "windowed", Arch::kOther, "executed class"}, .layers = read_moshi,
      .tensors = {.halves_mlp_width = true}, .extras = write_moshi},
     {.is = {"arctic", "plain", Arch::kOther, "published total"}, .layers = read_plain, .extras = write_arctic,
      .mlps = plan_arctic, .modules = kArcticModules},
