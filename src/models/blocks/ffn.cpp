@@ -310,9 +310,8 @@ void write_experts(Inventory& out, const Ffn& ffn, const std::string& at) {
   if (out.component(Component::kRouter) != Component::kRouter) router.kept = Kept::kPlain;
   if (traits.has_float32_router) router.kept = Kept::kFloat32;
   if (ffn.hashed) {
-    // The experts of each word, in 32 bit.
-    TensorGroup& table = out.plain(Component::kRouter, at + "gate.tid2eid", times(out.vocab, ffn.top_k));
-    table.is_derived = table.is_float32 = true;
+    // The experts of each word, in 32 bit where they are used.
+    out.plain(Component::kRouter, at + "gate.tid2eid", times(out.vocab, ffn.top_k)).is_float32 = true;
   }
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);
   const bool usual = traits.has_router_bias && out.text.flag("use_expert_bias", true) &&

@@ -55,6 +55,42 @@ void write_omni_audio(const Side& s) {
   s.p.linear("audio_tower.proj", out, width_of(s), true);
 }
 
+// Audio Flamingo 3, Music Flamingo: Whisper's encoder, pooled, and two projections.
+void write_flamingo_audio(const Side& s) {
+  write_whisper_encoder(s);
+  write_two_linears(s.p, width_of(s), s.out, s.root.flag("projector_bias", true));
+}
+
+// MOSS: several frames side by side, two projections and a norm.
+void write_moss_audio(const Side& s) {
+  write_whisper_encoder(s);
+  write_two_linears(s.p, times(s.root.count_or("audio_merge_size", 4), width_of(s)), s.out,
+                    s.root.flag("projector_bias", true));
+  s.p.plain("multi_modal_projector.norm", times(2, s.out));
+}
+
+// GLM-ASR: rotary positions, and a projector over as many frames as its MLP is wide.
+void write_glm_audio(const Side& s) {
+  write_whisper_encoder(s, false);
+  s.p.linear("multi_modal_projector.linear_1", times(2, s.out), s.count("intermediate_size", 5120), true);
+  s.p.linear("multi_modal_projector.linear_2", s.out, times(2, s.out), true);
+}
+
+// Qwen3-ASR and Qwen3-Omni: three convolutions over time and pitch, each halving both.
+void write_qwen3_audio(const Side& s) {
+  const std::uint64_t h = width_of(s);
+  const std::uint64_t channels = s.count("downsample_hidden_size", 480);
+  const std::uint64_t pitches = ceil_div(s.count("num_mel_bins", 128), 8);
+  s.t.linear("audio_tower.conv2d1", channels, 9, true);
+  s.t.linear("audio_tower.conv2d", channels, times(9, channels), true, 2);
+  s.t.linear("audio_tower.conv_out", h, times(channels, pitches), false);
+  s.t.blocks("audio_tower.layers.",
+             {.width = h, .inner = s.count("encoder_ffn_dim", 5120), .layers = s.count("encoder_layers", 32)});
+  s.t.plain("audio_tower.ln_post", times(2, h));
+  s.p.linear("audio_tower.proj1", h, h, true);
+  s.p.linear("audio_tower.proj2", s.count("output_dim", 3584), h, true);
+}
+
 static void write_voxtral_projector(const Side& s, std::uint64_t from) {
   s.p.linear("multi_modal_projector.linear_1", s.out, from, false);
   s.p.linear("multi_modal_projector.linear_2", s.out, s.out, false);

@@ -80,6 +80,7 @@ void write_minimax_vision(const Side& s);
 void write_mllama_vision(const Side& s);
 void write_moonvit(const Side& s);
 void write_muse_vision(const Side& s);
+void write_ovis2_vision(const Side& s);
 void write_pixtral(const Side& s);
 void write_qwen2_5_vision(const Side& s);
 void write_qwen2_vision(const Side& s);
@@ -90,6 +91,7 @@ void write_aria_vision(const Side& s);
 void write_cohere_vision(const Side& s);
 void write_cosmos_vision(const Side& s);
 void write_deepseek_ocr(const Side& s);
+void write_deepseek_vl_vision(const Side& s);
 void write_gemma3_vision(const Side& s);
 void write_got_ocr(const Side& s);
 void write_idefics2_vision(const Side& s);
@@ -98,15 +100,23 @@ void write_lfm2_vision(const Side& s);
 void write_llava_vision(const Side& s);
 void write_minicpmv_vision(const Side& s);
 void write_paddleocr_vision(const Side& s);
+void write_minicpmv4_vision(const Side& s);
 void write_paligemma_vision(const Side& s);
+void write_step_vision(const Side& s);
+void write_unlimited_ocr(const Side& s);
+void write_video_llama_vision(const Side& s);
 // CLIP ViT-L/14, at 336 pixels where nothing else is said; `layers` of its 24 are stored.
 void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions = 577);
 void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias);
 
 // Encoders of sound: audio.cpp.
+void write_flamingo_audio(const Side& s);
 void write_gemma3n_audio(const Side& s);
+void write_glm_audio(const Side& s);
+void write_moss_audio(const Side& s);
 void write_omni_audio(const Side& s);
 void write_qwen2_audio(const Side& s);
+void write_qwen3_audio(const Side& s);
 void write_voxtral(const Side& s);
 void write_voxtral_realtime(const Side& s);
 

@@ -119,7 +119,7 @@ struct Row {
 };
 constexpr Row kVision[] = {
     {"qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp qwen3_8_flash_next cosmos3_omni cohere_compass_vision "
-     "qwen3_vl_vision",
+     "qwen3_vl_vision qwen3_omni_moe_vision_encoder",
      write_qwen3_vision},
     {"qwen2_5_vl qwen2_5_vl_vision exaone4_5 exaone4_5_vision qwen2_5_omni_vision_encoder", write_qwen2_5_vision},
     {"qwen2_vl qwen2_vl_vision", write_qwen2_vision},
@@ -140,6 +140,12 @@ constexpr Row kVision[] = {
     {"lfm2_vl lfm2-vl", write_lfm2_vision},
     {"idefics2", write_idefics2_vision},
     {"mllama", write_mllama_vision},
+    {"minicpmv4_6 minicpmv4_7 minicpm_ocr", write_minicpmv4_vision},
+    {"video_llama_3", write_video_llama_vision},
+    {"ovis2", write_ovis2_vision, [](std::string_view own) { return own == "ovis2_vision"; }},
+    {"step3p7", write_step_vision},
+    {"unlimited_ocr", write_unlimited_ocr},
+    {"deepseek_vl", write_deepseek_vl_vision, is_clip_or_siglip},
     {"internvl intern_vit_6b interns1 interns1_vision qianfan_ocr qianfan_ocr_vision", write_internvl},
     {"pixtral", write_pixtral, [](std::string_view own) { return own == "pixtral"; }},
     {"gemma3 shieldgemma2", write_gemma3_vision},
@@ -150,6 +156,10 @@ constexpr Row kVision[] = {
 };
 constexpr Row kAudio[] = {
     {"qwen2_audio", write_qwen2_audio},
+    {"audioflamingo3_encoder", write_flamingo_audio},
+    {"moss_transcribe_diarize_audio", write_moss_audio},
+    {"glmasr_encoder", write_glm_audio},
+    {"qwen3_asr_encoder qwen3_omni_moe_audio_encoder", write_qwen3_audio},
     {"gemma3n", write_gemma3n_audio},
     {"qwen2_5_omni_audio_encoder", write_omni_audio},
     {"voxtral_realtime", write_voxtral_realtime},
@@ -210,6 +220,19 @@ void note_speakers(Inventory& out, const Fields& root) {
       out.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
 }
 
+// What a class builds where the file has no vision_config: its tower by default. Gemma 4's builds none.
+bool write_default_vision(Inventory& out, const Fields& root, const std::string& root_type) {
+  if (root_type.starts_with("gemma4")) return false;
+  for (const std::string& own : {root_type + "_vision_model", root_type + "_vision"})
+    if (has_class(own) && write_vision(out, root, with_class(Fields::empty(), own), root_type, own)) {
+      out.reader.inform("default_tower",
+                        "the config names no vision_config: the vision tower is that of the class of " +
+                            one_line(root_type, 60) + " by default");
+      return true;
+    }
+  return false;
+}
+
 // Composites whose class brings a tower where the file names none.
 void note_absent_towers(Inventory& out, const Fields& root, const std::string& root_type, bool seen_vision,
                         bool seen_audio) {
@@ -223,7 +246,7 @@ void note_absent_towers(Inventory& out, const Fields& root, const std::string& r
     out.reader.inform("absent_tower", "the config names no " + std::string(key) + ": no " + what +
                                           " is counted, though the class of " + one_line(root_type, 60) + " has one");
   };
-  if (looks && !seen_vision) absent("vision_config", "vision tower");
+  if (looks && !seen_vision && !write_default_vision(out, root, root_type)) absent("vision_config", "vision tower");
   if (has_class(root_type + "_encoder") && !seen_audio) absent("audio_config", "audio encoder");
 }
 

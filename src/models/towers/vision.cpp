@@ -112,6 +112,28 @@ void write_moonvit(const Side& s) {
   s.p.linear("mm_projector.linear_2", s.out, times(4, h), norm_first);
 }
 
+// Ovis 2: AIMv2, and a head that says which rows of a table of visual words a patch is made of.
+void write_ovis2_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1024);
+  const std::uint64_t words = s.count("vocab_size", 16384);
+  const std::uint64_t spoken = checked_sub(words, s.count("num_visual_indicator_tokens", 5), "the visual words");
+  s.patches("vision_tower.patch_embedding", h, 14, true);
+  s.t.plain("vision_tower.position_embedding",
+            times(patches_of(s.count("image_size", 224), s.count("patch_size", 14)), h));
+  s.t.blocks("vision_tower.layers.", {.width = h,
+                                      .inner = s.count("intermediate_size", 2816),
+                                      .layers = s.count("num_hidden_layers", 24),
+                                      .qkv_bias = s.v.flag("qkv_bias", false) ? 3U : 0U,
+                                      .out_bias = s.v.flag("qkv_bias", false),
+                                      .mlp_bias = s.v.flag("mlp_bias", false),
+                                      .gated = true,
+                                      .layer_norm = false});
+  s.t.plain("vision_tower.rms_norms", times(2, h));
+  s.t.linear("vision_tower.head_linear", spoken, times(square(s.count("hidden_stride", 1)), h), false);
+  s.t.plain("vision_tower.head_norm", times(2, spoken));
+  s.p.plain("visual_embeddings_table", times(words, s.root.count_or("hidden_size", s.out)));
+}
+
 void write_llama4_vision(const Side& s) {
   const std::uint64_t h = s.count("hidden_size", 1408);
   const std::uint64_t inner = s.count("intermediate_size", 5632);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kvplan/strings.h"
 #include "models/class_defaults.h"
 #include "models/towers/tower.h"
 
@@ -134,6 +135,26 @@ void write_deepseek_ocr(const Side& s) {
   s.p.plain("image_newline, view_seperator", times(2, s.out));
 }
 
+// The same as transformers writes it: CLIP reads SAM's map alone, and has no patches of its own.
+void write_unlimited_ocr(const Side& s) {
+  const auto part = [&](std::string_view key) {
+    Side out = s;
+    if (const auto own = s.v.child(key)) out.v = with_class(*own, own->find_string("model_type").value_or(""));
+    return out;
+  };
+  write_sam(part("sam_config"));
+  write_sam_nets(s.t);
+  const Side clip = part("encoder_config");
+  const std::uint64_t h = clip.count("hidden_size", 1024);
+  s.t.plain("vision_tower.class_embedding", h);
+  s.t.plain("vision_tower.position_embedding",
+            times(patches_of(clip.count("image_size", 224), clip.count("patch_size", 14)) + 1, h));
+  s.t.plain("vision_tower.pre_layernorm", times(2, h));
+  s.t.blocks("vision_tower.layers.", {h, clip.count("intermediate_size", 4096), clip.count("num_hidden_layers", 24)});
+  s.p.linear("projector", s.out, times(2, h), true);
+  s.p.plain("image_newline, view_seperator", times(2, s.out));
+}
+
 void write_got_ocr(const Side& s) {
   write_sam(s);
   write_sam_nets(s.p);
@@ -179,6 +200,53 @@ void write_paddleocr_vision(const Side& s) {
   s.p.linear("projector.linear_2", s.out, wide, true);
 }
 
+// Step 3.7: scaled residuals, positions of its own for 728 pixels, and two convolutions that halve each side.
+void write_step_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1536);
+  s.patches("vision_tower.patch_embedding", h, 14, false);
+  s.t.plain("vision_tower.position_embedding",
+            times(patches_of(s.count("image_size", 728), s.count("patch_size", 14)), h));
+  s.t.plain("vision_tower.pre_layernorm", times(2, h));
+  s.t.blocks("vision_tower.layers.", {.width = h,
+                                      .inner = s.count("intermediate_size", 8960),
+                                      .layers = s.count("num_hidden_layers", 47),
+                                      .extra = times(2, h)});
+  s.t.linear("vision_tower.downsampler1", times(2, h), times(9, h), true);
+  s.t.linear("vision_tower.downsampler2", times(4, h), times(18, h), true);
+  s.p.linear("multi_modal_projector", s.out, times(4, h), s.root.flag("projector_bias", false));
+}
+
+// Of the first MiniCPM-V in transformers' own form: four patches become one within the tower, and four of these behind.
+void write_minicpmv4_vision(const Side& s) {
+  write_vit(s);
+  const std::uint64_t h = s.count("hidden_size", 768);
+  const std::uint64_t wide = times(4, h);
+  s.t.linear("vision_tower.vit_merger.attention", times(4, h), h, true);
+  s.t.plain("vision_tower.vit_merger.norms", checked_add(times(2, h), times(2, wide), "the norms"));
+  s.t.linear("vision_tower.vit_merger.linear_1", times(4, s.count("intermediate_size", 3072)), wide, true);
+  s.t.linear("vision_tower.vit_merger.linear_2", h, times(4, s.count("intermediate_size", 3072)), true);
+  const std::uint64_t stages = s.root.count_or("merger_times", 1);
+  s.p.plain("merger.mlp.pre_norm", times(2, wide), stages);
+  s.p.linear("merger.mlp.linear_1", wide, wide, true, stages);
+  if (stages > 1) s.p.linear("merger.mlp.linear_2", h, wide, true, stages - 1);
+  s.p.linear("merger.mlp.linear_2", s.out, wide, true);
+}
+
+// VideoLLaMA 3: SigLIP with rotary positions.
+void write_video_llama_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 768);
+  s.patches("vision_tower.patch_embedding", h, 16, true);
+  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
+  s.t.plain("vision_tower.post_layernorm", times(2, h));
+  write_two_linears(s.p, h, s.out, true);
+}
+
+// DeepSeek-VL's smaller form: SigLIP alone.
+void write_deepseek_vl_vision(const Side& s) {
+  write_vit(s, false, s.v.flag("vision_use_head", true));
+  write_two_linears(s.p, s.count("hidden_size", 768), s.out, true);
+}
+
 // Gemma 3 and those with a head by the class's own switch.
 static bool has_siglip_head(const Side& s, bool usual = false) {
   return s.v.flag("vision_use_head", usual);
@@ -199,10 +267,7 @@ void write_paligemma_vision(const Side& s) {
 void write_llava_vision(const Side& s) {
   const bool is_clip = s.own == "clip_vision_model";
   write_vit(s, is_clip, !is_clip && has_siglip_head(s, s.root_type != "llava_onevision"));
-  if (s.root_type == "video_llava") {
-    guess_tower(s.t.inventory, s.v.bare(), Component::kVision, "the vision tower (" + s.own + ")");
-    return;
-  }
+  if (s.root_type == "video_llava") write_vit(s, is_clip);  // one for frames besides
   const std::uint64_t h = s.count("hidden_size", 1152);
   if (s.root_type == "vipllava") {
     s.p.plain("multi_modal_projector.norm", times(2, times(5, h)));
@@ -211,7 +276,7 @@ void write_llava_vision(const Side& s) {
     return;
   }
   write_two_linears(s.p, h, s.out, s.root.flag("multimodal_projector_bias", true));
-  if (s.root_type != "llava") s.p.plain("image_newline", s.out);
+  if (!has_word("llava video_llava", s.root_type)) s.p.plain("image_newline", s.out);
 }
 
 void write_idefics2_vision(const Side& s) {
