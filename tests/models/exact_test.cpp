@@ -283,5 +283,63 @@ TEST_CASE("towers and projectors of models that look and listen") {
   for (const Exact& row : kRows) check(row);
 }
 
+// transformers 5.23.0: the classes executed with their own defaults.
+TEST_CASE("composites with their classes' towers") {
+  constexpr Exact kRows[] = {
+      {"Audio Flamingo 3",
+       R"({"model_type":"audioflamingo3","text_config":{"model_type":"qwen2"},
+           "audio_config":{"model_type":"audioflamingo3_encoder"}})",
+       12708843520},
+      {"InstructBLIP: a Q-Former that reads the instruction",
+       R"({"model_type":"instructblip","num_query_tokens":32,"text_config":{"model_type":"opt"},
+           "vision_config":{"model_type":"instructblip_vision_model"},
+           "qformer_config":{"model_type":"instructblip_qformer"}})",
+       1297466112},
+      {"DeepSeek-VL",
+       R"({"model_type":"deepseek_vl","tie_word_embeddings":true,"text_config":{"model_type":"llama"},
+           "vision_config":{"model_type":"siglip_vision_model"}})",
+       6720158976},
+      {"ERNIE 4.5 VL",
+       R"({"model_type":"ernie4_5_vl_moe","tie_word_embeddings":true,
+           "text_config":{"model_type":"ernie4_5_vl_moe_text"},
+           "vision_config":{"model_type":"ernie4_5_vl_moe_vision"}})",
+       29399294336},
+      {"GLM-ASR, whose decoder is smaller than Llama's default",
+       R"({"model_type":"glmasr","tie_word_embeddings":true,"text_config":{"model_type":"llama",
+           "hidden_size":2048,"intermediate_size":6144,"num_hidden_layers":28,"num_attention_heads":16,
+           "num_key_value_heads":4,"vocab_size":59264},"audio_config":{"model_type":"glmasr_encoder"}})",
+       2136470528},
+      {"Granite Speech",
+       R"({"model_type":"granite_speech","tie_word_embeddings":true,"text_config":{"model_type":"granite"},
+           "encoder_config":{"model_type":"granite_speech_encoder"},
+           "projector_config":{"model_type":"blip_2_qformer"}})",
+       6990441514},
+      {"MiniCPM-V 4.6",
+       R"({"model_type":"minicpmv4_6","tie_word_embeddings":false,"text_config":{"model_type":"qwen3_5_text"},
+           "vision_config":{"model_type":"minicpmv4_6_vision"}})",
+       9111202816},
+      {"Molmo 2",
+       R"({"model_type":"molmo2","tie_word_embeddings":false,"text_config":{"model_type":"molmo2_text"},
+           "vision_config":{"model_type":"molmo2_vision"},"adapter_config":{"model_type":"molmo2_adapter"}})",
+       8694602192},
+      {"Ovis 2",
+       R"({"model_type":"ovis2","tie_word_embeddings":true,"hidden_size":1536,
+           "text_config":{"model_type":"qwen2"},"vision_config":{"model_type":"ovis2_vision"}})",
+       11778684918},
+      {"VideoLLaMA 3",
+       R"({"model_type":"video_llama_3","tie_word_embeddings":false,"text_config":{"model_type":"qwen2"},
+           "vision_config":{"model_type":"video_llama_3_vision"}})",
+       12155424000},
+      {"Video-LLaVA",
+       R"({"model_type":"video_llava","tie_word_embeddings":false,"text_config":{"model_type":"llama"},
+           "vision_config":{"model_type":"clip_vision_model","hidden_size":1024,"intermediate_size":4096,
+           "num_hidden_layers":24,"num_attention_heads":16,"patch_size":14,"image_size":224}})",
+       7365754880},
+      {"Llama 4 without a vision_config: the class's own tower",
+       R"({"model_type":"llama4","text_config":{"model_type":"llama4_text"}})", 108225039360},
+  };
+  for (const Exact& row : kRows) check(row);
+}
+
 }  // namespace
 }  // namespace kvplan

@@ -221,6 +221,17 @@ static bool write_stacks(Inventory& out) {
   return true;
 }
 
+// Beside T5's stacks an embedding of composers, and a head that its class ties to nothing. Source: transformers
+// modeling_pop2piano.py.
+static bool write_pop2piano(Inventory& out) {
+  write_stacks<kT5>(out);
+  out.outside(Place::kFirst);
+  out.table(Component::kEmbedding, "mel_conditioner.embedding", out.text.count_or("composer_vocab_size", 21),
+            out.hidden);
+  for (TensorGroup& group : out.model().tensors) group.is_tied = false;
+  return true;
+}
+
 // A ViT with its pooler. Source: transformers modeling_vit.py.
 static void write_image_encoder(Inventory& out) {
   const Fields& text = out.text;
@@ -277,6 +288,8 @@ std::span<const Family> encoder_decoder_family() {
      .all = write_stacks<kUmt5>},
     {.is = {"switch_transformers", "encoder_decoder", Arch::kT5}, .layers = read_encoder_decoder, .tensors = kUntied,
      .all = write_unknown_stacks},
+    {.is = {"pop2piano", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kUntied, .all = write_pop2piano},
     {.is = {"ul2", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder, .tensors = kTied,
      .all = write_stacks<kT5>},
     {.is = {"bart plbart mvp", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
@@ -299,7 +312,7 @@ std::span<const Family> encoder_decoder_family() {
     {.is = {"pegasus_x", "encoder_decoder", Arch::kMarian}, .layers = read_encoder_decoder, .tensors = kUntied,
      .all = write_unknown_stacks},
     {.is = {"nllb-moe speech_to_text moonshine moonshine_streaming fsmt bigbird_pegasus seamless_m4t "
-            "seamless_m4t_v2 led prophetnet xlm-prophetnet speecht5 trocr pop2piano udop dia_decoder cohere_asr "
+            "seamless_m4t_v2 led prophetnet xlm-prophetnet speecht5 trocr udop dia_decoder cohere_asr "
             "pix2struct_text_model nllb_moe", "encoder_decoder"}, .layers = read_encoder_decoder, .tensors = kUntied,
      .all = write_unknown_stacks},
   };

@@ -77,7 +77,7 @@ std::span<const Family> glm_family() {
      .tensors = {.mtp_repeats_ends = true, .dense_first = 1, .has_router_bias = true}},
     {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa, "executed class"}, .layers = read_sparse_mla,
      .tensors = {.has_router_bias = true}, .modules = kIndexerModules},
-    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next"}, .layers = read_glm5_next,
+    {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next", Arch::kOther, "executed class"}, .layers = read_glm5_next,
      .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
   };
   return kRows;

@@ -43,6 +43,13 @@ static void write_molmo(Inventory& out) {
   p.plain("new_embedding", times(out.text.count_or("additional_vocab_size", 128), h));
 }
 
+// Rows for the image's own tokens.
+static void write_molmo2(Inventory& out) {
+  out.outside(Place::kFirst);
+  out.plain(Component::kEmbedding, "model.embed_tokens.additional",
+            times(out.text.count_or("additional_vocab_size", 128), out.hidden));
+}
+
 // clang-format off
 std::span<const Family> olmo_family() {
   static constexpr Family kRows[] = {
@@ -53,7 +60,8 @@ std::span<const Family> olmo_family() {
     {.is = {"molmo", "plain", Arch::kOther, "published total"}, .layers = read_plain,
      .tensors = {.qkv_bias = "qkv_bias", .o_bias = "", .mlp_bias = "include_bias", .fuses_qkv = true,
      .halves_mlp_width = true}, .extras = write_molmo},
-    {.is = {"molmo2", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"molmo2 molmo2_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
+     .tensors = {.qk_norm = QkNorm::kHead}, .extras = write_molmo2},
     {.is = {"olmo3", "windowed", Arch::kOlmo3, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kWide}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 4}},
     {.is = {"olmo_hybrid", "gated_delta_net", Arch::kOther, "executed class"}, .layers = read_olmo_hybrid,

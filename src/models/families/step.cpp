@@ -40,7 +40,7 @@ constexpr std::string_view kStep3p5Modules[] = {"moe.shared_experts=share_expert
 std::span<const Family> step_family() {
   static constexpr Family kRows[] = {
     {.is = {"step1", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-    {.is = {"step3p5 step3p7", "step3p5", Arch::kStep3p5}, .layers = read_step3p5, .tensors = {.qk_norm = QkNorm::kHead,
+    {.is = {"step3p5 step3p7", "step3p5", Arch::kStep3p5, "executed class"}, .layers = read_step3p5, .tensors = {.qk_norm = QkNorm::kHead,
      .gate = Gate::kHead, .dense_first = 3, .has_router_bias = true, .moe = "moe"}, .modules = kStep3p5Modules},
     {.is = {"step3_text", "step3p5", Arch::kOther, "published total"}, .layers = read_step3p5,
      .tensors = {.qkv_bias = "", .o_bias = "", .dense_first = 1}, .mixer = write_shared_query},

@@ -1,4 +1,6 @@
 // Encoders of sound and their projectors. Source: transformers' modelling code of each.
+#include <algorithm>
+
 #include "models/towers/tower.h"
 
 namespace kvplan {
@@ -89,6 +91,35 @@ void write_qwen3_audio(const Side& s) {
   s.t.plain("audio_tower.ln_post", times(2, h));
   s.p.linear("audio_tower.proj1", h, h, true);
   s.p.linear("audio_tower.proj2", s.count("output_dim", 3584), h, true);
+}
+
+// Granite Speech: a Conformer, and a Q-Former over each window of its frames.
+void write_granite_speech(const Side& s) {
+  const std::uint64_t h = s.count("hidden_dim", 1024);
+  const std::uint64_t layers = s.count("num_layers", 10);
+  const std::uint64_t d = s.count("dim_head", 128);
+  const std::uint64_t heads = times(s.count("num_heads", 8), d);
+  const std::uint64_t inner = times(s.count("feedforward_mult", 4), h);
+  const std::uint64_t wide = times(s.count("conv_expansion_factor", 2), h);
+  const std::uint64_t out = s.count("output_dim", 42);
+  const std::string at = "encoder.layers.";
+  s.t.linear("encoder.input_linear", h, s.count("input_dim", 160), true);
+  s.t.linear(at + "ff.up_proj", inner, h, true, times(2, layers));
+  s.t.linear(at + "ff.down_proj", h, inner, true, times(2, layers));
+  s.t.linear(at + "attn.to_qkv", times(3, heads), h, false, layers);
+  s.t.linear(at + "attn.to_out", h, heads, true, layers);
+  s.t.plain(at + "attn.rel_pos_emb", times(times(2, s.count("max_pos_emb", 512)) + 1, d), layers);
+  s.t.linear(at + "conv.up_conv", times(2, wide), h, true, layers);
+  s.t.plain(at + "conv.depth_conv", times(wide, s.count("conv_kernel_size", 15)), layers);
+  s.t.plain(at + "conv.batch_norm", times(2, wide), layers);
+  s.t.linear(at + "conv.down_conv", h, wide, true, layers);
+  s.t.plain(at + "norms", times(10, h), layers);
+  s.t.linear("encoder.out", out, h, true);
+  s.t.linear("encoder.out_mid", h, out, true);
+  const Fields looking = s.root.child("projector_config").value_or(Fields::empty());
+  const std::uint64_t rate = std::max<std::uint64_t>(1, s.root.count_or("downsample_rate", 5));
+  write_qformer(s.p, looking, s.root.count_or("window_size", 15) / rate, false);
+  s.p.linear("projector.linear", s.out, looking.count_or("hidden_size", 768), true);
 }
 
 static void write_voxtral_projector(const Side& s, std::uint64_t from) {

@@ -70,6 +70,7 @@ inline std::uint64_t patches_of(std::uint64_t image, std::uint64_t patch) {
 
 // Towers with a shape of their own: vision.cpp.
 void write_dots_vision(const Side& s);
+void write_ernie_vision(const Side& s);
 void write_gemma3n_vision(const Side& s);
 void write_gemma4_vision(const Side& s);
 void write_glm4v(const Side& s);
@@ -78,6 +79,7 @@ void write_internvl(const Side& s);
 void write_llama4_vision(const Side& s);
 void write_minimax_vision(const Side& s);
 void write_mllama_vision(const Side& s);
+void write_molmo2_vision(const Side& s);
 void write_moonvit(const Side& s);
 void write_muse_vision(const Side& s);
 void write_ovis2_vision(const Side& s);
@@ -109,10 +111,15 @@ void write_video_llama_vision(const Side& s);
 void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions = 577);
 void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias);
 
+// Queries between a tower and the decoder; with `reads` they see the words of a text too: qformer.cpp.
+void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, bool reads);
+void write_blip_vision(const Side& s);
+
 // Encoders of sound: audio.cpp.
 void write_flamingo_audio(const Side& s);
 void write_gemma3n_audio(const Side& s);
 void write_glm_audio(const Side& s);
+void write_granite_speech(const Side& s);
 void write_moss_audio(const Side& s);
 void write_omni_audio(const Side& s);
 void write_qwen2_audio(const Side& s);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kvplan/strings.h"
+#include "models/class_defaults.h"
 #include "models/towers/tower.h"
 
 namespace kvplan {
@@ -110,6 +111,37 @@ void write_moonvit(const Side& s) {
   s.p.plain("mm_projector.norm", norm_first ? times(2, h) : s.out);
   s.p.linear("mm_projector.linear_1", times(4, h), times(4, h), norm_first);
   s.p.linear("mm_projector.linear_2", s.out, times(4, h), norm_first);
+}
+
+// ERNIE 4.5 VL: Qwen2-VL's tower, and a resampler of patches side by side, then of frames one after the other.
+void write_ernie_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1280);
+  const std::uint64_t wide = times(s.merge(), h);
+  s.patches("vision_tower.patch_embed", h, 14, false);
+  s.t.blocks("vision_tower.blocks.", {h, s.count("intermediate_size", 5120), s.count("depth", 32)});
+  s.t.plain("vision_tower.ln", times(2, h));
+  s.p.linear("resampler_model.spatial_linear", wide, wide, true, 2);
+  s.p.linear("resampler_model.temporal_linear.fc1", wide, times(s.count("temporal_merge_size", 2), wide), true);
+  s.p.linear("resampler_model.temporal_linear.fc2", wide, wide, true);
+  s.p.plain("resampler_model.norms", times(4, wide));
+  s.p.linear("resampler_model.mlp", s.out, wide, true);
+  s.p.plain("resampler_model.after_norm", s.out);
+}
+
+// Molmo 2: a plain ViT; two of its layers together are pooled by attention, and projected by a gated MLP.
+void write_molmo2_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1152);
+  s.patches("vision_tower.patch_embedding", h, 14, true);
+  s.t.plain("vision_tower.positional_embedding", times(s.count("num_position_embeddings", 729), h));
+  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 4304), s.count("num_hidden_layers", 25)});
+  const Fields own = with_class(s.root.child("adapter_config").value_or(Fields::empty()), "molmo2_adapter");
+  const std::uint64_t wide = own.count_or("hidden_size", 1152);
+  const std::uint64_t inner = own.count_or("intermediate_size", 18944);
+  const std::uint64_t from = times(own.list_size("vision_feature_layer").value_or(2), h);
+  s.p.linear("image_pooling_2d.qkv_proj", times(3, wide), from, true);
+  s.p.linear("image_pooling_2d.o_proj", wide, wide, true);
+  s.p.linear("image_projector.gate_up_proj", times(2, inner), wide, false);
+  s.p.linear("image_projector.down_proj", own.count_or("text_hidden_size", s.out), inner, false);
 }
 
 // Ovis 2: AIMv2, and a head that says which rows of a table of visual words a patch is made of.
@@ -298,7 +330,7 @@ void write_glm_ocr_vision(const Side& s) {
                                 .layer_norm = false,
                                 .extra = times(2, h / heads)});
   s.t.plain("visual.post_layernorm", h);
-  write_glm_merger(s.p, times(s.merge(), h), out, times(out, channels));
+  write_glm_merger(s.p, times(s.merge(), h), out, s.count("projection_intermediate_size", times(out, channels)));
 }
 
 void write_muse_vision(const Side& s) {

@@ -1,0 +1,47 @@
+// Q-Formers: queries that look at what a tower saw in some of their layers, and BLIP-2, which began with them.
+// Source: transformers modeling_blip_2.py, modeling_instructblip.py.
+#include <algorithm>
+
+#include "models/towers/tower.h"
+
+namespace kvplan {
+
+void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, bool reads) {
+  const std::uint64_t h = config.count_or("hidden_size", 768);
+  const std::uint64_t inner = config.count_or("intermediate_size", 3072);
+  const std::uint64_t layers = config.count_or("num_hidden_layers", 12);
+  const std::uint64_t every = std::max<std::uint64_t>(1, config.count_or("cross_attention_frequency", 2));
+  const std::uint64_t looking = ceil_div(layers, every);
+  p.plain("qformer.query", times(queries, h));
+  p.plain("qformer.layernorm", times(2, h));
+  p.blocks("qformer.layer.", {.width = h, .inner = inner, .layers = layers});
+  p.linear("qformer.crossattention.query", h, h, true, looking);
+  p.linear("qformer.crossattention.kv", times(2, h), config.count_or("encoder_hidden_size", 1408), true, looking);
+  p.linear("qformer.crossattention.output", h, h, true, looking);
+  p.plain("qformer.crossattention.norm", times(2, h), looking);
+  if (!reads) return;
+  // The words of the instruction, with an MLP of their own in each layer.
+  p.plain("qformer.word_embeddings", times(config.count_or("vocab_size", 30522), h));
+  p.plain("qformer.position_embeddings", times(config.count_or("max_position_embeddings", 512), h));
+  p.linear("qformer.words.fc1", inner, h, true, layers);
+  p.linear("qformer.words.fc2", h, inner, true, layers);
+  p.plain("qformer.words.norm", times(2, h), layers);
+}
+
+void write_blip_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1408);
+  s.patches("vision_tower.patch_embedding", h, 14, true);
+  s.t.plain("vision_tower.class_embedding", h);
+  s.t.plain("vision_tower.position_embedding",
+            times(patches_of(s.count("image_size", 224), s.count("patch_size", 14)) + 1, h));
+  s.t.blocks("vision_tower.layers.", {.width = h,
+                                      .inner = s.count("intermediate_size", 6144),
+                                      .layers = s.count("num_hidden_layers", 39),
+                                      .qkv_bias = s.v.flag("qkv_bias", true) ? 3U : 0U});
+  s.t.plain("vision_tower.post_layernorm", times(2, h));
+  const Fields looking = s.root.child("qformer_config").value_or(Fields::empty());
+  write_qformer(s.p, looking, s.root.count_or("num_query_tokens", 32), s.root_type != "blip-2");
+  s.p.linear("language_projection", s.out, looking.count_or("hidden_size", 768), true);
+}
+
+}  // namespace kvplan
