@@ -111,13 +111,11 @@ TEST_CASE("rules: MLX") {
   input = input_of("mlx", "llama", {heads(8, 128)});
   input.types.key = Dtype::kInt8;
   CHECK(reserved(input, 256) == 256 * (8 * 136 + 8 * 256));
-  // RotatingKVCache: a prompt of 100 and 255 tokens of room, up to the window. ArraysCache: three columns of the
-  // convolution, and the state.
+  // RotatingKVCache: steps of 256 up to the window. ArraysCache: three columns of the convolution, and the state.
   EngineInput windows = input_of("mlx", "gemma3", {heads(8, 128, 500), recurrence()});
-  windows.model.root_type = "gemma3";
-  CHECK(reserved(windows, 100, 2) == 2 * (355 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
+  CHECK(reserved(windows, 100, 2) == 2 * (256 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
   CHECK(reserved(windows, 4000) == 500 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4);
-  CHECK(codes(windows).empty());
+  CHECK(codes(windows) == std::vector<std::string>{"unverified_cache"});
   windows.types.value = Dtype::kInt4;
   CHECK(refusal(windows).find("sliding layers") != std::string::npos);
   // What a checkpoint declares for other engines is not read; float32 stays float32.
@@ -362,14 +360,12 @@ TEST_CASE("rules: vLLM's types and shares") {
   packed[0].stride = 3;
   CHECK(refusal(input_of("vllm", "deepseek_v4", {packed})).find("do not divide") != std::string::npos);
   // 0.90 of the card until 0.20, 0.92 since; a share of the user's own before both.
-  EngineInput asked = input_of("vllm", "deepseek_v3", {latent});
-  asked.request = request_for("vllm@0.20", 4096);
-  const Engine& vllm = engine_of(asked.request);
-  CHECK(usable_share(vllm, asked) == 0.90);
-  asked.request.engine_version = "0.21";
-  CHECK(usable_share(vllm, asked) == 0.92);
-  asked.request.memory_utilization = 0.5;
-  CHECK(usable_share(vllm, asked) == 0.5);
+  EngineInput shared = input_of("vllm@0.20", "llama", {});
+  CHECK(usable_share(engine_of(shared.request), shared) == 0.90);
+  shared.request.engine_version = "0.21";
+  CHECK(usable_share(engine_of(shared.request), shared) == 0.92);
+  shared.request.memory_utilization = 0.5;
+  CHECK(usable_share(engine_of(shared.request), shared) == 0.5);
 }
 
 TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {

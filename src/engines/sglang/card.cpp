@@ -67,19 +67,19 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
                  Bytes(900 * kMiB), "allowance of 512 MiB a GPU",
                  "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineId::kContext});
   if (!request.enforce_eager) {
-    // Logs until 0.4.8: 2.51 GiB for 35 graphs of 32 layers, 3.38 GiB for 48 layers on two ranks. Later: 0.11 GiB for 7
-    // of 32, 0.60 GiB for 52 of 36 layers and 2.32 with the prefill's, 1.38 GiB for 36 of 64, 1.93 GiB for DeepSeek-V4.
+    // Logs of 2025: 2.51 GiB for 35 graphs of 32 layers, 3.38 GiB for 48 layers on two ranks; but 0.11 GiB for 7 of 32.
+    // Of 2026: 0.60 GiB for 52 of 36 layers and 2.32 with the prefill's, 1.38 GiB for 36 of 64, 1.93 for DeepSeek-V4.
     const bool shares_memory = sglang_sizes_by_card(request);
-    const std::uint64_t each = shares_memory ? 576 * kKiB : 2 * kMiB;
-    const Spread spread = shares_memory ? Spread{0.4, 2.5} : Spread{0.55, 1.35};
+    const std::uint64_t each = shares_memory ? 1344 * kKiB : 2 * kMiB;
+    const Spread spread = shares_memory ? Spread{0.25, 1.9} : Spread{0.55, 1.35};
     const std::uint64_t layers = ceil_div(input.model.num_layers, request.pipeline_parallel);
     const std::uint64_t graphs =
         sglang_captured(input, std::min(settings.batch, request.max_num_seqs.value_or(settings.batch)));
-    out.push_back(of_kind(LineId::kGraphs,
-                          estimate_line(Section::kRuntime, "CUDA graphs", Bytes(graphs * each) * layers, spread,
-                                        std::to_string(graphs) + " batch sizes * " + std::to_string(layers) +
-                                            " layers * " + std::to_string(each / kKiB) + " KiB",
-                                        "estimate from start-up logs: 0.3 to 0.9 MiB a layer and graph since 0.4.9")));
+    out.push_back(
+        of_kind(LineId::kGraphs, estimate_line(Section::kRuntime, "CUDA graphs", Bytes(graphs * each) * layers, spread,
+                                               std::to_string(graphs) + " batch sizes * " + std::to_string(layers) +
+                                                   " layers * " + std::to_string(each / kKiB) + " KiB",
+                                               "estimate from start-up logs: 0.3 to 2.3 MiB a layer and graph")));
   }
   std::optional<Bytes> budget = request.kv_cache_memory_bytes;
   if (!budget && in.gpu_memory && in.weights > Bytes(0))

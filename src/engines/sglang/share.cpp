@@ -63,7 +63,7 @@ bool captures_prefill(const EngineInput& input) {
   if (!sglang_since(request, kPrefillGraphsSince) || request.enforce_eager) return false;
   if (request.pipeline_parallel > 1 || request.decode_context_parallel > 1) return false;
   if (is_one_of(model.arch, {Arch::kKimiLinear, Arch::kKimiK3, Arch::kDeepseekV4})) return false;
-  return !sglang_multimodal(model) ||
+  return !sglang_multimodal(input) ||
          has_name(model.architecture, {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
                                        "Cohere2VisionForConditionalGeneration", "KimiK25ForConditionalGeneration",
                                        "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration",
@@ -121,7 +121,7 @@ double reserve_mib(const EngineInput& input, double mib) {
 // adjust_mem_fraction_for_vlm: the larger the tower against ViT-L/14, the less.
 double tower_factor(const EngineInput& input) {
   const std::optional<VisionShape>& vision = input.model.vision;
-  if (!sglang_multimodal(input.model) || (!vision && !has_own_tower(input.model))) return 1;
+  if (!sglang_multimodal(input) || (!vision && !has_own_tower(input.model))) return 1;
   constexpr double kLayers = 24, kWidth = 1024;
   const auto layers = vision && vision->declared_layers > 0 ? static_cast<double>(vision->declared_layers) : kLayers;
   const auto width = vision && vision->declared_width > 0 ? static_cast<double>(vision->declared_width) : kWidth;
@@ -138,7 +138,7 @@ double share_by_size(const EngineInput& input, double mib) {
   if (input.draft_method) reserve += 2;
   if (request.dp_attention) reserve += 4;
   const double share = std::round((gib - reserve) / gib * 1000) / 1000;
-  return sglang_multimodal(input.model) ? share * 0.90 : share;
+  return sglang_multimodal(input) ? share * 0.90 : share;
 }
 
 // Until 0.4.8: by the ranks alone.
@@ -150,7 +150,7 @@ double share_by_ranks(const EngineInput& input) {
                        : ranks >= 4 ? 0.85
                        : ranks >= 2 ? 0.87
                                     : 0.88;
-  return sglang_multimodal(input.model) ? share * 0.95 : share;
+  return sglang_multimodal(input) ? share * 0.95 : share;
 }
 
 }  // namespace
@@ -195,7 +195,8 @@ std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest) {
   return last < largest ? out + 1 : out;  // the largest is always there
 }
 
-bool sglang_multimodal(const ModelShape& model) {
+bool sglang_multimodal(const EngineInput& input) {
+  const ModelShape& model = input.model;
   if (model.is_gguf) return false;
   if (has_name(model.architecture,
                {"Gemma3ForConditionalGeneration", "Llama4ForConditionalGeneration", "Step3VLForConditionalGeneration"}))
@@ -216,7 +217,7 @@ double sglang_share(const EngineInput& input) {
 }
 
 Bytes sglang_kept_back(const EngineInput& input) {
-  if (!sglang_multimodal(input.model) || !sglang_since(input.request, kKeptBackSince)) return Bytes(0);
+  if (!sglang_multimodal(input) || !sglang_since(input.request, kKeptBackSince)) return Bytes(0);
   // Qwen3-VL on a large Hopper card hands its images on through CUDA's IPC and keeps no embeddings.
   const bool shares =
       compute_capability(input.request.gpu) / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&

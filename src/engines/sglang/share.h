@@ -23,7 +23,7 @@ std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest);
 // mem_fraction_static as it is named, or as SGLang picks it.
 double sglang_share(const EngineInput& input);
 // Whether it serves images or sounds; a few classes do so only when told.
-bool sglang_multimodal(const ModelShape& model);
+bool sglang_multimodal(const EngineInput& input);
 // Of the budget, for what is allocated after the pools are sized (mm_runtime_reservation_gb).
 Bytes sglang_kept_back(const EngineInput& input);
 
