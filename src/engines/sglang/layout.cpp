@@ -240,7 +240,14 @@ class SglangLayout final : public CacheLayout, private SglangStages {
 };
 
 struct SglangMemo : EngineMemo {
-  SglangMemo(const EngineInput& input, std::vector<Note>& notes) : layout(input, notes) {}
+  SglangMemo(const EngineInput& input, std::vector<Note>& notes)
+      : request(input.request), method(input.draft_method), arch(input.model.arch), layout(input, notes) {}
+  bool is_of(const EngineInput& input) const {
+    return request == input.request && method == input.draft_method && arch == input.model.arch;
+  }
+  Request request;
+  std::optional<DraftMethod> method;
+  Arch arch;
   SglangLayout layout;
 };
 
@@ -252,7 +259,7 @@ std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector
 
 std::uint64_t sglang_requests(const EngineInput& input, std::optional<Bytes> budget, const Load& load) {
   auto known = std::dynamic_pointer_cast<const SglangMemo>(input.memo);
-  if (known == nullptr) {
+  if (known == nullptr || !known->is_of(input)) {
     std::vector<Note> notes;
     known = std::make_shared<const SglangMemo>(input, notes);
     input.memo = known;

@@ -28,10 +28,16 @@ constexpr Arch kHybridWindows[] = {Arch::kLlama4,       Arch::kGptOss,        Ar
 // Classes whose type is on the list, and who are not; and the other way round.
 constexpr std::string_view kOnePool[] = {"Llama4ForCausalLM", "Step3p7FlashForCausalLM"};
 constexpr std::string_view kTwoPools[] = {"BeamForCausalLM"};
+constexpr std::string_view kPagedStates[] = {"KimiK3ForConditionalGeneration"};  // states beside pages, on Blackwell
 
 constexpr std::uint64_t kExtraBufferSince = 14;    // "auto" is that strategy
 constexpr std::uint64_t kWindowsOnBlackwell = 12;  // before, TRT-LLM's kernels of gpt-oss took one pool
 constexpr std::uint64_t kNemotronPagesSince = 12;  // before, models with states had pages of one token
+
+template <class List, class Wanted>
+bool is_in(const List& list, const Wanted& wanted) {
+  return std::find(std::begin(list), std::end(list), wanted) != std::end(list);
+}
 
 bool is_blackwell(const Request& request) {
   return compute_capability(request.gpu) / 10 == 10;
@@ -41,9 +47,6 @@ bool is_blackwell(const Request& request) {
 
 bool sglang_hybrid_windows(const EngineInput& input) {
   const ModelShape& model = input.model;
-  const auto is_in = [](const auto& list, const auto& wanted) {
-    return std::find(std::begin(list), std::end(list), wanted) != std::end(list);
-  };
   if (is_in(kOnePool, model.architecture)) return false;
   if (model.arch == Arch::kGptOss && is_blackwell(input.request) && !sglang_since(input.request, kWindowsOnBlackwell))
     return false;
@@ -61,7 +64,7 @@ std::uint64_t sglang_page(const EngineInput& input, bool sparse) {
   if (sparse) return 64;
   if (!is_blackwell(input.request)) return 1;
   if (model.arch == Arch::kMinimaxM3) return 128;
-  if (!has_states(input) || model.architecture == "KimiK3ForConditionalGeneration") return 64;
+  if (!has_states(input) || is_in(kPagedStates, model.architecture)) return 64;
   return model.arch == Arch::kNemotronH && sglang_since(input.request, kNemotronPagesSince) ? 64 : 1;
 }
 
@@ -100,8 +103,7 @@ std::uint64_t sglang_slots(const EngineInput& input) {
   if (!sglang_has_radix_cache(input)) return 1;
   const bool is_auto = extras.mamba_strategy.empty() || extras.mamba_strategy == "auto";
   // Kernels that track states in chunks alone can keep them in a buffer.
-  const bool has_chunks = !is_one_of(input.model.arch, {Arch::kMamba, Arch::kJamba, Arch::kLfm2, Arch::kZaya}) ||
-                          input.model.model_type == "mamba2";
+  const bool has_chunks = !is_one_of(input.model.arch, {Arch::kMamba, Arch::kJamba, Arch::kLfm2, Arch::kZaya});
   if (extras.mamba_strategy == "extra_buffer" ||
       (is_auto && has_chunks && sglang_since(input.request, kExtraBufferSince)))
     return kSlotsPerRequest + 2;

@@ -33,13 +33,13 @@ constexpr std::uint64_t kKeptBackSince = 18;
 constexpr std::uint64_t kBatchByRequestsSince = 20;  // batches of graphs end at --max-running-requests
 constexpr double kGibMib = 1024;                     // MiB of a GiB
 
-// Its config class has a tower where the file names none.
-bool has_own_tower(const ModelShape& model) {
-  return model.model_type == "step3p7";
-}
-
 bool has_name(std::string_view name, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// Its config class has a tower where the file names none.
+bool has_own_tower(const ModelShape& model) {
+  return has_name(model.architecture, {"Step3p7FlashForCausalLM"});
 }
 
 // What the driver reports of the card, in MiB: SGLang asks nvidia-smi, which counts more than CUDA does.
@@ -201,7 +201,8 @@ bool sglang_multimodal(const EngineInput& input) {
   if (has_name(model.architecture,
                {"Gemma3ForConditionalGeneration", "Llama4ForConditionalGeneration", "Step3VLForConditionalGeneration"}))
     return false;  // --enable-multimodal
-  return model.vision || model.hears || has_own_tower(model) || model.architecture == "WhisperForConditionalGeneration";
+  return model.vision || model.hears || has_own_tower(model) ||
+         has_name(model.architecture, {"WhisperForConditionalGeneration"});
 }
 
 double sglang_share(const EngineInput& input) {
