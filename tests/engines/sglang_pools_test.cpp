@@ -8,6 +8,7 @@
 
 #include "engines/requests.h"
 #include "engines/sglang/models.h"
+#include "engines/sglang/refusal.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "support/figures.h"
@@ -593,6 +594,33 @@ TEST_CASE("sglang pools: types of the cache") {
   CHECK(types().state == Dtype::kBfloat16);
   model.dtype = Dtype::kFloat32;  // convolutions of a checkpoint in float32
   CHECK(types().model == Dtype::kBfloat16);
+}
+
+TEST_CASE("SGLang refuses what its own code refused") {
+  // Executed with 0.5.23: experts of 1,536 in blocks of 128 over eight ranks, on Blackwell where FlashInfer does not
+  // pad them; a model of two pools that names no sliding layer.
+  EngineInput input = input_of("qwen3_moe", {heads(8, 128)});
+  input.model.quantization.dialect = "fp8";
+  input.model.quantization.scheme = WeightScheme{.type = "fp8-block", .block_rows = 128, .block_columns = 128};
+  input.model.experts.count = 128;
+  input.model.experts.width = 1536;
+  input.request.tensor_parallel = 8;
+  const auto refused = [&](const char* card, std::string_view architecture) {
+    input.request.gpu = card;
+    input.model.architecture = architecture;
+    const auto found = sglang_refusal(input, load_for(4096));
+    return found ? found->id : std::string_view();
+  };
+  CHECK(refused("h100-80gb", "Qwen3MoeForCausalLM") == "fp8_blocks");
+  CHECK(refused("b200", "Qwen3MoeForCausalLM").empty());
+  CHECK(refused("b200", "MiniMaxM2ForCausalLM") == "fp8_blocks");
+  input.request.expert_parallel = true;
+  CHECK(refused("h100-80gb", "Qwen3MoeForCausalLM").empty());
+  EngineInput windows = input_of("laguna", {heads(8, 128)});
+  REQUIRE(sglang_refusal(windows, load_for(4096)));
+  CHECK(sglang_refusal(windows, load_for(4096))->id == "windows");
+  windows = input_of("laguna", {heads(8, 128), heads(8, 128, 512)});
+  CHECK_FALSE(sglang_refusal(windows, load_for(4096)));
 }
 
 TEST_CASE("sglang pools: whose windows have a pool") {

@@ -1,8 +1,10 @@
 #include "engines/sglang/refusal.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
+#include "engines/estimates.h"
 #include "engines/sglang/models.h"
 #include "kvplan/gpus.h"
 
@@ -14,6 +16,9 @@ using Found = std::optional<Refusal>;
 
 constexpr std::uint64_t kWiderKernels = 23;   // 0.5.8 refuses on Blackwell too what 0.5.23 pads
 constexpr std::uint64_t kNvfp4OnHopper = 23;  // ModelOptFp4Config.get_min_capability: 100 in 0.5.8
+
+constexpr std::string_view kPlainKernels[] = {"MiniMaxM2ForCausalLM"};
+constexpr std::uint64_t kWindowsWanted = 12;  // 0.5.8 takes a model of two pools without windows
 
 std::string number(std::uint64_t value) {
   return std::to_string(value);
@@ -42,11 +47,22 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
   const std::uint64_t ranks = request.expert_parallel ? 1 : request.tensor_parallel;
   if (request.weights || !scheme || scheme->block_rows == 0 || experts.count == 0 || ranks <= 1) return std::nullopt;
   if (experts.width % ranks != 0 || experts.width / ranks % scheme->block_rows == 0) return std::nullopt;
-  if (capability / 10 == 10 && sglang_since(request, kWiderKernels)) return std::nullopt;
+  // FlashInfer's kernels, which not every class takes.
+  const bool pads = std::find(std::begin(kPlainKernels), std::end(kPlainKernels), input.model.architecture) ==
+                    std::end(kPlainKernels);
+  if (capability / 10 == 10 && pads && sglang_since(request, kWiderKernels)) return std::nullopt;
   return Refusal{"fp8_blocks",
                  "The output_size of gate's and up's weight = " + number(experts.width / ranks) +
                      " is not divisible by weight quantization block_n = " + number(scheme->block_rows),
                  "use --enable-expert-parallel (--ep-size " + number(ranks) + ")"};
+}
+
+// HybridSWAPoolConfigurator.
+Found windows(const EngineInput& input) {
+  if (!sglang_hybrid_windows(input) || has_windows(input) || !sglang_since(input.request, kWindowsWanted))
+    return std::nullopt;
+  return Refusal{"windows", "Hybrid SWA model must have at least one SWA layer",
+                 "use a config that names its sliding layers"};
 }
 
 // DeepSeek's sparse attention takes two types.
@@ -63,6 +79,7 @@ std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   const std::uint32_t capability = compute_capability(input.request.gpu);
   if (Found found = quantization(input, capability)) return found;
   if (Found found = fp8_blocks(input, capability)) return found;
+  if (Found found = windows(input)) return found;
   return types(input);
 }
 
