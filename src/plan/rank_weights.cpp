@@ -135,11 +135,14 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
     if (bytes == Bytes(0)) continue;
     tables.push_back(bytes);
     if (!asked.in_words) continue;
-    const std::uint64_t each = bytes.count() / table.positions / table.width;
-    formula += (formula.empty() ? "" : " + ") +
-               (each == 0 ? std::to_string(bytes.count()) + " B of frequencies"
-                          : std::to_string(table.positions) + " positions x " + std::to_string(table.width) + " x " +
-                                std::to_string(each) + " B");
+    constexpr std::uint64_t kTable = 1024;  // rows; fewer are frequencies, not a table of angles
+    const std::uint64_t rows = std::min(table.positions, bytes.count() / table.width / element);
+    const std::uint64_t each = bytes.count() / std::max<std::uint64_t>(rows, 1) / table.width;
+    formula +=
+        (formula.empty() ? "" : " + ") + (rows < std::min(kTable, table.positions)
+                                              ? std::to_string(bytes.count()) + " B of frequencies"
+                                              : std::to_string(rows) + " positions x " + std::to_string(table.width) +
+                                                    " x " + std::to_string(each) + " B");
   }
   const bool reserves = engine.loading == Loading::kReserved;
   const LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);

@@ -83,6 +83,22 @@ TEST_CASE("SGLang's share: less for a tower of images") {
   CHECK(kept("llama-3.1-8b", "sglang@0.5.23") == Bytes(0));
 }
 
+TEST_CASE("SGLang's rotary tables of Gemma 3 are not stretched") {
+  // sgl-project/sglang#4826: a scaling of 8 made 1.125 GiB of tables in the plan, and its class rotates plainly:
+  // 131,072 rows at most, none in 0.5.8 (executed).
+  const RotaryTable table{.positions = 8 * 131072, .width = 256};
+  const auto bytes = [&](const char* engine, std::string_view type) {
+    const Request request = request_for(engine, 8192);
+    SideTensorsInput beside;
+    beside.arch = test_arch(type);
+    beside.request = &request;
+    return engine_of(request).rotary_table(table, beside, 4);
+  };
+  CHECK(bytes("sglang@0.5.23", "gemma3_text") == Bytes(131072ULL * 256 * 4));
+  CHECK(bytes("sglang@0.5.8", "gemma3_text") == Bytes(0));
+  CHECK(bytes("sglang@0.5.23", "llama") == Bytes(8 * 131072ULL * 256 * 4));
+}
+
 TEST_CASE("SGLang's captured batches") {
   const EngineInput input = engine_input(test_model("llama-3.1-8b"), on_card("sglang", "h100-80gb"));
   CHECK(sglang_captured(input, 256) == 36);
