@@ -50,6 +50,8 @@ constexpr std::string_view kCachesShared = "hunyuan.py";
 constexpr std::string_view kInLists =
     "baichuan_m1.py deepseek_v32.py falcon_h1.py glm_moe_dsa.py longcat_flash.py longcat_flash_ngram.py "
     "minimax_m3_vl.py";
+// Its scores are computed by hand, from keys that are plain (models/gemma2.py; executed).
+constexpr std::string_view kPlainScores = "gemma2.py";
 // Its attention has one KV head whatever the config says (models/recurrent_gemma.py).
 constexpr std::string_view kOneKvHead = "recurrent_gemma.py";
 
@@ -113,6 +115,8 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   const std::string cure = "leave the KV type at auto";
   if (rotates(input))
     return Refusal{"rotating_cache", "RotatingKVCache Quantization NYI: this model has sliding layers", cure};
+  if (has_word(kPlainScores, module_of(input.model).name))
+    return Refusal{"plain_scores", "mlx-lm's module computes its scores from a cache that is not quantized", cure};
   const std::vector<LayerCache> caches = caches_of(input);
   for (const LayerCache& cache : caches) {
     // Beside an indexer the latent's cache is one of a list, and lists are left in 16 bit.
