@@ -76,7 +76,7 @@ TEST_CASE("line template: the figures of every engine can be found") {
   CHECK(rows > 200);
   std::vector<std::size_t> found;
   index.candidates("GPU KV cache size: 1,043,072 tokens", found);
-  CHECK(found.size() == 1);
+  CHECK(found.size() == 2);  // one begins with the line's last word, and may go on in the next
   index.candidates("abc", found);
   CHECK(found.empty());
 }

@@ -262,7 +262,8 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
 // Gemma 3n: the layers that read another's cache have a pool of their own all the same.
 void SglangStages::fill_shared(SglangStage& stage) {
   std::uint64_t writing = 0;
-  for (const LayerCache& cache : stage.caches) if (!cache.compact.empty()) ++writing;
+  for (const LayerCache& cache : stage.caches)
+    if (!cache.compact.empty()) ++writing;
   if (writing > 0) stage.full = Bytes(stage.full.count() / writing * stage.caches.size());
 }
 

@@ -149,8 +149,10 @@ void add_remedies(const Diagnosis& found, Page& page) {
     page.remedies.push_back(rows.back().front());
   }
   const bool runs = found.verdict == LogVerdict::kServesWithTrouble;
-  page.blocks.push_back({runs ? "What helps" : "To make it start", Detail::kComment,
-                         titled_table({"change", "what it gives"}, 0, rows), {}});
+  page.blocks.push_back({runs ? "What helps" : "To make it start",
+                         Detail::kComment,
+                         titled_table({"change", "what it gives"}, 0, rows),
+                         {}});
 }
 
 void add_beside(const Diagnosis& found, Page& page) {
