@@ -1,12 +1,15 @@
 #include "measure/detect.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/numbers.h"
 #include "kvplan/spoken.h"
+#include "kvplan/strings.h"
 #include "measure/library.h"
 #include "measure/value_file.h"
 
@@ -43,18 +46,37 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
   const auto handle = nvml.find<int(unsigned int, NvmlDevice*)>("nvmlDeviceGetHandleByIndex_v2");
   const auto name = nvml.find<int(NvmlDevice, char*, unsigned int)>("nvmlDeviceGetName");
   const auto memory = nvml.find<int(NvmlDevice, NvmlMemory*)>("nvmlDeviceGetMemoryInfo");
+  const auto uuid = nvml.find<int(NvmlDevice, char*, unsigned int)>("nvmlDeviceGetUUID");
+  const auto mig_mode = nvml.find<int(NvmlDevice, unsigned int*, unsigned int*)>("nvmlDeviceGetMigMode");
+  const auto mig_count = nvml.find<int(NvmlDevice, unsigned int*)>("nvmlDeviceGetMaxMigDeviceCount");
+  const auto mig_handle = nvml.find<int(NvmlDevice, unsigned int, NvmlDevice*)>("nvmlDeviceGetMigDeviceHandleByIndex");
   if (init == nullptr || count == nullptr || handle == nullptr || name == nullptr || memory == nullptr) return out;
   if (init() != kNvmlSuccess) return out;
   unsigned int cards = 0;
   if (count(&cards) != kNvmlSuccess) cards = 0;
+  const auto add = [&](unsigned int index, NvmlDevice device) {
+    char text[128] = {};
+    char id[128] = {};
+    NvmlMemory found{};
+    if (name(device, text, sizeof text - 1) != kNvmlSuccess) return;
+    // A card of unified memory answers "not supported".
+    if (memory(device, &found) != kNvmlSuccess) found = {};
+    if (uuid != nullptr && uuid(device, id, sizeof id - 1) != kNvmlSuccess) id[0] = '\0';
+    out.push_back({one_line(text, 80), Bytes(found.total), one_line(id, 100), Bytes(found.used), index});
+  };
   for (unsigned int i = 0; i < std::min(cards, kMaxCards); ++i) {
     NvmlDevice device = nullptr;
-    char text[128] = {};
-    NvmlMemory found{};
-    if (handle(i, &device) != kNvmlSuccess || name(device, text, sizeof text - 1) != kNvmlSuccess) continue;
-    // A card of unified memory answers "not supported".
-    if (memory(device, &found) != kNvmlSuccess) found.total = 0;
-    out.push_back({one_line(text, 80), Bytes(found.total)});
+    if (handle(i, &device) != kNvmlSuccess) continue;
+    // A card that is cut into slices is its slices to a program.
+    unsigned int mode = 0, pending = 0, slices = 0;
+    const bool is_cut = mig_mode != nullptr && mig_count != nullptr && mig_handle != nullptr &&
+                        mig_mode(device, &mode, &pending) == kNvmlSuccess && mode == 1 &&
+                        mig_count(device, &slices) == kNvmlSuccess;
+    if (!is_cut) add(i, device);
+    for (unsigned int j = 0; is_cut && j < std::min(slices, kMaxCards); ++j) {
+      NvmlDevice slice = nullptr;
+      if (mig_handle(device, j, &slice) == kNvmlSuccess) add(i, slice);
+    }
   }
   if (shutdown != nullptr) shutdown();
   return out;
@@ -83,12 +105,35 @@ std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
     else
       integrated.push_back({name, Bytes(std::max(*memory, number_in(folder / "mem_info_gtt_total").value_or(0)))});
   }
-  return cards.empty() ? integrated : cards;
+  std::vector<DetectedCard>& out = cards.empty() ? integrated : cards;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].index = i;
+  return out;
+}
+
+std::vector<DetectedCard> visible_cards(const std::vector<DetectedCard>& cards, std::string_view list) {
+  std::vector<DetectedCard> out;
+  for (const std::string_view each : split(list, ',')) {
+    const std::string_view word = trimmed(each);
+    const std::optional<std::uint64_t> number = whole_number(word);
+    const bool is_number = number && word.find_first_not_of("0123456789") == std::string_view::npos;
+    const bool is_id = word.starts_with("GPU-") || word.starts_with("MIG-");
+    const auto found = std::find_if(cards.begin(), cards.end(), [&](const DetectedCard& card) {
+      return is_number ? card.index == *number : is_id && card.uuid.starts_with(word);
+    });
+    if (found == cards.end()) break;
+    out.push_back(*found);
+  }
+  return out;
 }
 
 std::vector<DetectedCard> detect_cards() {
-  std::vector<DetectedCard> cards = detect_nvidia(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"));
-  return cards.empty() ? detect_amd("/sys/class/drm") : cards;
+  const auto seen = [](std::vector<DetectedCard> cards, const char* variable) {
+    const char* list = std::getenv(variable);
+    return list == nullptr ? cards : visible_cards(cards, list);
+  };
+  const std::vector<DetectedCard> cards = detect_nvidia(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"));
+  if (!cards.empty()) return seen(cards, "CUDA_VISIBLE_DEVICES");
+  return seen(detect_amd("/sys/class/drm"), "HIP_VISIBLE_DEVICES");
 }
 
 void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
@@ -98,6 +143,7 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
   std::optional<Bytes> least;
   bool uneven = false;
   std::string found;
+  std::string in_use;
   for (const DetectedCard& card : cards) {
     const Gpu* gpu = in_catalogue(card);
     if (gpu == nullptr && card.memory == Bytes(0))
@@ -105,6 +151,8 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
            "give it with --gpu-memory SIZE");
     const Bytes memory = gpu != nullptr ? gpu->budget() : card.memory;
     found += (found.empty() ? "" : ", ") + card.name + " (" + spoken_gib(memory) + ")";
+    constexpr std::uint64_t kWorthSaying = kGiB;  // a desktop and the driver take less
+    if (card.used.count() >= kWorthSaying) in_use += (in_use.empty() ? "" : ", ") + spoken_gib(card.used);
     uneven = uneven || (least && memory != *least);
     if (!least || memory < *least) {
       least = memory;
@@ -117,6 +165,7 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
     request.gpu_memory = *least;
   request.gpu_count = cards.size();
   request.gpu_note = "found on this machine: " + found;
+  if (!in_use.empty()) request.gpu_note += "; in use now: " + in_use;
   if (uneven) request.gpu_note += "; the smallest decides for all";
 }
 

@@ -1,5 +1,6 @@
 // A management library without a driver: the cards that KVPLAN_FAKE_CARDS names, "NAME=MIB,NAME=MIB"; 0 MiB answers
-// "not supported", as cards of unified memory do.
+// "not supported", as cards of unified memory do. "NAME=MIB+USED" is a card in use; a name with " MIG " in it is a
+// slice of the card before it.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -13,8 +14,12 @@ struct Memory {
 struct Card {
   std::string name;
   unsigned long long mib;
+  unsigned long long used_mib = 0;
+  bool is_slice = false;
+  unsigned int slices = 0;  // that stand behind it
 };
 std::vector<Card> cards;
+std::vector<std::size_t> whole;  // places of those that are no slices
 constexpr int kInvalidArgument = 2;
 constexpr int kNotSupported = 3;
 
@@ -24,13 +29,22 @@ extern "C" {
 
 int nvmlInit_v2() {
   cards.clear();
+  whole.clear();
   const char* text = std::getenv("KVPLAN_FAKE_CARDS");
   std::string rest = text == nullptr ? "" : text;
   while (!rest.empty()) {
     const auto comma = rest.find(',');
     const std::string one = rest.substr(0, comma);
     const auto equals = one.find('=');
-    cards.push_back({one.substr(0, equals), std::stoull(one.substr(equals + 1))});
+    const auto plus = one.find('+');
+    Card card{one.substr(0, equals), std::stoull(one.substr(equals + 1))};
+    if (plus != std::string::npos) card.used_mib = std::stoull(one.substr(plus + 1));
+    card.is_slice = card.name.find(" MIG ") != std::string::npos;
+    if (card.is_slice)
+      ++cards[whole.back()].slices;
+    else
+      whole.push_back(cards.size());
+    cards.push_back(card);
     rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
   }
   return 0;
@@ -41,13 +55,13 @@ int nvmlShutdown() {
 }
 
 int nvmlDeviceGetCount_v2(unsigned int* count) {
-  *count = static_cast<unsigned int>(cards.size());
+  *count = static_cast<unsigned int>(whole.size());
   return 0;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void** device) {
-  if (index >= cards.size()) return kInvalidArgument;
-  *device = &cards[index];
+  if (index >= whole.size()) return kInvalidArgument;
+  *device = &cards[whole[index]];
   return 0;
 }
 
@@ -59,7 +73,31 @@ int nvmlDeviceGetName(void* device, char* name, unsigned int length) {
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
   const unsigned long long mib = static_cast<Card*>(device)->mib;
   if (mib == 0) return kNotSupported;
-  *memory = {mib << 20, mib << 20, 0};
+  const unsigned long long used = static_cast<Card*>(device)->used_mib;
+  *memory = {mib << 20, (mib - used) << 20, used << 20};
+  return 0;
+}
+
+int nvmlDeviceGetUUID(void* device, char* id, unsigned int length) {
+  const Card& card = *static_cast<Card*>(device);
+  std::snprintf(id, length, "%s-%zu", card.is_slice ? "MIG" : "GPU", static_cast<size_t>(&card - cards.data()));
+  return 0;
+}
+
+int nvmlDeviceGetMigMode(void* device, unsigned int* mode, unsigned int* pending) {
+  *mode = *pending = static_cast<Card*>(device)->slices > 0 ? 1 : 0;
+  return 0;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned int* count) {
+  *count = 7;
+  return 0;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void* device, unsigned int index, void** slice) {
+  Card* card = static_cast<Card*>(device);
+  if (index >= card->slices) return kInvalidArgument;
+  *slice = card + 1 + index;
   return 0;
 }
 

@@ -81,6 +81,24 @@ TEST_CASE("detect: NVML, card by card") {
   CHECK(cards[0].name == "NVIDIA GeForce RTX 4090");
   CHECK(cards[0].memory == Bytes(24564 * kMib));
   CHECK(cards[1].memory == Bytes(0));
+  // A card that is cut is its slices; what a program sees of them is what the environment names.
+  setenv("KVPLAN_FAKE_CARDS",
+         "NVIDIA A100-SXM4-40GB=40960,NVIDIA A100-SXM4-40GB MIG 3g.20gb=20096+2048,NVIDIA A100-SXM4-40GB MIG "
+         "1g.5gb=4864,NVIDIA GeForce RTX 3060=12288",
+         1);
+  const auto cut = detect_nvidia(KVPLAN_FAKE_NVML);
+  REQUIRE(cut.size() == 3);
+  CHECK(cut[0].name == "NVIDIA A100-SXM4-40GB MIG 3g.20gb");
+  CHECK(cut[0].uuid == "MIG-1");
+  CHECK(cut[2].index == 1);
+  CHECK(visible_cards(cut, "1").front().name == "NVIDIA GeForce RTX 3060");
+  CHECK(visible_cards(cut, "MIG-2").front().memory == Bytes(4864 * kMib));
+  CHECK(visible_cards(cut, "1,nonsense,0").size() == 1);
+  CHECK(visible_cards(cut, "").empty());
+  Request of_slice;
+  use_cards(visible_cards(cut, "MIG-1"), of_slice);
+  CHECK(of_slice.gpu == "a100-3g.20gb");
+  CHECK(of_slice.gpu_note.find("in use now: 2.00 GiB") != std::string::npos);
   setenv("KVPLAN_NVML", KVPLAN_FAKE_NVML, 1);
   setenv("KVPLAN_FAKE_CARDS", "NVIDIA GeForce RTX 4090=24564,NVIDIA GeForce RTX 3060=12288", 1);
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "auto", "--json"});
