@@ -322,11 +322,43 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
     if (longest >= least && longest < wanted)
       add_if_fits(with_context(request, longest), {context_option(request, longest)});
   };
+  // llama.cpp deals layers to card and host: the fewest there that let the rest fit, of a mixture its experts first.
+  const auto add_offload = [&] {
+    if (!engine_of(request).embedding_on_host || request.gpu_layers || request.cpu_moe_layers) return;
+    const std::uint64_t layers = cache.model().layers.size();
+    const auto fewest = [&](const auto& with) -> std::optional<std::uint64_t> {
+      if (layers == 0 || !probe(cache, with(layers)).fits) return std::nullopt;
+      std::uint64_t low = 0;
+      std::uint64_t high = layers;
+      while (high - low > 1) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        (probe(cache, with(middle)).fits ? high : low) = middle;
+      }
+      return high;
+    };
+    const auto with_experts = [&](std::uint64_t on_host) {
+      Request changed = request;
+      changed.cpu_moe_layers = on_host;
+      return changed;
+    };
+    const auto with_layers = [&](std::uint64_t on_host) {
+      Request changed = request;
+      changed.gpu_layers = layers - on_host;
+      return changed;
+    };
+    if (cache.model().experts.count > 0)
+      if (const auto count = fewest(with_experts))
+        add_if_fits(with_experts(*count), {{"--n-cpu-moe", std::to_string(*count)}});
+    if (const auto count = fewest(with_layers); count && *count < layers)
+      add_if_fits(with_layers(*count), {{"-ngl", std::to_string(layers - *count)}});
+  };
   add_type(false);
   // A length that nobody named is given up early, one that was asked for last.
   const bool named = request.max_model_len || request.ctx_size;
   if (!named) add_shorter(kDefaultContext);
+  if (cache.model().is_gguf) add_offload();  // its weights are as they are
   add_type(true);
+  if (!cache.model().is_gguf) add_offload();
   Request more = request;
   for (int doubling = 0; doubling < 4; ++doubling) {
     const auto doubled = twice_the_cards(cache, more);

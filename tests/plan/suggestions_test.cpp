@@ -130,6 +130,40 @@ TEST_CASE("suggestions: what the user asked for is given up last") {
   if (!unnamed.empty()) CHECK(unnamed.front() == "--max-model-len");
 }
 
+TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, experts before whole layers") {
+  const auto offered = [](const Words& command, const std::string& option) {
+    const Json report = Json::parse(plan(command, {}).out);
+    for (const Json& each : report["verdict"]["suggestions"])
+      if (each["changes"].contains(option)) return std::stoi(each["changes"][option].get<std::string>());
+    return -1;
+  };
+  const auto fits = [](const Words& command, const std::string& option, int value) {
+    return plan(command, {option, std::to_string(value)}).exit == 0;
+  };
+  // llama-fit-params of v0.6.0 takes 24 layers of 32 with a reserve of 1 GiB; a plan keeps none.
+  const Words dense{"testdata/configs/llama-3.1-8b.json",
+                    "--engine",
+                    "llama.cpp",
+                    "--weights",
+                    "f16",
+                    "-c",
+                    "4096",
+                    "--gpu-memory",
+                    "12GiB"};
+  const int layers = offered(dense, "-ngl");
+  CHECK(layers >= 24);
+  CHECK(layers <= 26);
+  CHECK(fits(dense, "-ngl", layers));
+  CHECK_FALSE(fits(dense, "-ngl", layers + 1));
+  const Words mixture{
+      "testdata/configs/gpt-oss-20b.json", "--engine", "llama.cpp", "-c", "4096", "--gpu-memory", "10GiB"};
+  const int experts = offered(mixture, "--n-cpu-moe");
+  REQUIRE(experts > 0);
+  CHECK(fits(mixture, "--n-cpu-moe", experts));
+  CHECK_FALSE(fits(mixture, "--n-cpu-moe", experts - 1));
+  CHECK(offered({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu-memory", "12GiB"}, "-ngl") == -1);
+}
+
 TEST_CASE("layouts: the most tensor parallelism that fits, within a node") {
   const auto layout = [](const Words& command) {
     const Json request = Json::parse(plan(command, {}).out)["request"];
