@@ -96,9 +96,11 @@ enum class LogEventId : std::uint8_t {
   kNoKernel,      // the build has none for the card
   kSharedMemory,  // of a kernel, on the chip
   kUnknownArchitecture,
-  kRefused,  // in the engine's words alone
-  kDied,     // the same, of a cause that other lines tell
-  // It goes on.
+  kTooManySequences,  // for the slots of states
+  kRefused,           // in the engine's words alone
+  kDied,              // the same, of a cause that other lines tell
+  // It goes on, or it cannot be told from the line alone.
+  kRaised,      // an exception's line
   kRetried,     // with less: no fault
   kFitReduced,  // llama.cpp shortened the context by itself
   kBreakdown,   // llama.cpp's plan of a device's memory
@@ -106,6 +108,7 @@ enum class LogEventId : std::uint8_t {
   kProjected,       // what it is going to use
   kFlashForcedOff,  // by the model
   kSpilled,         // layers on the CPU
+  kNoGpu,           // all of them
   kGraphsDone,
   kStarted,
   kRequestTooLong,  // refused, or cut

@@ -89,6 +89,7 @@ struct Request {
   // The card and the budget.
   std::optional<std::string> gpu;                  // name in the catalogue
   std::optional<Bytes> gpu_memory;                 // of one card
+  std::vector<std::string> rig;                    // cards that differ, in the order of the GPUs; `gpu` is the smallest
   std::string gpu_note;                            // --gpu auto: what was found, for the reader
   std::uint64_t gpu_count = 1;                     // cards at hand
   bool gpu_count_given = false;                    // --gpu-count was named: another number of cards must be, too

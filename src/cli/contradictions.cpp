@@ -18,6 +18,10 @@ void check_lists(const Invocation& call) {
   if (!call.gpus.empty() && !plans && call.command != "fit") fail(call.command + " takes one --gpu", "name one card");
   if (!call.weights.empty() && !plans)
     fail(call.command + " takes one --weights", "name one type, or see kvplan compare");
+  if (!call.request.rig.empty() && call.engine_given && !engine_of(call.request).embedding_on_host)
+    fail("--gpu names cards that differ, and " + call.request.engine + " deals evenly",
+         "name the smallest, with --gpu-count " + std::to_string(call.request.rig.size()) +
+             ", or plan --engine llama.cpp");
   if (!call.gpus.empty() && call.request.gpu_memory)
     fail("--gpu names several cards and --gpu-memory the size of one", "leave one of them out");
 }

@@ -137,7 +137,9 @@ Asked load_asked(const std::string& argument, const Invocation& call) {
   Asked out{load_model(argument, call.source), call.request};
   if (!call.engine_given) {
     const std::string_view implied = implied_engine(argument);
-    if (!implied.empty() || out.model.is_gguf) find_engine(implied.empty() ? "llama.cpp" : implied, out.request);
+    // Cards that differ are for engines that deal unevenly.
+    if (!implied.empty() || out.model.is_gguf || !call.request.rig.empty())
+      find_engine(implied.empty() ? "llama.cpp" : implied, out.request);
   }
   out.model.notes.insert(out.model.notes.end(), call.notes.begin(), call.notes.end());
   ExtrasRequest& extras = out.request.extras;

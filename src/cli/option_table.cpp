@@ -1,6 +1,7 @@
 // The table of options: help, completions, the man page and the parser read it.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "cli/extras_options.h"
 #include "cli/measuring.h"
@@ -125,9 +126,30 @@ std::uint64_t take_count(string_view& text) {
   return count;
 }
 
+// "rtx-4090+2x3060": cards that differ, each with layers by its memory.
+void set_rig(Request& request, string_view list) {
+  constexpr std::size_t kMostCards = 64;
+  request.rig.clear();
+  std::vector<double> shares;
+  for (string_view text : parts_of(list, '+')) {
+    const std::uint64_t count = find_gpu(text) == nullptr ? std::max<std::uint64_t>(1, take_count(text)) : 1;
+    const Gpu& card = parse_gpu(text);
+    if (request.rig.size() + count > kMostCards) fail("--gpu: a rig of more than 64 cards", "name fewer");
+    for (std::uint64_t i = 0; i < count; ++i) {
+      request.rig.emplace_back(card.name);
+      shares.push_back(std::round(static_cast<double>(card.budget().count()) / kGiB * 10) / 10);
+    }
+    if (!request.gpu || card.budget() < parse_gpu(*request.gpu).budget()) request.gpu = std::string(card.name);
+  }
+  if (request.tensor_split.empty()) request.tensor_split = shares;
+  request.gpu_count = request.pipeline_parallel = request.rig.size();
+  request.gpu_count_given = request.layout_given = true;
+}
+
 // "rtx-4090", "2x4090", or a size: "24GiB".
 void set_gpu(Invocation& call, string_view text) {
   Request& request = call.request;
+  if (text.find('+') != string_view::npos && find_gpu(text) == nullptr) return set_rig(request, text);
   if (find_gpu(text) == nullptr)
     if (const std::uint64_t count = take_count(text); count > 0) {
       request.gpu_count = count;

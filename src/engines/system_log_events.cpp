@@ -11,8 +11,8 @@ using enum LogEventId;
 
 constexpr LogTemplate kEvents[] = {
     {"{backend:word} out of memory. Tried to allocate {wanted:size}. GPU {gpu} has a total capacity of {total:size} of "
-     "which {free:size} is free.{*}this process has {used:size} memory in use. Of the allocated memory "
-     "{allocated:size} is allocated by PyTorch, and {unused:size} is reserved by PyTorch but unallocated",
+     "which {free:size} is free.{*}this process has {used:size} memory in use.{*}Of the allocated memory "
+     "{allocated:size} is allocated by PyTorch,{*}and {unused:size} is reserved by PyTorch but unallocated",
      kOutOfMemory},
     {"{backend:word} out of memory. Tried to allocate {wanted:size}. GPU {gpu} has a total capacity of {total:size} of "
      "which {free:size} is free.{*}Of the allocated memory {allocated:size} is allocated by PyTorch, and "
@@ -30,23 +30,39 @@ constexpr LogTemplate kEvents[] = {
     {"{backend:word} out of memory. Tried to allocate {wanted:size} ({kind:word} {gpu}; {total:size} total capacity; "
      "{allocated:size} already allocated; {free:size} free",
      kOutOfMemory},
+    {"{backend:word} out of memory. Tried to allocate {wanted:size}. GPU {gpu} has a total capacity of {total:size}. "
+     "Of "
+     "the allocated memory {allocated:size}",
+     kOutOfMemory},
     {"{backend:word} out of memory. Tried to allocate {wanted:size}", kOutOfMemory},
     {"{backend:word} error: out of memory", kOutOfMemory},
+    {"CUDA_ERROR_OUT_OF_MEMORY", kOutOfMemory},
+    {"would exceed allowed memory", kOutOfMemory},
     {"{backend:word} runtime error in {call:text}: out of memory", kOutOfMemory},
     {"cudaErrorMemoryAllocation", kOutOfMemory},
     {"HSA_STATUS_ERROR_OUT_OF_RESOURCES", kOutOfMemory},
     {"no kernel image is available for execution on the device", kNoKernel},
     {"out of resource: shared memory, Required: {required:B}, Hardware limit: {limit:B}", kSharedMemory},
+    {"CUDA error: an illegal memory access", kRefused},
+    {"[Errno 98]{*}ddress already in use", kRefused},
+    {"not enough memory: you tried to allocate {wanted:B} bytes", kHostOutOfMemory},
     {"can't allocate memory: you tried to allocate {wanted:B} bytes", kHostOutOfMemory},
     {"exited with exit code {code}", kExited},
+    {"exited with code {code}", kExited},
     {"exit code: {code}", kExited},
     {"exitcode: {code}", kExited},
+    {"exitcode : {code}", kExited},
     {"Exit Code: {code}", kExited},
-    {"OOMKilled", kHostOutOfMemory},
+    {"Reason: OOMKilled", kHostOutOfMemory},
+    {"reason: OOMKilled", kHostOutOfMemory},
+    {"\"OOMKilled\": true", kHostOutOfMemory},
     {"Out of memory: Killed process {pid} ({process:word}", kHostOutOfMemory},
     {"oom-kill:", kHostOutOfMemory},
     {"std::bad_alloc", kHostOutOfMemory},
     {"[Errno 12] Cannot allocate memory", kHostOutOfMemory},
+    // The last line of a traceback.
+    {"Error: {reason:text}", kRaised},
+    {"Exception: {reason:text}", kRaised},
     // Where a traceback was when it failed.
     {"model_executor/models/{file:word}\", line {line}, in __init__", kPhase},
     {"in load_model", kPhase},

@@ -54,6 +54,7 @@ int rank_of(const LogEvent& event) {
     case kLeak:
     case kRefused: return 3;
     case kExited: return is_killed(event) ? 4 : 6;
+    case kTooManySequences: return 0;
     case kDied: return 5;
     default: return 0;
   }
@@ -66,15 +67,33 @@ std::size_t last_line_of(const std::vector<LogEvent>& events, LogEventId id) {
   return out;
 }
 
+// An exit that nobody asks about: a clean one, or a stop by a signal.
+bool is_stopped(const LogEvent& event) {
+  const double code = number_of(event, "code");
+  return code == 0 || code == 130 || code == 143 || code == -15 || code == -2;
+}
+
+// llama.cpp's own fitting gives up and the load goes on all the same.
+bool went_on_after_fit(const LogReading& reading, const LogEvent& event) {
+  const auto needed = bytes_of(event, "needed");
+  const auto available = bytes_of(event, "available");
+  if (needed && available && *needed <= *available) return true;
+  return std::any_of(reading.observations.begin(), reading.observations.end(), [&](const Observation& seen) {
+    return seen.line_number > event.line_number && (seen.what == "kv_buffer" || seen.what == "compute_buffer");
+  });
+}
+
 // The failure that the others follow from; null where the engine went on after each.
-const LogEvent* fatal_cause(const std::vector<LogEvent>& events) {
-  const std::size_t started = last_line_of(events, kStarted);
+const LogEvent* fatal_cause(const LogReading& reading) {
+  const std::vector<LogEvent>& events = reading.events;
+  const std::size_t started = std::max(last_line_of(events, kStarted), last_line_of(events, kTraffic));
   const std::size_t retried = last_line_of(events, kRetried);
   const LogEvent* out = nullptr;
   for (const LogEvent& event : events) {
     if (!is_fatal(event.id) || event.line_number < started) continue;
     if (is_buffer(event.id) && event.line_number <= retried) continue;
-    if (event.id == kExited && !is_killed(event) && number_of(event, "code") == 0) continue;
+    if (event.id == kExited && !is_killed(event) && (is_stopped(event) || started > 0)) continue;
+    if (event.id == kFitFailed && went_on_after_fit(reading, event)) continue;
     if (out == nullptr || rank_of(event) < rank_of(*out)) out = &event;
   }
   return out;
@@ -88,8 +107,15 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
   for (const LogEvent& event : events) {
     if (event.line_number + kNear < cause.line_number || event.line_number > cause.line_number + kNear) continue;
     if (!is_buffer(event.id)) continue;
-    for (const LogValue& value : event.values)
-      if (cause.value(value.name) == nullptr) cause.values.push_back(value);
+    for (const LogValue& value : event.values) {
+      const LogValue* const known = cause.value(value.name);
+      if (known == nullptr) cause.values.push_back(value);
+      // One buffer may be had in pieces: the whole is the larger figure.
+      if (known != nullptr && value.name == "wanted" && bytes_of(event, "wanted") && bytes_of(cause, "wanted") &&
+          *bytes_of(event, "wanted") > *bytes_of(cause, "wanted") * 1.01)
+        *std::find_if(cause.values.begin(), cause.values.end(), [&](const LogValue& one) { return &one == known; }) =
+            value;
+    }
     if (event.id != kBufferFailed && (cause.id == kBufferFailed || cause.id == kHostOutOfMemory)) cause.id = event.id;
   }
 }
@@ -207,6 +233,15 @@ void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis&
     }
 }
 
+// Requests wait, and not for a moment only.
+bool is_crowded(const LogEvent& traffic) {
+  const LogValue* const usage = traffic.value("usage");
+  const double share = usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
+  constexpr double kFull = 0.9;
+  const double waiting = number_of(traffic, "waiting");
+  return waiting > 0 && (share >= kFull || waiting * 2 >= number_of(traffic, "running"));
+}
+
 // What an operator sees of an engine that runs: in the order of how much it hurts.
 const LogEvent* trouble_of(const LogReading& reading, std::string_view engine) {
   const auto first = [&](LogEventId id) -> const LogEvent* {
@@ -215,13 +250,36 @@ const LogEvent* trouble_of(const LogReading& reading, std::string_view engine) {
     return nullptr;
   };
   if (const LogEvent* preempted = first(kPreempted)) return preempted;
-  if (const LogEvent* traffic = first(kTraffic); traffic != nullptr && number_of(*traffic, "waiting") > 0)
-    return traffic;
+  for (const LogEvent& event : reading.events)
+    if (event.id == kTraffic && is_crowded(event)) return &event;
   if (const LogEvent* request = first(kRequestTooLong)) return request;
-  if (const LogEvent* spilled = first(kSpilled);
-      spilled != nullptr && engine == "ollama" && number_of(*spilled, "on") < number_of(*spilled, "all"))
-    return spilled;
-  return nullptr;
+  const LogEvent* spilled = nullptr;  // the newest model counts
+  for (const LogEvent& event : reading.events)
+    if (event.id == kSpilled && engine == "ollama" && number_of(event, "on") < number_of(event, "all"))
+      spilled = &event;
+  return spilled;
+}
+
+}  // namespace
+
+namespace {
+
+// A line of a server that listens, traffic, or a cache that was had.
+bool has_started(const LogReading& reading) {
+  for (const LogEvent& event : reading.events)
+    if (event.id == kStarted || event.id == kTraffic || event.id == kGraphsDone) return true;
+  return std::any_of(reading.observations.begin(), reading.observations.end(), [](const Observation& seen) {
+    return seen.what == "kv_tokens" || seen.what == "num_blocks" || seen.what == "kv_buffer" ||
+           seen.what == "kv_total" || seen.what == "state_buffer" || seen.what == "max_concurrency";
+  });
+}
+
+// The last exception before the line of `cause`; of the whole log where there is none.
+const LogEvent* raised_before(const LogReading& reading, const LogEvent* cause) {
+  const LogEvent* out = nullptr;
+  for (const LogEvent& event : reading.events)
+    if (event.id == kRaised && (cause == nullptr || event.line_number < cause->line_number)) out = &event;
+  return out;
 }
 
 }  // namespace
@@ -243,7 +301,10 @@ std::string engine_of_log(const LogReading& reading) {
 Diagnosis diagnose(const LogReading& reading) {
   Diagnosis out;
   const std::string engine = engine_of_log(reading);
-  const LogEvent* cause = fatal_cause(reading.events);
+  const LogEvent* cause = fatal_cause(reading);
+  if (cause == nullptr && !engine.empty() && !has_started(reading)) cause = raised_before(reading, nullptr);
+  if (cause != nullptr && cause->id == kDied && cause->value("reason") == nullptr)
+    if (const LogEvent* raised = raised_before(reading, cause)) cause = raised;
   if (cause != nullptr) {
     out.cause = *cause;
     join_buffer_lines(reading.events, *out.cause);
@@ -259,8 +320,7 @@ Diagnosis diagnose(const LogReading& reading) {
     out.phase = LogPhase::kServing;
     out.verdict = LogVerdict::kServesWithTrouble;
   } else {
-    const bool tells = !reading.events.empty() || !reading.observations.empty();
-    out.verdict = tells ? LogVerdict::kStarted : LogVerdict::kCannotTell;
+    out.verdict = has_started(reading) ? LogVerdict::kStarted : LogVerdict::kCannotTell;
   }
   for (const LogEvent& event : reading.events) {
     if (event.id == kTraffic) read_traffic(reading, event, out);
@@ -275,7 +335,7 @@ void conclude(const LogReading& reading, LogCheck& check) {
   check.engine = engine_of_log(reading);
   check.diagnosis = diagnose(reading);
   LogVerdict& verdict = check.diagnosis.verdict;
-  if (verdict != LogVerdict::kStarted || check.compared == 0) return;
+  if ((verdict != LogVerdict::kStarted && verdict != LogVerdict::kCannotTell) || check.compared == 0) return;
   verdict = LogVerdict::kAsPlanned;
   if (check.disagreements == 0) return;
   verdict = LogVerdict::kDiffers;

@@ -242,9 +242,27 @@ std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, st
     out.begin = at;
     if (before_ && before_->hole != Hole::kAnything) {
       const std::string_view behind = trimmed(text.substr(0, at));
-      const std::size_t blank = behind.find_last_of(" ([=");
-      const std::string_view word = blank == std::string_view::npos ? behind : behind.substr(blank + 1);
+      const auto last_word = [](std::string_view part) {
+        const std::size_t blank = part.find_last_of(" ([='\"");
+        return blank == std::string_view::npos ? part : part.substr(blank + 1);
+      };
+      std::string_view word = last_word(behind);
       LogValue value{before_->name, std::string(word), 0, before_->unit};
+      if (before_->hole == Hole::kSize) {
+        // "8.00 GiB", or both in one word.
+        if (!log_number(word))
+          word = last_word(trimmed(behind.substr(0, static_cast<std::size_t>(word.data() - behind.data()))));
+        const auto number = log_number(word);
+        if (!number) continue;
+        const std::string_view unit_text =
+            trimmed(text.substr(static_cast<std::size_t>(word.data() - text.data()) + number->length));
+        const auto* const unit = std::find_if(std::begin(kPrinted), std::end(kPrinted),
+                                              [&](const Printed& one) { return unit_text.starts_with(one.letters); });
+        if (unit == std::end(kPrinted)) continue;
+        value.text = std::string(word.substr(0, number->length));
+        value.value = number->value * unit->times;
+        value.unit = unit->unit;
+      }
       if (before_->hole == Hole::kNumber) {
         const auto number = log_number(word);
         if (!number || number->length != word.size()) continue;

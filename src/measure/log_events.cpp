@@ -36,8 +36,26 @@ const EventTable& table() {
   return events;
 }
 
-bool same_values(const LogEvent& a, const LogEvent& b) {
-  return a.id == b.id && a.words == b.words;
+// Of what goes on for days the newest line is enough.
+bool is_repeated(LogEventId id) {
+  return id == LogEventId::kTraffic || id == LogEventId::kPreempted || id == LogEventId::kRequestTooLong ||
+         id == LogEventId::kStarted || id == LogEventId::kMark || id == LogEventId::kPhase;
+}
+
+bool is_same(const LogEvent& a, const LogEvent& b) {
+  if (a.id != b.id || a.engine != b.engine) return false;
+  if (!is_repeated(a.id)) return a.words == b.words;
+  if (a.id == LogEventId::kPhase) return a.words == b.words;
+  // Copies of an engine each have their traffic.
+  const LogValue* const one = a.value("engine");
+  const LogValue* const other = b.value("engine");
+  return one == nullptr || other == nullptr || one->text == other->text;
+}
+
+// A request's text may hold anything.
+bool quotes_a_request(std::string_view line) {
+  return line.find("Received request ") != std::string_view::npos || line.find("prompt: '") != std::string_view::npos ||
+         line.find("Receive: obj=") != std::string_view::npos;
 }
 
 }  // namespace
@@ -61,10 +79,11 @@ void EventReader::read_oldest() {
     if (!message.empty() && message.back() != ' ') message += ' ';
     message += next.text;
   }
+  const bool is_quoted = quotes_a_request(oldest.text);
   bool told = false;  // one line tells one thing; whose it is, and a frame of a traceback, may stand beside it
   for (const std::size_t number : candidates_) {
     const auto& [id, engine] = table().rows[number];
-    if (told && id < LogEventId::kPhase) continue;
+    if ((told || is_quoted) && id < LogEventId::kPhase) continue;
     const auto match = table().index.at(number).match(message, oldest.text.size());
     if (!match) continue;
     LogEvent event;
@@ -79,16 +98,24 @@ void EventReader::read_oldest() {
 }
 
 void EventReader::keep(LogEvent event) {
-  // Traffic goes on for days: its newest line, and the largest number of preemptions, say it all.
-  const bool newest_alone = event.id == LogEventId::kTraffic;
-  const auto same = std::find_if(events_.begin(), events_.end(), [&](const LogEvent& other) {
-    return newest_alone ? other.id == event.id : same_values(other, event);
-  });
+  const auto same =
+      std::find_if(events_.begin(), events_.end(), [&](const LogEvent& other) { return is_same(other, event); });
   if (same != events_.end()) {
-    if (newest_alone || event.id == LogEventId::kPhase) *same = std::move(event);
+    // A failure that comes again after a start is one of that start.
+    const bool started_since = std::any_of(events_.begin(), events_.end(), [&](const LogEvent& other) {
+      return other.id == LogEventId::kStarted && other.line_number > same->line_number;
+    });
+    if (is_repeated(event.id) || event.id == LogEventId::kRetried || started_since) *same = std::move(event);
     return;
   }
-  if (events_.size() < kMostEvents) events_.push_back(std::move(event));
+  if (events_.size() >= kMostEvents) {
+    if (!is_fatal(event.id)) return;
+    const auto spare =
+        std::find_if(events_.begin(), events_.end(), [](const LogEvent& other) { return !is_fatal(other.id); });
+    if (spare == events_.end()) return;
+    events_.erase(spare);
+  }
+  events_.push_back(std::move(event));
 }
 
 void EventReader::restart() {
@@ -99,7 +126,10 @@ void EventReader::restart() {
 }
 
 std::vector<LogEvent> EventReader::finish() {
+  const Pending last = pending_.empty() ? Pending{} : pending_.back();
   while (!pending_.empty()) read_oldest();
+  if (last.text == "Killed" || last.text == "Killed ")
+    keep({LogEventId::kHostOutOfMemory, last.number, "", "Killed", {}, std::nullopt});
   const auto tells = [](const LogEvent& event) {
     return is_fatal(event.id) || event.id == LogEventId::kStarted || event.id == LogEventId::kTraffic;
   };

@@ -116,7 +116,8 @@ class Reader {
       }
       if (seen.what != "weights" && seen.what != "kv_buffer") continue;
       on_host = on_host || (host && seen.what == "weights");
-      if (!host) gpus.insert(seen.device.substr(0, seen.device.find("_Split")));
+      // "CUDA0_Split" and "Metal_Mapped" are ways to hold weights on one device.
+      if (!host) gpus.insert(seen.device.substr(0, seen.device.find('_')));
     }
     if (!base_.layout_given && gpus.size() > 1) {
       request().pipeline_parallel = gpus.size();

@@ -28,10 +28,12 @@ constexpr Words kWords[] = {
      "--max_num_tokens", "--max_batch_size", "", ""},
     {"mistralrs", "--max-seq-len", "", "", "", "", "", "--max-seqs", "", ""}};
 
+// An engine that no line names has none.
 const Words& words_of(std::string_view engine) {
+  static constexpr Words kNone{};
   for (const Words& words : kWords)
     if (words.engine == engine) return words;
-  return kWords[0];
+  return kNone;
 }
 
 std::string count_text(double value) {
@@ -49,7 +51,11 @@ std::string share_text(double share) {
 class Remedies {
  public:
   Remedies(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis)
-      : reading_(reading), words_(words_of(engine)), diagnosis_(diagnosis), cause_(*diagnosis.cause) {}
+      : reading_(reading),
+        // PyTorch's own message without a line of the engine: vLLM is the likeliest.
+        words_(words_of(engine.empty() && diagnosis.cause->value("total") != nullptr ? "vllm" : engine)),
+        diagnosis_(diagnosis),
+        cause_(*diagnosis.cause) {}
 
   std::vector<LogRemedy> take() {
     choose();
@@ -188,6 +194,8 @@ class Remedies {
   }
 
   void out_of_memory() {
+    if (const double sequences = number("sequences"); sequences >= 2)
+      add(kFewerSequences, words_.sequences, count_text(sequences / 2));
     const double total = gib_of("total");
     const double wanted = gib_of("wanted");
     const double free = gib_of("free");
@@ -246,6 +254,18 @@ class Remedies {
   }
 
   void buffer_failed() {
+    if (words_.engine == "ollama") {
+      add(kShorterLength, words_.length);
+      smaller_cache_type();
+      fewer_sequences();
+      return add(kFewerLayersOnGpu, "PARAMETER num_gpu");
+    }
+    const LogValue* const device = cause_.value("device");
+    if (device != nullptr && device->text.starts_with("CPU")) {  // RAM: no other place for layers
+      add(kMoreHostMemory);
+      add(kShorterLength, words_.length);
+      return smaller_cache_type();
+    }
     const bool is_weights = cause_.id == kWeightsFailed;
     const bool is_cache = cause_.id == kCacheFailed;
     if (is_weights) {
@@ -273,6 +293,8 @@ class Remedies {
   }
 
   void heads_do_not_divide() {
+    constexpr double kMost = 4096;
+    if (number("heads") > kMost || number("ranks") > kMost) return;
     const auto heads = static_cast<std::uint64_t>(number("heads"));
     const auto ranks = static_cast<std::uint64_t>(number("ranks"));
     for (std::uint64_t fewer = ranks; fewer > 0 && fewer <= ranks; --fewer)
@@ -284,8 +306,9 @@ class Remedies {
   }
 
   void block_does_not_divide() {
-    const auto width = static_cast<std::uint64_t>(number("width"));
-    const auto block = static_cast<std::uint64_t>(number("block"));
+    constexpr double kMost = 1e9;
+    const auto width = static_cast<std::uint64_t>(std::clamp(number("width"), 0.0, kMost));
+    const auto block = static_cast<std::uint64_t>(std::clamp(number("block"), 0.0, kMost));
     const std::uint64_t ranks = reading_.options.tensor_parallel.value_or(0);
     add(kWholeExperts, words_.engine == "sglang" ? "--ep-size" : "--enable-expert-parallel",
         words_.engine == "sglang" && ranks > 1 ? std::to_string(ranks) : "");
@@ -332,7 +355,13 @@ class Remedies {
       case kFreeMemoryShort: return free_memory_short();
       case kOutOfMemory: return out_of_memory();
       case kGraphsFailed:
+        if (const LogValue* reason = cause_.value("reason");
+            reason != nullptr && reason->text.find("memory") == std::string::npos) {
+          add(kNoGraphs, words_.no_graphs);
+          return add(kOtherBuild);
+        }
         smaller_share(missing_gib());
+        if (words_.engine == "sglang") add(kFewerSequences, "--cuda-graph-max-bs", "16");
         add(kNoGraphs, words_.no_graphs);
         return fewer_sequences();
       case kBufferFailed:
@@ -360,6 +389,7 @@ class Remedies {
         add(kShorterLength, words_.length);
         return add(kSmallerWeights);
       case kExited:
+        if (number("code") != 137 && number("code") != -9) return;
         add(kMoreHostMemory);
         if (!words_.no_graphs.empty()) add(kNoGraphs, words_.no_graphs);
         return;
@@ -375,8 +405,12 @@ class Remedies {
         return add(kNewerRelease);
       case kBlockDoesNotDivide: return block_does_not_divide();
       case kHeadsDoNotDivide: return heads_do_not_divide();
+      case kTooManySequences:
+        add(kFewerSequences, words_.sequences, count_text(number("blocks")), number("blocks"));
+        return larger_share(0);
       case kLengthBeyondModel:
         add(kShorterLength, words_.length, count_text(number("longest")), number("longest"));
+        if (words_.engine == "sglang") return;
         return add(kLongerByOverride, "--hf-overrides",
                    "'{\"max_position_embeddings\": " + count_text(number("max_model_len")) + "}'");
       case kBatchBelowLength:
@@ -416,6 +450,7 @@ class Remedies {
         return add(kShorterInput);
       }
       case kPreempted:
+        if (words_.engine == "sglang") add(kFewerSequences, "--schedule-conservativeness", "1.3");
         fewer_sequences();
         smaller_cache_type();
         larger_share(0);

@@ -151,7 +151,9 @@ struct Plan {
   std::optional<Launch> launch;
   std::vector<EngineVerdict> engines;
 
-  const GpuMemory& fullest() const;
+  const GpuMemory& fullest() const;  // of cards that differ, the one with the least room
+  // The memory of the card that holds `memory[gpu]`, `alike` where they do not differ.
+  Bytes card_of(std::size_t gpu, Bytes alike) const;
   Bytes host_total() const;
 };
 

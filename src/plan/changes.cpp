@@ -61,6 +61,7 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked) {
 }
 
 std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request) {
+  if (!request.rig.empty()) return std::nullopt;  // which cards would be added is not known
   for (const bool by_heads : {true, false}) {
     Request doubled = request;
     if (searches_layouts(request)) {

@@ -129,11 +129,15 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
                                 fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
                                 fullest->runtime.value_or(Bytes(0)), graphs});
   }
-  const Bytes usable = usable_memory(engine, input, *memory);
-  Bytes beside;
-  for (const GpuMemory& gpu : plan.memory)
-    beside = std::max(beside, gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu));
-  return usable > beside ? usable - beside : Bytes(0);
+  std::optional<Bytes> least;
+  for (std::size_t i = 0; i < plan.memory.size(); ++i) {
+    const GpuMemory& gpu = plan.memory[i];
+    const Bytes usable = usable_memory(engine, input, plan.card_of(i, *memory));
+    const Bytes beside = gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu);
+    const Bytes left = usable > beside ? usable - beside : Bytes(0);
+    least = std::min(least.value_or(left), left);
+  }
+  return least;
 }
 
 // One GPU of each stage, numbers alone: what a search asks.
@@ -188,7 +192,6 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
   if (capacity.max_num_seqs == 0) capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
   if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && !plan.request.kv_cache_memory_bytes) {
     const bool has_rule = engine.cache_budget != nullptr;
-    const Bytes limit = has_rule ? *memory : usable_memory(engine, input, *memory);
     Plan other;
     other.request = plan.request;
     other.request.data_parallel = 1;  // each copy is as the first
@@ -197,8 +200,10 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
         other.load = load;
         other.calibrated.clear();
         fill_stages(input, engine, layout, weights, extras, other);
-        for (const GpuMemory& gpu : other.memory)
-          if (gpu.total > limit) return false;
+        for (std::size_t i = 0; i < other.memory.size(); ++i) {
+          const Bytes card = other.card_of(i, *memory);
+          if (other.memory[i].total > (has_rule ? card : usable_memory(engine, input, card))) return false;
+        }
         return !has_rule || layout.shortfall(cache_budget(input, engine, other).value_or(Bytes(0)), load).empty();
       } catch (const Error& error) {
         take_as_misfit(error);
@@ -215,6 +220,11 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
       load.num_seqs = sequences;
       return fits(load);
     });
+  }
+  if (!plan.request.rig.empty()) {  // tokens of one card's budget say nothing of the others
+    capacity.tokens.reset();
+    capacity.max_concurrency =
+        static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());
   }
   if (const std::uint64_t most = engine.most_sequences; most > 0 && capacity.max_num_seqs > most) {
     plan.notes.push_back({NoteLevel::kInfo, "most_sequences",
@@ -268,6 +278,7 @@ void check_total(const Plan& plan) {
 // The card, the share of it that the engine may use, and what an engine that takes its cache at the start holds then.
 void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
   plan.card = input.request.gpu_memory;
+  if (plan.card) plan.card = plan.card_of(static_cast<std::size_t>(&plan.fullest() - plan.memory.data()), *plan.card);
   plan.usable_share = plan.card ? usable_share(engine, input) : plan.request.memory_utilization;
   if (plan.capacity && engine.cache_budget != nullptr)
     plan.taken_at_start = plan.fullest().total - plan.kv_cache.reserved + plan.capacity->kv_cache_memory;

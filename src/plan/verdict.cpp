@@ -162,7 +162,9 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       verdict.reason =
           shortfall.empty() ? spoken_gib(need) + " fits the cache's budget of " + spoken_gib(budget) : shortfall;
   };
-  if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && engine.cache_budget != nullptr) {
+  std::optional<Bytes> memory = input.request.gpu_memory;
+  if (memory) memory = plan.card_of(static_cast<std::size_t>(fullest - plan.memory.data()), *memory);
+  if (memory && engine.cache_budget != nullptr) {
     require(total, low, high, *memory, VerdictLimit::kCard, "the memory of a GPU");
     if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
       const Bytes budget = plan.capacity->kv_cache_memory;

@@ -33,8 +33,10 @@ std::string_view name(LogEventId id) {
     case LogEventId::kNoKernel: return "no_kernel";
     case LogEventId::kSharedMemory: return "shared_memory";
     case LogEventId::kUnknownArchitecture: return "unknown_architecture";
+    case LogEventId::kTooManySequences: return "too_many_sequences";
     case LogEventId::kRefused: return "refused";
     case LogEventId::kDied: return "died";
+    case LogEventId::kRaised: return "raised";
     case LogEventId::kRetried: return "retried";
     case LogEventId::kFitReduced: return "fit_reduced";
     case LogEventId::kBreakdown: return "breakdown";
@@ -42,6 +44,7 @@ std::string_view name(LogEventId id) {
     case LogEventId::kProjected: return "projected";
     case LogEventId::kFlashForcedOff: return "flash_forced_off";
     case LogEventId::kSpilled: return "spilled";
+    case LogEventId::kNoGpu: return "no_gpu";
     case LogEventId::kGraphsDone: return "graphs_done";
     case LogEventId::kStarted: return "started";
     case LogEventId::kRequestTooLong: return "request_too_long";

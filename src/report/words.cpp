@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kvplan/strings.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -73,6 +74,12 @@ std::string request_text(const Plan& plan) {
 
 std::string card_text(const Plan& plan) {
   if (!plan.card) return "";
+  if (!plan.request.rig.empty()) {
+    std::string sizes;
+    for (std::size_t i = 0; i < plan.request.rig.size(); ++i)
+      sizes += (i > 0 ? " + " : "") + gib_number(plan.card_of(i, *plan.card));
+    return join(plan.request.rig, " + ") + " of " + sizes + " GiB";
+  }
   const std::size_t cards = plan.memory.size();
   std::string out;
   if (!plan.request.gpu_memory && plan.request.gpu)

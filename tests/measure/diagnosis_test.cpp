@@ -216,6 +216,67 @@ const Case kCases[] = {
      "request_too_long",
      {"91541", "2048"},
      {"OLLAMA_CONTEXT_LENGTH=91541"}},
+    // the size stands before the first words that are the same in every release
+    {"ValueError: 8.00 GiB KV cache is needed, which is larger than the available KV cache memory (5.62 GiB). Based on "
+     "the available memory, the estimated maximum model length is 23008.\n",
+     kDidNotStart,
+     "cache_too_small",
+     {"8.00 GiB", "5.62 GiB"},
+     {"--max-model-len 23008"}},
+    {"ValueError: max_num_seqs (1024) exceeds available Mamba cache blocks (312). Please lower max_num_seqs.\n",
+     kDidNotStart,
+     "too_many_sequences",
+     {"1024", "312"},
+     {"--max-num-seqs 312"}},
+    // 23.53 - 0.03 - 1.81 = 21.69 GiB are another process's
+    {"(EngineCore pid=1) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 100.00 MiB. GPU 0 has a total "
+     "capacity of 23.53 GiB of which 30.00 MiB is free. Including non-PyTorch memory, this process has 1.81 GiB memory "
+     "in use. Process 5403 has 21.69 GiB memory in use. Of the allocated memory 1.40 GiB is allocated by PyTorch, and "
+     "10.00 MiB is reserved by PyTorch but unallocated.\n",
+     kDidNotStart,
+     "out_of_memory",
+     {"100.00 MiB", "30.00 MiB"},
+     {"stop what else runs"}},
+    // the root cause, and not the line that refers to it
+    {"(EngineCore pid=7) KeyError: 'layers.0.mlp.experts.w2_weight'\n"
+     "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n",
+     kDidNotStart,
+     "raised",
+     {"layers.0.mlp.experts.w2_weight"},
+     {}},
+    {"(APIServer pid=1) INFO: Application startup complete.\nvllm-1 exited with exit code 143\n", kStarted, "", {}, {}},
+    {"(APIServer pid=1) INFO: Application startup complete.\n\"OOMKilled\": false\n", kStarted, "", {}, {}},
+    {"(APIServer pid=1) INFO: Application startup complete.\nReceived request chatcmpl-1: prompt: 'why CUDA out of "
+     "memory. Tried to allocate 2.00 GiB',\n",
+     kStarted,
+     "",
+     {},
+     {}},
+    // the same failure after a start is one of that start
+    {"CUDA error: out of memory\nllama runner started in 3.01 seconds\nCUDA error: out of memory\n",
+     kDied,
+     "out_of_memory",
+     {},
+     {}},
+    {"CUDA error: out of memory\nllama runner started in 3.01 seconds\n", kStarted, "", {}, {}},
+    {"Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 5.0 tokens/s, Running: 5 reqs, "
+     "Waiting: 1 reqs, GPU KV cache usage: 3.1%, Prefix cache hit rate: 0.0%\n",
+     kStarted,
+     "",
+     {},
+     {}},
+    {"common_fit_params: failed to fit params to free device memory: n_gpu_layers already set by user to 99, abort\n"
+     "llama_kv_cache:      CUDA0 KV buffer size =   100.00 MiB\n",
+     kStarted,
+     "",
+     {},
+     {}},
+    {"ValueError: Total number of attention heads (97) must be divisible by tensor parallel size "
+     "(9999999999999999999).\n",
+     kDidNotStart,
+     "heads_do_not_divide",
+     {"97"},
+     {}},
     {"Error: model requires more system memory (44.0 GiB) than is available (7.6 GiB)\n",
      kDidNotStart,
      "host_out_of_memory",

@@ -164,6 +164,25 @@ TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, ex
   CHECK(offered({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu-memory", "12GiB"}, "-ngl") == -1);
 }
 
+TEST_CASE("cards that differ: layers by memory, each GPU against its own card") {
+  const Words model{"testdata/configs/llama-3.1-8b.json", "-c", "16k"};
+  const auto report = [&](const Words& options) { return Json::parse(plan(model, options).out); };
+  // Alike by name is alike: the plan of two of them, split evenly.
+  const Json twice = report({"--gpu", "rtx-3090+rtx-3090"});
+  const Json two = report({"--gpu", "2x3090", "--engine", "llama.cpp", "-pp", "2", "-ts", "1,1"});
+  CHECK(twice["request"]["engine"] == "llama.cpp");
+  CHECK(twice["total"] == two["total"]);
+  CHECK(twice["memory"] == two["memory"]);
+  // 23.5 and 11.6 GiB of memory are the shares.
+  const Json uneven = report({"--gpu", "rtx-4090+rtx-3060"});
+  CHECK(uneven["memory"] == report({"--engine", "llama.cpp", "--gpu", "2x4090", "-pp", "2", "-ts", "23.5,11.6"})["memory"]);
+  // The larger card alone holds the most, the smaller one decides.
+  CHECK(uneven["verdict"]["budget_bytes"] < 12LL << 30);
+  const Run evenly = plan(model, {"--engine", "vllm", "--gpu", "rtx-4090+rtx-3060"});
+  CHECK(evenly.exit == 2);
+  CHECK(evenly.err.find("deals evenly") != std::string::npos);
+}
+
 TEST_CASE("layouts: the most tensor parallelism that fits, within a node") {
   const auto layout = [](const Words& command) {
     const Json request = Json::parse(plan(command, {}).out)["request"];

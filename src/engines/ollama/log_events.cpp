@@ -14,6 +14,7 @@ constexpr LogTemplate kEvents[] = {
     {"msg=\"truncating input prompt\" limit={longest:tokens} prompt={asked:tokens}", kRequestTooLong},
     {"layers.model={all:layers} layers.offload={on:layers}", kSpilled},
     {"llama runner started in", kStarted},
+    {"process has terminated: signal: killed", kHostOutOfMemory},
     {"llama runner process has terminated: {reason:text}", kDied},
     {"llama-server process has terminated: {reason:text}", kDied},
     // Whose log it is.

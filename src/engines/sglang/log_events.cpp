@@ -25,7 +25,13 @@ constexpr LogTemplate kEvents[] = {
     {"Capture cuda graph failed", kGraphsFailed},
     {"Prefill out of memory. Try to lower your batch size", kOutOfMemory},
     {"Decode out of memory. Try to lower your batch size", kOutOfMemory},
+    {"ecode out of memory happened{*}#retracted_reqs: {retracted:seqs}", kPreempted},
+    {"User-specified context_length ({max_model_len:tokens}) is greater than the derived context_length "
+     "({longest:tokens})",
+     kLengthBeyondModel},
     {"memory leak detected", kLeak},
+    {"Scheduler hit an exception", kDied},
+    {"Received sigquit from a child process", kDied},
     {"The server is fired up and ready to roll", kStarted},
     {"Input length ({asked:tokens} tokens) exceeds the maximum allowed length ({longest:tokens} tokens)",
      kRequestTooLong},

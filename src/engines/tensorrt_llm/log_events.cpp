@@ -15,6 +15,8 @@ constexpr LogTemplate kEvents[] = {
      "{free:GiB}",
      kComponentFailed},
     {"Executor creation failed due to insufficient GPU memory", kComponentFailed},
+    {"mpossible to fit any sequence in kvCache", kCacheTooSmall},
+    {"maxTokensInPagedKvCache ({longest:tokens}) must be large enough", kCacheTooSmall},
     {"The sum of prompt length ({asked:tokens}), query length ({*}) should not exceed max_num_tokens "
      "({longest:tokens})",
      kRequestTooLong},

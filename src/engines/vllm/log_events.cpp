@@ -24,6 +24,10 @@ constexpr LogTemplate kEvents[] = {
     {"max seq len ({max_model_len:tokens}), {needed:size} KV cache is needed, which is larger than the available KV "
      "cache memory ({available:size})",
      kCacheTooSmall},
+    {"{needed:size} KV cache is needed, which is larger than the available KV cache memory ({available:size}). Based "
+     "on "
+     "the available memory, the estimated maximum model length is {longest:tokens}",
+     kCacheTooSmall},
     {"{needed:size} KV cache is needed, which is larger than the available KV cache memory ({available:size})",
      kCacheTooSmall},
     {"max seq len ({max_model_len:tokens}) is larger than the maximum number of tokens that can be stored in KV cache "
@@ -39,6 +43,10 @@ constexpr LogTemplate kEvents[] = {
     {"Available memory on node {node} ({free:GiB}/{total:GiB} GiB) on startup is less than desired CPU memory "
      "utilization ({share:share}, {wanted:GiB} GiB)",
      kFreeMemoryShort},
+    {"Error in memory profiling. Initial free memory {before:size}, current free memory {here:size}",
+     kMemoryUnbalanced},
+    {"Error in memory profiling", kMemoryUnbalanced},
+    {"max_num_seqs ({sequences:seqs}) exceeds available Mamba cache blocks ({blocks:blocks})", kTooManySequences},
     {"CUDA out of memory occurred when warming up sampler with {sequences:seqs} dummy requests", kOutOfMemory},
     {"CUDA out of memory occurred when warming up pooler with {sequences:seqs} dummy requests", kOutOfMemory},
     {"Bfloat16 is only supported on GPUs with compute capability of at least {least}. Your {card:text} GPU has compute "
@@ -72,6 +80,10 @@ constexpr LogTemplate kEvents[] = {
     {"Model architectures {architecture:text} are not supported for now", kUnknownArchitecture},
     {"has model type `{architecture:word}` but Transformers does not recognize this architecture",
      kUnknownArchitecture},
+    {"EngineCore failed to start", kDied},
+    {"Engine core initialization failed", kDied},
+    {"EngineCore encountered a fatal error", kDied},
+    {"EngineDeadError", kDied},
     {"Application startup complete", kStarted},
     {"Graph capturing finished in", kGraphsDone},
     {"init engine (profile, create kv cache, warmup model) took", kStarted},
@@ -81,6 +93,9 @@ constexpr LogTemplate kEvents[] = {
      kRequestTooLong},
     {"is preempted by PreemptionMode.{mode:word} mode{*}total_num_cumulative_preemption={preemptions}", kPreempted},
     {"is preempted by PreemptionMode.{mode:word} mode", kPreempted},
+    {"Engine {engine}: Avg prompt throughput:{*}tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, "
+     "GPU KV cache usage: {usage:%}%, Prefix cache hit rate: {hits:%}%",
+     kTraffic},
     {"tokens/s, Running: {running:seqs} reqs, Waiting: {waiting:seqs} reqs, GPU KV cache usage: {usage:%}%, Prefix "
      "cache hit rate: {hits:%}%",
      kTraffic},

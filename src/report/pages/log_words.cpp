@@ -56,14 +56,16 @@ constexpr Sentence kCauses[] = {
     {kDoesNotFitDevices, "the model does not fit on {devices}"},
     {kComponentFailed, "{component} did not fit: {free} of {total} was free"},
     {kComponentFailed, "a part of the executor did not fit"},
-    {kMemoryUnbalanced, "cards differ in what is free ({before} and {here}): another process is on one of them"},
-    {kMemoryUnbalanced, "cards differ in what is free: another process is on one of them"},
+    {kTooManySequences, "{sequences} sequences were asked for, and the states that are left have room for {blocks}"},
+    {kRaised, "{reason}"},
+    {kCacheTooSmall, "the KV cache holds {longest}, less than one sequence"},
+    {kCacheTooSmall, "the KV cache holds less than one sequence"},
+    {kMemoryUnbalanced, "what is free differs ({before} and {here}): another process came or went"},
+    {kMemoryUnbalanced, "what is free differs: another process came or went, or is on one of the cards"},
     {kHostOutOfMemory, "the model needs {needed} of system memory and {available} is there"},
     {kHostOutOfMemory, "system memory ran out: {wanted} more could not be had"},
     {kHostOutOfMemory, "the system ran out of memory (RAM), not the card"},
-    {kExited,
-     "the process was killed (exit code {code}): most likely the system ran out of memory (RAM); options of the GPU do "
-     "not change that"},
+    {kExited, "the process ended with exit code {code}"},
     {kLeak, "the engine's own check of its pools failed: a defect of the engine, not a lack of memory"},
     {kNoBfloat16,
      "the model is bfloat16 and {card} has none: compute capability {capability}, {least} is needed; not memory"},
@@ -98,6 +100,7 @@ constexpr Sentence kBeside[] = {
     {kFitReduced, "the engine shortened the context by itself, from {before} to {after}"},
     {kFlashForcedOff, "{model} cannot use flash attention: it was switched off"},
     {kSpilled, "{on} of {all} on the GPU"},
+    {kNoGpu, "no GPU was found: it runs on the CPU"},
     {kStarted, "it started, {slots} with {longest} each"},
     {kStarted, "it started"},
     {kTraffic, "{running} run, {waiting} wait, KV cache {usage}, prefix hits {hits}"},
@@ -223,6 +226,11 @@ const CureWords& words_of(LogCure cure) {
 std::string cause_text(const Diagnosis& diagnosis) {
   if (!diagnosis.cause) return "";
   if (diagnosis.cause->id == kTraffic) return traffic_text(diagnosis);
+  if (diagnosis.cause->id == kExited)
+    if (const LogValue* code = diagnosis.cause->value("code");
+        code != nullptr && (code->text == "137" || code->text == "-9"))
+      return "the process was killed (exit code " + code->text +
+             "): most likely the system ran out of memory (RAM); options of the GPU do not change that";
   std::string out = sentence_of(kCauses, *diagnosis.cause);
   if (out.empty()) out = diagnosis.cause->words;
   if (diagnosis.cause->id == kOutOfMemory || diagnosis.cause->id == kGraphsFailed)
