@@ -304,7 +304,11 @@ Diagnosis diagnose(const LogReading& reading) {
   const LogEvent* cause = fatal_cause(reading);
   if (cause == nullptr && !engine.empty() && !has_started(reading)) cause = raised_before(reading, nullptr);
   if (cause != nullptr && cause->id == kDied && cause->value("reason") == nullptr)
-    if (const LogEvent* raised = raised_before(reading, cause)) cause = raised;
+    for (const LogEvent* after : {cause, static_cast<const LogEvent*>(nullptr)})
+      if (const LogEvent* raised = raised_before(reading, after)) {
+        cause = raised;
+        break;
+      }
   if (cause != nullptr) {
     out.cause = *cause;
     join_buffer_lines(reading.events, *out.cause);
