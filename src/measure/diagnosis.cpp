@@ -152,6 +152,11 @@ void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   sum("kv_buffer", "kv");
 }
 
+// A line of vLLM's CPU backend, which is no frame that a failure was in.
+bool tells_cpu(const LogEvent& event) {
+  return event.id == kPhase && (event.words.find("cpu") != std::string::npos || event.words.starts_with("VLLM_CPU_"));
+}
+
 LogPhase phase_of_frame(std::string_view words) {
   const auto has = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
   if (has("cudagraph") || has("capture") || has("cuda_graphs") || has("warm_up")) return LogPhase::kGraphs;
@@ -165,7 +170,7 @@ LogPhase phase_of_frame(std::string_view words) {
 LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
   const LogEvent* frame = nullptr;
   for (const LogEvent& event : reading.events) {
-    if (event.id != kPhase) continue;
+    if (event.id != kPhase || tells_cpu(event)) continue;
     const bool is_before = event.line_number <= cause.line_number;
     if (is_before || frame == nullptr) frame = &event;
   }
@@ -296,6 +301,10 @@ std::string engine_of_log(const LogReading& reading) {
   for (const LogEvent& event : reading.events)
     if (out.empty()) out = event.engine;
   return std::string(out);
+}
+
+bool runs_on_cpu(const LogReading& reading) {
+  return std::any_of(reading.events.begin(), reading.events.end(), tells_cpu);
 }
 
 Diagnosis diagnose(const LogReading& reading) {

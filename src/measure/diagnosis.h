@@ -19,6 +19,9 @@ Diagnosis diagnose(const LogReading& reading);
 // The engine whose log it is, by its options or by its events; "" where neither tells.
 std::string engine_of_log(const LogReading& reading);
 
+// Whether the engine runs on processors alone: there is no card to give it more of.
+bool runs_on_cpu(const LogReading& reading);
+
 // What the log alone tells, without a model.
 LogCheck without_model(const LogReading& reading);
 // The engine, the diagnosis and, where a plan was made, whether the start went as planned.

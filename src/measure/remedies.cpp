@@ -163,6 +163,8 @@ class Remedies {
   void cache_too_small() {
     const double longest_now = longest();
     if (longest_now >= 1) add(kShorterLength, words_.length, count_text(longest_now), longest_now);
+    if (runs_on_cpu(reading_))
+      return add(kLargerShare, "VLLM_CPU_KVCACHE_SPACE", count_text(std::ceil(gib_of("needed"))));
     larger_share(missing_gib());
     smaller_cache_type();
     more_ranks();
@@ -171,6 +173,7 @@ class Remedies {
 
   // Nothing was left beside the weights: SGLang's share must exceed what they take of the card.
   void no_cache_memory() {
+    if (runs_on_cpu(reading_)) return add(kLargerShare, "VLLM_CPU_KVCACHE_SPACE");
     const double after = seen("available_after_weights");
     const double weights = seen("weights");
     const double printed = number("least_share");

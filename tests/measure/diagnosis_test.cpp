@@ -277,6 +277,14 @@ const Case kCases[] = {
      "heads_do_not_divide",
      {"97"},
      {}},
+    // vLLM on processors: no card to take more of; 4.38 GiB are five of the whole ones that the variable takes
+    {"INFO [__init__.py:216] Automatically detected platform cpu.\nValueError: To serve at least one request with the "
+     "model's max seq len (40960), (4.38 GiB KV cache is needed, which is larger than the available KV cache memory "
+     "(4.00 GiB). Based on the available memory, the estimated maximum model length is 37440.\n",
+     kDidNotStart,
+     "cache_too_small",
+     {"4.38 GiB", "4.00 GiB"},
+     {"--max-model-len 37440", "VLLM_CPU_KVCACHE_SPACE=5"}},
     {"Error: model requires more system memory (44.0 GiB) than is available (7.6 GiB)\n",
      kDidNotStart,
      "host_out_of_memory",

@@ -107,6 +107,12 @@ constexpr LogTemplate kEvents[] = {
     {"tokens/s, Running: {running:seqs} reqs, Swapped: {swapped:seqs} reqs, Pending: {waiting:seqs} reqs, GPU KV cache "
      "usage: {usage:%}%",
      kTraffic},
+    // Its CPU backend.
+    {"cpu_worker.py", kPhase},
+    {"cpu_model_runner.py", kPhase},
+    {"device_config=cpu", kPhase},
+    {"platform cpu", kPhase},
+    {"VLLM_CPU_", kPhase},
     // Whose log it is.
     {"vllm/model_executor/", kMark},
     {"vllm/v1/", kMark},

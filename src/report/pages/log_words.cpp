@@ -249,7 +249,7 @@ std::string event_text(const LogEvent& event) {
 std::string cure_option(const LogRemedy& remedy) {
   if (remedy.cure == LogCure::kFitByItself) return "without " + remedy.option;
   if (remedy.option.empty()) return std::string(words_of(remedy.cure).noun);
-  const bool is_variable = remedy.option.find("OLLAMA_") == 0;
+  const bool is_variable = remedy.option.starts_with("OLLAMA_") || remedy.option.starts_with("VLLM_");
   if (remedy.value.empty()) return remedy.option;
   return remedy.option + (is_variable ? "=" : " ") + remedy.value;
 }
