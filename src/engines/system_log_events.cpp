@@ -61,8 +61,9 @@ constexpr LogTemplate kEvents[] = {
     {"std::bad_alloc", kHostOutOfMemory},
     {"[Errno 12] Cannot allocate memory", kHostOutOfMemory},
     // The last line of a traceback.
+    {"{kind:word}Error: {reason:text}", kRaised},
+    {"{kind:word}Exception: {reason:text}", kRaised},
     {"Error: {reason:text}", kRaised},
-    {"Exception: {reason:text}", kRaised},
     // Where a traceback was when it failed.
     {"model_executor/models/{file:word}\", line {line}, in __init__", kPhase},
     {"in load_model", kPhase},

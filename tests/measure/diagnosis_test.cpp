@@ -242,7 +242,7 @@ const Case kCases[] = {
      "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n",
      kDidNotStart,
      "raised",
-     {"layers.0.mlp.experts.w2_weight"},
+     {"KeyError: 'layers.0.mlp.experts.w2_weight'"},
      {}},
     {"(APIServer pid=1) INFO: Application startup complete.\nvllm-1 exited with exit code 143\n", kStarted, "", {}, {}},
     {"(APIServer pid=1) INFO: Application startup complete.\n\"OOMKilled\": false\n", kStarted, "", {}, {}},

@@ -57,7 +57,6 @@ constexpr Sentence kCauses[] = {
     {kComponentFailed, "{component} did not fit: {free} of {total} was free"},
     {kComponentFailed, "a part of the executor did not fit"},
     {kTooManySequences, "{sequences} sequences were asked for, and the states that are left have room for {blocks}"},
-    {kRaised, "{reason}"},
     {kCacheTooSmall, "the KV cache holds {longest}, less than one sequence"},
     {kCacheTooSmall, "the KV cache holds less than one sequence"},
     {kMemoryUnbalanced, "what is free differs ({before} and {here}): another process came or went"},
