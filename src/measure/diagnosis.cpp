@@ -219,7 +219,8 @@ std::optional<Bytes> missing_of(const LogReading& reading, const LogEvent& cause
 }
 
 void add_figure(Diagnosis& out, std::string_view name, double value, LogUnit unit) {
-  if (value > 0 && std::isfinite(value)) out.figures.push_back({name, "", value, unit});
+  constexpr double kMost = 1e15;
+  if (value > 0 && value < kMost) out.figures.push_back({name, "", value, unit});
 }
 
 // Requests that run hold a share of the cache: how many hold all of it.

@@ -176,9 +176,11 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
     }
     is_own = true;
     if (value.name == "cpu_blocks") has_cpu_blocks_ = true;
-    if (out_.observations.size() < kMostObservations)
-      out_.observations.push_back(
-          {out_.lines, value.name, value.value, value.unit, device, packed(ranks), step_of(value)});
+    Observation seen{out_.lines, value.name, value.value, value.unit, device, packed(ranks), step_of(value)};
+    // More than any engine has: what follows from figures is counted in 64 bits.
+    constexpr double kMost = 1e15;
+    if (!(std::abs(seen.value) < kMost) || !(std::abs(seen.bytes()) < kMost)) continue;
+    if (out_.observations.size() < kMostObservations) out_.observations.push_back(std::move(seen));
   }
   if (is_own) ++engine_votes_[engine];
 }

@@ -314,6 +314,12 @@ TEST_CASE("a failing start has its cause, its figures and remedies from the log 
   }
 }
 
+TEST_CASE("a figure beyond any engine's is no figure") {
+  CHECK(read_log("GPU KV cache size: 18446744073709551615 tokens\n").observations.empty());
+  CHECK(read_log("Model loading took 99999999999.0 GiB memory\n").observations.empty());
+  CHECK(read_log("GPU KV cache size: 1,043,072 tokens\n").observations.size() == 1);
+}
+
 TEST_CASE("templates: numbers, sizes, words and texts, with any blanks between") {
   const LogTemplate source{"buffer of {wanted:size} on {device:word} ({reason:text}), {share:share}%"};
   const LineTemplate pattern(source);

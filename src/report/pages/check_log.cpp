@@ -21,7 +21,7 @@ std::string figure(double value, LogUnit unit) {
     case LogUnit::kTimes: return fmt::format("{:.2f}x", value);
     case LogUnit::kShare: return fmt::format("{:.2f}", value);
     default:
-      return fmt::format("{} {}", grouped(static_cast<std::uint64_t>(std::round(std::max(0.0, value)))),
+      return fmt::format("{} {}", grouped(static_cast<std::uint64_t>(std::round(std::clamp(value, 0.0, 1e15)))),
                          unit_name(unit));
   }
 }

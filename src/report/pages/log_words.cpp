@@ -268,7 +268,8 @@ std::string cure_effect(const LogRemedy& remedy) {
     out = fmt::format("{:.2f} GiB are held by others", *remedy.figure);
   else if (remedy.figure) {
     const std::size_t at = effect.find("{}");
-    out = std::string(effect.substr(0, at)) + grouped(static_cast<std::uint64_t>(std::max(0.0, *remedy.figure))) +
+    out = std::string(effect.substr(0, at)) +
+          grouped(static_cast<std::uint64_t>(std::clamp(*remedy.figure, 0.0, 1e15))) +
           std::string(effect.substr(at + 2));
   } else if (remedy.cure == LogCure::kShorterLength) {
     out = "needs less cache and smaller buffers";
