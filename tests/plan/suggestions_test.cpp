@@ -175,7 +175,8 @@ TEST_CASE("cards that differ: layers by memory, each GPU against its own card") 
   CHECK(twice["memory"] == two["memory"]);
   // 23.5 and 11.6 GiB of memory are the shares.
   const Json uneven = report({"--gpu", "rtx-4090+rtx-3060"});
-  CHECK(uneven["memory"] == report({"--engine", "llama.cpp", "--gpu", "2x4090", "-pp", "2", "-ts", "23.5,11.6"})["memory"]);
+  CHECK(uneven["memory"] ==
+        report({"--engine", "llama.cpp", "--gpu", "2x4090", "-pp", "2", "-ts", "23.5,11.6"})["memory"]);
   // The larger card alone holds the most, the smaller one decides.
   CHECK(uneven["verdict"]["budget_bytes"] < 12LL << 30);
   const Run evenly = plan(model, {"--engine", "vllm", "--gpu", "rtx-4090+rtx-3060"});
