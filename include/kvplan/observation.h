@@ -132,7 +132,6 @@ struct LogEvent {
   std::string_view engine;  // whose line it is; "" of PyTorch, a driver or the system
   std::string words;        // of the log, from where the template begins; cut
   std::vector<LogValue> values;
-  std::optional<std::uint64_t> rank;
 
   const LogValue* value(std::string_view name) const;
 };

@@ -107,15 +107,12 @@ void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cause) {
   for (const LogEvent& event : events) {
     if (event.line_number + kNear < cause.line_number || event.line_number > cause.line_number + kNear) continue;
     if (!is_buffer(event.id)) continue;
-    for (const LogValue& value : event.values) {
-      const LogValue* const known = cause.value(value.name);
-      if (known == nullptr) cause.values.push_back(value);
-      // One buffer may be had in pieces: the whole is the larger figure.
-      if (known != nullptr && value.name == "wanted" && bytes_of(event, "wanted") && bytes_of(cause, "wanted") &&
-          *bytes_of(event, "wanted") > *bytes_of(cause, "wanted") * 1.01)
-        *std::find_if(cause.values.begin(), cause.values.end(), [&](const LogValue& one) { return &one == known; }) =
-            value;
-    }
+    // One buffer may be had in pieces: the whole is the larger figure.
+    constexpr double kRounding = 1.01;
+    if (bytes_of(event, "wanted").value_or(0) > bytes_of(cause, "wanted").value_or(0) * kRounding)
+      std::erase_if(cause.values, [](const LogValue& value) { return value.name == "wanted"; });
+    for (const LogValue& value : event.values)
+      if (cause.value(value.name) == nullptr) cause.values.push_back(value);
     if (event.id != kBufferFailed && (cause.id == kBufferFailed || cause.id == kHostOutOfMemory)) cause.id = event.id;
   }
 }

@@ -129,7 +129,7 @@ std::vector<LogEvent> EventReader::finish() {
   const Pending last = pending_.empty() ? Pending{} : pending_.back();
   while (!pending_.empty()) read_oldest();
   if (last.text == "Killed" || last.text == "Killed ")
-    keep({LogEventId::kHostOutOfMemory, last.number, "", "Killed", {}, std::nullopt});
+    keep({LogEventId::kHostOutOfMemory, last.number, "", "Killed", {}});
   const auto tells = [](const LogEvent& event) {
     return is_fatal(event.id) || event.id == LogEventId::kStarted || event.id == LogEventId::kTraffic;
   };
