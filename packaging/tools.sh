@@ -27,7 +27,7 @@ third_party() { # PREFIX HEADERS PACKAGE TARGET [DEFINITION]
   from=${KVPLAN_HEADERS:-/usr/include}/$2
   [ -d "$from" ] || return 0
   mkdir -p "$1/include" "$1/lib/cmake/$3"
-  cp -RL "$from" "$1/include/"
+  cp -RLp "$from" "$1/include/" # with their times: what was compiled with them stays
   cat >"$1/lib/cmake/$3/${3}Config.cmake" <<END
 add_library($4 INTERFACE IMPORTED)
 target_include_directories($4 INTERFACE \${CMAKE_CURRENT_LIST_DIR}/../../../include)
