@@ -1,6 +1,12 @@
-# The libraries, from the system's packages (scripts/setup installs them). Nothing is downloaded.
+# The libraries, from the system's packages (scripts/setup installs them), or from the folder that packaging/sdist puts into a
+# source distribution. Nothing is downloaded.
+set(bundled ${PROJECT_SOURCE_DIR}/third_party)
+set(only_bundled PATHS ${bundled} NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
+if(NOT EXISTS ${bundled})
+  set(only_bundled "")
+endif()
 foreach(package CLI11 fmt nlohmann_json)
-  find_package(${package} QUIET)
+  find_package(${package} QUIET ${only_bundled})
   if(NOT ${package}_FOUND)
     message(FATAL_ERROR "${package} was not found: run scripts/setup, which installs what kvplan is built with")
   endif()

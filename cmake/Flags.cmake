@@ -36,6 +36,23 @@ if(KVPLAN_COVERAGE)
   add_link_options(--coverage)
 endif()
 
+# What makes a fault that reads or writes where it should not an end of the program, and nothing worse. The sanitizers
+# have checks of their own; _FORTIFY_SOURCE needs an optimizing build.
+add_library(kvplan_hardened INTERFACE)
+if(NOT KVPLAN_SANITIZE)
+  include(CheckCXXCompilerFlag)
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES CXX)
+  check_cxx_compiler_flag(-fcf-protection KVPLAN_HAS_CF_PROTECTION)
+  target_compile_options(kvplan_hardened INTERFACE
+    -fstack-protector-strong $<$<BOOL:${KVPLAN_HAS_CF_PROTECTION}>:-fcf-protection>
+    "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+  foreach(word relro now noexecstack)
+    check_linker_flag(CXX -Wl,-z,${word} KVPLAN_LINKS_WITH_${word})
+    target_link_options(kvplan_hardened INTERFACE $<$<BOOL:${KVPLAN_LINKS_WITH_${word}}>:-Wl,-z,${word}>)
+  endforeach()
+endif()
+
 # One binary of libc and nothing else: it starts anywhere, and a process starts sooner with fewer libraries. What
 # nothing calls is left out, and a release carries no symbols.
 add_library(kvplan_self_contained INTERFACE)

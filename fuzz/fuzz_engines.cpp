@@ -125,12 +125,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   request.max_model_len = Tokens(source.from(1, 1500));
   request.num_seqs = source.from(1, 5);
   if (!plain) {
-    request.tensor_parallel = std::uint64_t{1} << source.below(3);
-    request.pipeline_parallel = source.from(1, 2);
+    request.parallel.tensor = std::uint64_t{1} << source.below(3);
+    request.parallel.pipeline = source.from(1, 2);
     request.prefix_caching = source.below(2) != 0;
-    request.kv_unified = source.below(2) != 0;
-    request.swa_full = source.below(2) != 0;
-    request.hybrid_manager = source.below(4) != 0;
+    request.llama_cpp.kv_unified = source.below(2) != 0;
+    request.llama_cpp.swa_full = source.below(2) != 0;
+    request.vllm.hybrid_manager = source.below(4) != 0;
   }
   try {
     input.types = engine.resolve_types(input.model, request);

@@ -29,20 +29,20 @@ Request make_request(const std::array<std::uint8_t, 8>& bytes) {
   request.engine = engines()[bytes[0] % engines().size()].name;
   if (bytes[1] & 7) request.max_model_len = Tokens(kLengths[bytes[1] & 7]);
   request.num_seqs = 1 + (bytes[1] >> 3);
-  request.tensor_parallel = std::uint64_t{1} << (bytes[2] & 3);
-  request.pipeline_parallel = 1 + ((bytes[2] >> 2) & 3);
-  request.data_parallel = 1 + ((bytes[2] >> 4) & 1);
-  request.expert_parallel = bytes[2] & 32;
+  request.parallel.tensor = std::uint64_t{1} << (bytes[2] & 3);
+  request.parallel.pipeline = 1 + ((bytes[2] >> 2) & 3);
+  request.parallel.data = 1 + ((bytes[2] >> 4) & 1);
+  request.parallel.expert = bytes[2] & 32;
   request.mtp = bytes[2] & 64;
   request.prefix_caching = bytes[2] & 128;
   const char* weights = kWeights[bytes[3] & 7];
   if (*weights != '\0') request.weights = weights;
   const char* cache = kCaches[(bytes[3] >> 3) & 3];
   if (std::string_view(cache) != "auto") request.cache_type_k = request.cache_type_v = parse_dtype(cache, "kv");
-  request.kv_unified = bytes[3] & 32;
-  request.swa_full = bytes[3] & 64;
+  request.llama_cpp.kv_unified = bytes[3] & 32;
+  request.llama_cpp.swa_full = bytes[3] & 64;
   request.enforce_eager = bytes[3] & 128;
-  if (bytes[4] != 0) request.gpu_memory = Bytes(std::uint64_t{bytes[4]} << 30);
+  if (bytes[4] != 0) request.card.memory = Bytes(std::uint64_t{bytes[4]} << 30);
   if (bytes[5] != 0) request.max_num_batched_tokens = Tokens(std::uint64_t{bytes[5]} * 64);
   if (bytes[6] != 0) request.max_num_seqs = bytes[6];
   if (bytes[7] != 0) request.kv_cache_memory_bytes = Bytes(std::uint64_t{bytes[7]} << 26);
@@ -75,8 +75,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (total != plan.total.bytes || plan.total.low > total || total > plan.total.high) __builtin_trap();
     for (const ReportForm& form : forms()) {
-      if (form.plan == nullptr) continue;
-      const std::string report = form.plan(model, plan, {});
+      if (form.launches) continue;
+      const std::string report = form.write(reply_of(plan), {});
       if (form.name == "json") parse_plan(report, "fuzz");
     }
   } catch (const Error& error) {

@@ -18,3 +18,9 @@ set_tests_properties(real_gpu PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RUN_SERI
 # No test reads what its user's own folder holds.
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_property(TEST ${all_tests} APPEND PROPERTY ENVIRONMENT XDG_CONFIG_HOME=/nonexistent)
+
+# An engine that takes memory as its log says, for what watches a start.
+add_executable(fake_engine ${CMAKE_CURRENT_SOURCE_DIR}/fakes/fake_engine.cpp)
+add_dependencies(kvplan_tests fake_engine)
+set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/measure/watch_test.cpp APPEND PROPERTY
+  COMPILE_DEFINITIONS KVPLAN_FAKE_ENGINE="$<TARGET_FILE:fake_engine>" KVPLAN_FAKE_NVML="$<TARGET_FILE:fake_nvml>")

@@ -122,9 +122,10 @@ struct KvCachePlan {
 inline constexpr std::uint64_t kAnyCount = std::uint64_t{1} << 40;
 
 struct Capacity {
-  Bytes kv_cache_memory;  // per GPU
+  Bytes kv_cache_memory;                                           // per GPU
+  std::optional<Bytes> kv_cache_memory_low, kv_cache_memory_high;  // where it is taken from a card by estimates
   std::optional<std::uint64_t> num_blocks;
-  std::optional<std::uint64_t> tokens;
+  std::optional<std::uint64_t> tokens, tokens_low, tokens_high;
   double max_concurrency = 0;
   std::uint64_t max_model_len = 0;  // the largest at the requested sequences; kAnyCount: any
   std::uint64_t max_num_seqs = 0;   // the most at the requested length; likewise
@@ -160,6 +161,7 @@ enum class VerdictLimit {
   kUsable,        // the share of the card that the engine may use
   kCacheBudget,   // what is left for the cache, or --kv-cache-memory-bytes
   kSharedMemory,  // of processor and GPU
+  kHostMemory,    // --host-memory
   kMaxVram,       // --max-vram
   kMinContext,    // --min-context
   kMinSeqs,       // --min-seqs
@@ -179,6 +181,7 @@ struct VerdictReport {
   VerdictLimit limit = VerdictLimit::kNone;
   Bytes needed, budget;            // of the limit, where it is of bytes
   Bytes low, high;                 // the range of `needed`
+  std::optional<Bytes> reserve;    // of the card, kept free of `budget`, where one was asked for
   std::optional<bool> starts;      // the engine starts, whether or not all sequences run at once; absent: not known
   std::optional<Refusal> refusal;  // then it does not start, and the status is kDoesNotFit
   std::optional<std::uint64_t> runs_at_once;  // sequences like these, by the engine's own scheduler
@@ -204,6 +207,9 @@ struct Roofline {
   double prefill_flops = 0;                         // of one prompt of the full length
   std::optional<double> tflops;                     // 10^12 a second, of one GPU
   std::optional<double> first_token_s;              // no sooner than this after such a prompt; needs tflops
+  Bytes host_read;                                  // of a step with one sequence at full length, from host memory
+  double host_gb_s = 0;                             // of which it is read; 0 where nothing lies there
+  bool host_assumed = false;                        // nobody named host_gb_s
 };
 
 // What the engine is planned with, asked for or its own default; absent where it has no such thing.

@@ -9,7 +9,9 @@ constexpr std::size_t kLongestWhat = 800;  // whatever a message quotes, its rem
 }
 
 Error::Error(Exit code, std::string_view what, std::string_view remedy, ErrorKind kind)
-    : std::runtime_error(one_line(what, kLongestWhat) + "; " + std::string(remedy)), code_(code), kind_(kind) {}
+    : std::runtime_error(one_line(what, kLongestWhat) + (remedy.empty() ? "" : "; ") + std::string(remedy)),
+      code_(code),
+      kind_(kind) {}
 
 void Error::set_source(std::string_view source) {
   if (source_.empty()) source_ = source;

@@ -1,38 +1,29 @@
 // The one place where a string from a file, a name or a server becomes one that may be printed.
-#include <cstdint>
+#include <algorithm>
 #include <string>
 
+#include "kvplan/characters.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
 
 namespace {
 
-struct Character {
-  char32_t code = 0;
-  std::size_t bytes = 0;  // 0: no valid UTF-8 begins here
-};
+// A token of the Hub begins with these letters; 34 letters and digits follow.
+constexpr std::string_view kTokenMark = "hf_";
+constexpr std::size_t kLeastTokenLetters = 20;
 
-Character character_at(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  if (first < 0x80) return {first, 1};
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + bytes > text.size()) return {};
-  char32_t code = first & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(at + i) & 0xC0U) != 0x80U) return {};
-    code = code << 6 | (byte(at + i) & 0x3FU);
-  }
-  const char32_t least = bytes == 4 ? 0x10000 : bytes == 3 ? 0x800 : 0x80;
-  const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return code < least || code > 0x10FFFF || is_surrogate ? Character{} : Character{code, bytes};
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// Controls, and what changes the order or the look of the text beside it.
-bool is_hidden(char32_t c) {
-  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
-         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE007F);
+// How many letters of a token follow here behind its mark; 0 where this is none.
+std::size_t token_letters(std::string_view text) {
+  if (!text.starts_with(kTokenMark)) return 0;
+  text.remove_prefix(kTokenMark.size());
+  const auto end = std::find_if_not(text.begin(), text.end(), is_letter_or_digit);
+  const auto letters = static_cast<std::size_t>(end - text.begin());
+  return letters >= kLeastTokenLetters ? letters : 0;
 }
 
 }  // namespace
@@ -46,6 +37,12 @@ std::string one_line(std::string_view text, std::size_t max_length) {
     if (out.size() + bytes > max_length) {
       out += "...";
       break;
+    }
+    // A token that stands in the place of something else is not repeated.
+    if (const std::size_t letters = next.code == 'h' ? token_letters(text.substr(at)) : 0; letters > 0) {
+      out += "hf_***";
+      at += kTokenMark.size() + letters;
+      continue;
     }
     // A workflow's runner takes "##[" anywhere and "::" at the start of a line for commands; a line may be wrapped.
     if (next.code == '[' && out.ends_with("##")) out += ' ';

@@ -112,10 +112,10 @@ std::vector<std::string> for_parser(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-Arguments parse_arguments(const Command& command, std::vector<std::string> arguments) {
-  Arguments out;
+ParsedArguments parse_arguments(const Command& command, std::vector<std::string> arguments) {
+  ParsedArguments out;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  const std::vector<std::string> behind(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+  out.behind.assign(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
   arguments.erase(dashes, arguments.end());
   for (const std::string& argument : arguments) refuse_empty_value(argument);
 
@@ -141,7 +141,6 @@ Arguments parse_arguments(const Command& command, std::vector<std::string> argum
     }
     out.words.push_back(word);
   }
-  out.words.insert(out.words.end(), behind.begin(), behind.end());
   out.help = help->count() > 0;
   out.version = version->count() > 0;
   std::map<const CLI::Option*, std::size_t> seen;

@@ -16,17 +16,18 @@ struct GivenOption {
   std::string value;  // "" for a flag
 };
 
-struct Arguments {
+struct ParsedArguments {
   bool help = false;
   bool version = false;
   std::vector<std::string> words;
+  std::vector<std::string> behind;   // "--"
   std::vector<GivenOption> options;  // as they stand on the command line
 };
 
-// `arguments` are those behind the command's name: "--name value", "--name=value", "-n value", "-nvalue"; after "--"
-// all are words. Throws Error, with what was probably meant, where an argument is no option of the command, or where an
-// option lacks its value.
-Arguments parse_arguments(const Command& command, std::vector<std::string> arguments);
+// `arguments` are those behind the command's name: "--name value", "--name=value", "-n value", "-nvalue"; what stands
+// after "--" is kept apart. Throws Error, with what was probably meant, where an argument is no option of the command,
+// or where an option lacks its value.
+ParsedArguments parse_arguments(const Command& command, std::vector<std::string> arguments);
 
 }  // namespace kvplan
 

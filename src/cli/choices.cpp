@@ -63,7 +63,7 @@ std::vector<std::string> choices(const Option& option) {
     for (const WeightType& type : weight_types()) out.emplace_back(type.name);
     for (const string_view mixture : gguf_mixture_names()) out.emplace_back(mixture);
   }
-  if (option.value == "T") {
+  if (option.value == "T" || option.value.starts_with("T[")) {
     out.emplace_back("auto");
     for (const DtypeInfo& type : dtypes())
       if (first.find("cache") != string_view::npos || !type.kv_only) out.emplace_back(type.name);

@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/shell.h"
+#include "cli/watch_command.h"
 #include "engines/engine.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
@@ -24,6 +25,7 @@
 #include "plan/complete.h"
 #include "plan/diff.h"
 #include "plan/launch.h"
+#include "plan/shared_card.h"
 #include "report/report.h"
 
 namespace kvplan {
@@ -31,7 +33,7 @@ namespace kvplan {
 namespace {
 
 void emit(const Invocation& call, std::string_view text) {
-  write_output(call.output, text);
+  write_report(call.output, text);
 }
 
 ReportOptions report_options(const Invocation& call) {
@@ -123,6 +125,37 @@ PageNote of_this_machine(const Asked& asked) {
   }
 }
 
+// "LLM + EMBEDDER": models that share one card.
+bool shares_card(const Invocation& call) {
+  return std::find(call.models.begin(), call.models.end(), "+") != call.models.end();
+}
+
+int run_shared(const Invocation& call) {
+  if (is_grid(call) || !call.engines.empty() || !call.weights.empty() || call.measuring.wanted)
+    fail("MODEL + MODEL: takes one --engine, --gpu and --weights, and no --measure", "ask one after the other");
+  std::vector<Asked> asked;
+  for (std::size_t i = 0; i < call.models.size(); ++i) {
+    if ((i % 2 == 1) != (call.models[i] == "+"))
+      fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
+    if (i % 2 == 1) continue;
+    Invocation one = call;
+    if (i > 0) {  // what the first model is loaded with
+      one.draft.clear();
+      one.mmproj.clear();
+      one.loras.clear();
+    }
+    asked.push_back(load_asked(call.models[i], one));
+  }
+  if (asked.size() * 2 != call.models.size() + 1)
+    fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
+  std::vector<CardUser> users;
+  for (const Asked& each : asked)
+    users.push_back({&each.model, users.empty() ? each.request : beside_the_first(each.model, each.request)});
+  const SharedCard shared = of_model(asked.front().model, [&] { return share_card(users); });
+  emit(call, written(reply_of(shared), call.format, "several models on one card", report_options(call)));
+  return static_cast<int>(shared.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
+}
+
 int run_plan(const Invocation& call) {
   if (call.models.empty()) {
     Error error(Exit::kBadInput, "no MODEL was named",
@@ -130,6 +163,7 @@ int run_plan(const Invocation& call) {
     error.set_source("command line");
     throw error;
   }
+  if (shares_card(call)) return run_shared(call);
   bool fleet = false;
   const std::vector<std::string> sources = expand_models(call.models, fleet);
   if (call.measuring.wanted && (fleet || is_grid(call) || !call.engines.empty() || !call.weights.empty()))
@@ -182,42 +216,55 @@ int run_explain(const Invocation& call) {
   return exit_of(plan);
 }
 
-int run_answers(const Invocation& call, Answers (*ask)(const ModelSpec&, const Request&),
-                Reply (*reply)(const Answers&)) {
-  const Asked asked = load_asked(single_model(call), call);
-  const ModelSpec& model = asked.model;
-  try {
-    Answers answers = ask(model, asked.request);
-    if (find_format(call.format).launches) add_launch(model, answers);
-    const Reply said = reply(answers);
-    emit(call, written(said, call.format, call.command, report_options(call)));
-    warn(model, said.warning);
-    return exit_of(answers.asked);
-  } catch (Error& error) {
-    error.set_source(model.source);
-    throw;
-  }
-}
-
 int run_compare(const Invocation& call) {
-  return run_answers(call, compare_types, compared);
+  if (call.models.size() != 1) single_model(call);
+  return emit_answered(call, answer_compared(call, call.models.front(), report_options(call)));
 }
 
 int run_fit(const Invocation& call) {
   if (call.models.size() == 1 && call.weights.empty() && (!call.engines.empty() || !call.gpus.empty()))
     return emit_answered(call, answer_fits(call, call.models.front(), report_options(call)));
-  return run_answers(call, fit_model, fitted);
+  const Asked asked = load_asked(single_model(call), call);
+  return of_model(asked.model, [&] {
+    Answers answers = fit_model(asked.model, asked.request);
+    if (find_format(call.format).launches) add_launch(asked.model, answers);
+    const Reply said = fitted(answers);
+    emit(call, written(said, call.format, call.command, report_options(call)));
+    warn(asked.model, said.warning);
+    return exit_of(answers.asked);
+  });
+}
+
+// A plan that kvplan wrote, or that of a model, as the other options say.
+PlanDigest digest_of(const std::string& source, const Invocation& call) {
+  if (is_report(source)) return load_plan(source);
+  const Asked asked = load_asked(source, call);
+  return parse_plan(plan_json(plan_of(asked.model, asked.request), {}), source);
+}
+
+// Without --watch or --pid the plan is rehearsed: what `plan --measure` does.
+int run_measured(const Invocation& call) {
+  const MeasuringOptions& measuring = call.measuring;
+  const bool watches = measuring.watch || measuring.pid;
+  if (measuring.watch && measuring.pid) fail("--watch and --pid are two ways to name the engine", "use one of them");
+  if (measuring.watch && measuring.command.empty())
+    fail("--watch: no command stands behind --", "write for example --watch -- vllm serve MODEL");
+  if (measuring.keep && !measuring.watch) fail("--keep without --watch", "a process that was joined goes on anyway");
+  const Asked asked = load_asked(single_model(call), call);
+  return watches ? run_watch(call, asked, report_options(call)) : run_measure(call, asked, report_options(call));
 }
 
 int run_diff(const Invocation& call) {
   if (call.models.size() != 2) {
-    Error error(Exit::kBadInput, "diff takes two plans", "write them with kvplan MODEL --json -o FILE");
+    Error error(Exit::kBadInput, "diff takes two MODELs or plans", "write plans with kvplan MODEL --json -o FILE");
     error.set_source("command line");
     throw error;
   }
-  const PlanDiff diff = diff_plans(load_plan(call.models[0]), load_plan(call.models[1]), call.fail_over);
+  const PlanDiff diff =
+      diff_plans(digest_of(call.models[0], call), digest_of(call.models[1], call), call.fail_over, call.request.limits);
   emit(call, written(reply_of(diff), call.format, "diff", report_options(call)));
-  return static_cast<int>(diff.is_too_much ? Exit::kDoesNotFit : Exit::kAnswered);
+  const bool failed = diff.is_too_much || diff.lost_fit || !diff.broken.empty();
+  return static_cast<int>(failed ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
 int run_check_log(const Invocation& call) {
@@ -325,11 +372,12 @@ int run_man(const Invocation& call) {
 
 constexpr std::string_view kTables = "--format --json --output";
 // What only a measurement uses, and only a plan measures.
-constexpr std::string_view kUnmeasured = "--fail-over --measure --measure-max --device --tolerance --save-calibration";
+constexpr std::string_view kUnmeasured =
+    "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep";
 
 constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan; of several MODELs a row each", run_plan, "Load|Types", "",
-            "--fail-over",
+            "--fail-over --watch --pid --keep",
             "kvplan config.json --max-model-len 32k\n"
             "kvplan *.json --engine vllm --gpu rtx-4090,l40s,h100-80gb --weights bf16,fp8\n"
             "kvplan model.gguf --engine llama.cpp -c 16k -ctk q8_0 -ctv q8_0 --json"},
@@ -344,21 +392,27 @@ constexpr std::array kCommands{
             "kvplan fit config.json --gpu rtx-4090\n"
             "kvplan fit config.json --engine vllm,sglang --gpu h100-80gb --num-seqs 16\n"
             "kvplan fit config.json --max-model-len 32k"},
-    Command{"diff", "OLD.json NEW.json", "what changed between two plans", run_diff, "",
-            "--fail-over --format --json --output --color", "",
-            "kvplan diff before.json after.json\n"
+    Command{"measure", "MODEL [options]", "an engine's start watched, or a rehearsal", run_measured, "Measuring", "",
+            "--fail-over --measure",
+            "kvplan measure config.json --engine vllm --watch -- vllm serve org/model\n"
+            "kvplan measure model.gguf --watch --device host -- llama-server -m model.gguf\n"
+            "kvplan measure config.json --engine vllm --pid 4711",
+            "args k8s csv"},
+    Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "Card and limits", "",
+            "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --users",
             "kvplan diff before.json after.json --fail-over 5%\n"
+            "kvplan diff old/config.json new/config.json --engine vllm --gpu l40s\n"
             "kvplan diff before.json after.json --format markdown -o comment.md",
             "args k8s csv"},
-    Command{
-        "check-log", "[MODEL] LOG", "why an engine did not start, or what differs", run_check_log, "Load|Parallelism",
-        "",
-        "--fail-over --measure --measure-max --device --tolerance --calibration --max-vram --min-context --min-seqs "
-        "--gpu-bandwidth --gpu-tflops",
-        "kvplan check-log vllm.log\n"
-        "kvplan check-log config.json vllm.log\n"
-        "journalctl -u vllm | kvplan check-log config.json -",
-        "args k8s csv"},
+    Command{"check-log", "[MODEL] LOG", "why an engine did not start, or what differs", run_check_log,
+            "Load|Parallelism", "",
+            "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --calibration --max-vram "
+            "--min-context --min-seqs "
+            "--gpu-bandwidth --gpu-tflops",
+            "kvplan check-log vllm.log\n"
+            "kvplan check-log config.json vllm.log\n"
+            "journalctl -u vllm | kvplan check-log config.json -",
+            "args k8s csv"},
     Command{"explain", "MODEL [options]", "every layer and formula, with its sources", run_explain, "Load|Types", "",
             kUnmeasured,
             "kvplan explain config.json\n"

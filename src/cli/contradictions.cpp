@@ -15,14 +15,18 @@ namespace {
 // Lists make tables, which only these commands print.
 void check_lists(const Invocation& call) {
   const bool plans = call.command == "plan";
-  if (!call.gpus.empty() && !plans && call.command != "fit") fail(call.command + " takes one --gpu", "name one card");
-  if (!call.weights.empty() && !plans)
+  const bool compares = call.command == "compare";
+  if (!call.gpus.empty() && !plans && !compares && call.command != "fit")
+    fail(call.command + " takes one --gpu", "name one card");
+  if (!call.weights.empty() && !plans && !compares)
     fail(call.command + " takes one --weights", "name one type, or see kvplan compare");
-  if (!call.request.rig.empty() && call.engine_given && !engine_of(call.request).embedding_on_host)
+  if (!call.kv_types.empty() && !compares)
+    fail("--kv-cache-dtype: " + call.command + " takes one type", "name one, or list them for kvplan compare");
+  if (!call.request.card.rig.empty() && call.engine_given && !engine_of(call.request).loading.embedding_on_host)
     fail("--gpu names cards that differ, and " + call.request.engine + " deals evenly",
-         "name the smallest, with --gpu-count " + std::to_string(call.request.rig.size()) +
+         "name the smallest, with --gpu-count " + std::to_string(call.request.card.rig.size()) +
              ", or plan --engine llama.cpp");
-  if (!call.gpus.empty() && call.request.gpu_memory)
+  if (!call.gpus.empty() && call.request.card.memory)
     fail("--gpu names several cards and --gpu-memory the size of one", "leave one of them out");
 }
 
@@ -34,25 +38,26 @@ void check_inputs(const Invocation& call) {
 
 void check_load(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   const Request& request = call.request;
-  if (request.min_seqs && request.max_num_seqs && *request.min_seqs > *request.max_num_seqs)
-    fail("--min-seqs " + std::to_string(*request.min_seqs) + " is more than the scheduler's --max-num-seqs " +
+  if (request.limits.min_seqs && request.max_num_seqs && *request.limits.min_seqs > *request.max_num_seqs)
+    fail("--min-seqs " + std::to_string(*request.limits.min_seqs) + " is more than the scheduler's --max-num-seqs " +
              std::to_string(*request.max_num_seqs),
          "raise --max-num-seqs, or lower --min-seqs");
   // With a card, or a budget, the limits are about what would fit; without one, about the request alone.
-  const bool has_room = request.gpu || request.gpu_memory || request.kv_cache_memory_bytes || !call.gpus.empty();
-  const auto length = request.max_model_len ? request.max_model_len : request.ctx_size;
-  if (!has_room && request.min_context && length && *request.min_context > *length)
-    fail("--min-context " + std::to_string(request.min_context->count()) + " is more than the " +
+  const bool has_room = request.card.name || request.card.memory || request.kv_cache_memory_bytes || !call.gpus.empty();
+  const auto length = request.max_model_len ? request.max_model_len : request.llama_cpp.ctx_size;
+  if (!has_room && request.limits.min_context && length && *request.limits.min_context > *length)
+    fail("--min-context " + std::to_string(request.limits.min_context->count()) + " is more than the " +
              std::to_string(length->count()) + " tokens of the request",
          "raise --max-model-len, or name a card to ask what would fit");
-  if (!has_room && request.min_seqs && given("--num-seqs") && *request.min_seqs > request.num_seqs)
-    fail("--min-seqs " + std::to_string(*request.min_seqs) + " is more than --num-seqs " +
+  if (!has_room && request.limits.min_seqs && given("--num-seqs") && *request.limits.min_seqs > request.num_seqs)
+    fail("--min-seqs " + std::to_string(*request.limits.min_seqs) + " is more than --num-seqs " +
              std::to_string(request.num_seqs),
          "raise --num-seqs, or name a card to ask what would fit");
   const bool counts_slots = !call.engines.empty() || engine_of(request).slot_tokens != nullptr;
-  if (!counts_slots && request.max_model_len && request.ctx_size && *request.max_model_len != *request.ctx_size)
+  if (!counts_slots && request.max_model_len && request.llama_cpp.ctx_size &&
+      *request.max_model_len != *request.llama_cpp.ctx_size)
     fail("--max-model-len " + std::to_string(request.max_model_len->count()) + " and --ctx-size " +
-             std::to_string(request.ctx_size->count()) + " are the same option in " + request.engine,
+             std::to_string(request.llama_cpp.ctx_size->count()) + " are the same option in " + request.engine,
          "name one of them");
 }
 
@@ -67,28 +72,30 @@ void check_budget(const Invocation& call) {
   const Request& request = call.request;
   if (!request.kv_cache_memory_bytes) return;
   const Bytes budget = *request.kv_cache_memory_bytes;
-  if (request.max_vram && budget > *request.max_vram)
-    fail("--kv-cache-memory-bytes of " + spoken(budget) + " is more than --max-vram of " + spoken(*request.max_vram),
+  if (request.limits.max_vram && budget > *request.limits.max_vram)
+    fail("--kv-cache-memory-bytes of " + spoken(budget) + " is more than --max-vram of " +
+             spoken(*request.limits.max_vram),
          "lower the budget, or raise the limit");
   const auto check_card = [&](Bytes card, const std::string& what) {
     if (budget > card)
       fail("--kv-cache-memory-bytes of " + spoken(budget) + " is more than the " + spoken(card) + " of " + what,
            "lower the budget");
   };
-  if (request.gpu_memory)
-    check_card(*request.gpu_memory, "--gpu-memory");
-  else if (request.gpu)
-    check_card(Bytes(parse_gpu(*request.gpu).memory_mib * kMiB), *request.gpu);
+  if (request.card.memory)
+    check_card(*request.card.memory, "--gpu-memory");
+  else if (request.card.name)
+    check_card(Bytes(parse_gpu(*request.card.name).memory_mib * kMiB), *request.card.name);
   for (const std::string& gpu : call.gpus) check_card(Bytes(parse_gpu(gpu).memory_mib * kMiB), gpu);
 }
 
 void check_layout(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   const Request& request = call.request;
   if (!given("--gpu-count")) return;
-  const std::uint64_t needed = request.gpus();
-  if (needed > request.gpu_count)
-    fail("the layout needs " + std::to_string(needed) + " GPUs and --gpu-count is " + std::to_string(request.gpu_count),
-         "raise --gpu-count, or lower -tp, -pp or -dp");
+  const std::uint64_t needed = request.parallel.gpus();
+  if (needed > request.card.count)
+    fail(
+        "the layout needs " + std::to_string(needed) + " GPUs and --gpu-count is " + std::to_string(request.card.count),
+        "raise --gpu-count, or lower -tp, -pp or -dp");
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ constexpr std::array kOptions{
     EngineOption{"--tensor-split", kLlama},
     EngineOption{"--tool", kLlama},
     EngineOption{"--cache-implementation", "transformers"},
+    EngineOption{"--max-kv-size", "mlx"},
     EngineOption{"--n-cpu-moe", kLlama},
     EngineOption{"--cpu-moe", kLlama},
     EngineOption{"--override-tensor", kLlama},

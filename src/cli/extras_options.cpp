@@ -124,7 +124,7 @@ namespace {
 // plan says so of the model's own length.
 void use_longest_context(Asked& asked) {
   const Request& request = asked.request;
-  if (!request.gpu && !request.gpu_memory && !request.kv_cache_memory_bytes) return;
+  if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) return;
   std::uint64_t longest = with_source(asked.model.source, [&] { return longest_that_fits(asked.model, request); });
   if (asked.model.max_model_len > Tokens(0)) longest = std::min(longest, asked.model.max_model_len.count());
   if (longest == 0 || longest >= kAnyCount) return;
@@ -138,7 +138,7 @@ Asked load_asked(const std::string& argument, const Invocation& call) {
   if (!call.engine_given) {
     const std::string_view implied = implied_engine(argument);
     // Cards that differ are for engines that deal unevenly.
-    if (!implied.empty() || out.model.is_gguf || !call.request.rig.empty())
+    if (!implied.empty() || out.model.is_gguf || !call.request.card.rig.empty())
       find_engine(implied.empty() ? "llama.cpp" : implied, out.request);
   }
   out.model.notes.insert(out.model.notes.end(), call.notes.begin(), call.notes.end());

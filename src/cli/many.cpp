@@ -1,6 +1,8 @@
 #include "cli/many.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include "cli/extras_options.h"
 #include "engines/engine.h"
@@ -8,6 +10,7 @@
 #include "kvplan/gpus.h"
 #include "plan/answers.h"
 #include "plan/grid.h"
+#include "sources/stored_models.h"
 
 namespace kvplan {
 
@@ -29,14 +32,15 @@ int exit_of(const Plan& plan) {
 }  // namespace
 
 bool is_grid(const Invocation& call) {
-  return !call.gpus.empty() || (!call.weights.empty() && call.request.gpu);
+  return !call.gpus.empty() || (!call.weights.empty() && call.request.card.name);
 }
 
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options) {
   Grid grid;
-  const std::vector<std::string> cards = call.gpus.empty() ? std::vector<std::string>{*call.request.gpu} : call.gpus;
+  const std::vector<std::string> cards =
+      call.gpus.empty() ? std::vector<std::string>{*call.request.card.name} : call.gpus;
   for (const std::string& card : cards) grid.cards.push_back({card, parse_gpu(card).budget()});
-  grid.gpu_count = call.request.gpu_count;
+  grid.gpu_count = call.request.card.count;
   grid.num_seqs = call.request.num_seqs;
   for (const std::string& source : sources) {
     try {
@@ -101,6 +105,56 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
   return out;
 }
 
+// Several engines or cards are one table: what differs stands before each answer's name and changes.
+Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options) {
+  const Asked asked = load_asked(source, call);
+  const std::vector<std::string> stored = stored_models();
+  std::optional<Answers> all;
+  Answered out;
+  std::optional<Error> first_error;
+  for (const std::string& engine : or_as_asked(call.engines)) {
+    for (const std::string& card : or_as_asked(call.gpus)) {
+      try {
+        Request request = asked.request;
+        std::vector<std::pair<std::string, std::string>> chosen;
+        if (!engine.empty()) {
+          find_engine(engine, request);
+          chosen.emplace_back("--engine", engine);
+        }
+        if (!card.empty()) {
+          request.card.name = card;
+          chosen.emplace_back("--gpu", card);
+        }
+        Answers answers = compare_types(asked.model, request, {call.weights, call.kv_types, stored});
+        out.exit = std::max(out.exit, exit_of(answers.asked));
+        for (Answer& answer : answers.answers) {
+          if (!card.empty()) answer.name.insert(0, card + ", ");
+          if (!engine.empty()) answer.name.insert(0, engine + ", ");
+          answer.changes.insert(answer.changes.begin(), chosen.begin(), chosen.end());
+        }
+        for (std::string& sentence : answers.sentences)
+          if (!chosen.empty()) sentence.insert(0, engine + (engine.empty() || card.empty() ? "" : ", ") + card + ": ");
+        if (!all) {
+          all = std::move(answers);
+          continue;
+        }
+        std::move(answers.answers.begin(), answers.answers.end(), std::back_inserter(all->answers));
+        std::move(answers.sentences.begin(), answers.sentences.end(), std::back_inserter(all->sentences));
+      } catch (Error& error) {
+        error.set_source(source);
+        if (!first_error) first_error = error;
+        out.errors.push_back(without_program(error.line()));
+        out.exit = std::max(out.exit, static_cast<int>(error.code()));
+      }
+    }
+  }
+  if (!all) throw *first_error;
+  for (const std::string& error : out.errors) all->asked.notes.push_back({NoteLevel::kWarning, "not_compared", error});
+  out.any = true;
+  out.text = written(compared(*all), call.format, "compare", options);
+  return out;
+}
+
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options) {
   const Asked asked = load_asked(source, call);
   const ModelSpec& model = asked.model;
@@ -114,7 +168,7 @@ Answered answer_fits(const Invocation& call, const std::string& source, const Re
       try {
         Request request = asked.request;
         if (!engine.empty()) find_engine(engine, request);
-        if (!card.empty()) request.gpu = card;
+        if (!card.empty()) request.card.name = card;
         entry.answers = fit_model(model, request);
         out.exit = std::max(out.exit, exit_of(entry.answers->asked));
         out.any = true;

@@ -23,6 +23,8 @@ bool is_grid(const Invocation& call);
 Answered answer_grid(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
 // Plans of each model for each engine and weight type that the call names.
 Answered answer_variants(const Invocation& call, const std::vector<std::string>& sources, const ReportOptions& options);
+// compare of one model over engines, cards and the types that the call lists.
+Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options);
 // fit of one model for each engine and card.
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options);
 

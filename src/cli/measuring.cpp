@@ -107,21 +107,23 @@ void save_calibration(const std::string& path, const CalibrationRecord& record) 
 }
 
 void prepare_measuring(Invocation& call) {
-  const MeasuringOptions& options = call.measuring;
+  MeasuringOptions& options = call.measuring;
+  const bool measures = call.command == "measure";
+  if (measures && !options.watch && !options.pid) options.wanted = true;
   if (options.wanted && call.format != "table" && call.format != "json")
     usage_error("--measure has no form \"" + call.format + "\"", "use table or json");
-  if (!options.wanted && (!options.device.empty() || options.tolerance))
+  if (!options.wanted && !measures && (!options.device.empty() || options.tolerance))
     usage_error(options.device.empty() ? "--tolerance without --measure" : "--device without --measure",
                 "add --measure");
-  if (!options.wanted && !options.save.empty() && call.command != "check-log")
+  if (!options.wanted && !options.save.empty() && call.command != "check-log" && !measures)
     usage_error("--save-calibration without --measure", "add --measure, or use kvplan check-log");
-  if (call.command == "check-log" && !options.save.empty() && !call.request.gpu)
+  if (call.command == "check-log" && !options.save.empty() && !call.request.card.name)
     usage_error("--save-calibration: the log does not say which card it is of", "name it with --gpu");
-  const bool plans =
-      call.command == "plan" || call.command == "compare" || call.command == "fit" || call.command == "explain";
+  const bool plans = measures || call.command == "plan" || call.command == "compare" || call.command == "fit" ||
+                     call.command == "explain";
   if (!plans) return;
   // Looked for where a card is named that it could be of.
-  if (!options.calibration.empty() || call.request.gpu || options.wanted)
+  if (!options.calibration.empty() || call.request.card.name || options.wanted)
     call.request.calibration = choose_calibration(options.calibration);
 }
 
@@ -134,7 +136,7 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
     try {
       const std::unique_ptr<Device> device = open_device(call.measuring.device);
       Request request = asked.request;
-      request.measured_card = device->facts().name;
+      request.card.measured = device->facts().name;
       try {
         plan = make_plan(model, request);
       } catch (Error& error) {
@@ -157,7 +159,7 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
   if (!call.measuring.save.empty() && seen.status != MeasureStatus::kFailed)
     save_calibration(call.measuring.save, calibration_of(seen, plan, today()));
   complete(model, {}, plan);
-  write_output(call.output, written(reply_of(plan), call.format, "a measurement", options));
+  write_report(call.output, written(reply_of(plan), call.format, "a measurement", options));
   const bool good = seen.status == MeasureStatus::kAgrees && plan.verdict.status != Verdict::kDoesNotFit;
   return static_cast<int>(good ? Exit::kAnswered : Exit::kDoesNotFit);
 }

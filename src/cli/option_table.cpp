@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cli/extras_options.h"
+#include "cli/list_options.h"
 #include "cli/measuring.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
@@ -33,27 +34,12 @@ constexpr string_view kVllm = "vLLM";
 constexpr string_view kLlama = "llama.cpp";
 constexpr string_view kExtras = "Extras";
 constexpr string_view kSglang = "SGLang";
+constexpr string_view kMlx = "MLX";
 constexpr string_view kOutput = "Output";
 constexpr string_view kHub = "Hub";
 
 bool is_auto(string_view value) {
   return value == "auto";
-}
-
-std::optional<Dtype> type_or_auto(string_view value, string_view name) {
-  if (is_auto(value)) return std::nullopt;
-  return parse_dtype(value, name);
-}
-
-// The parts of a list, empty ones included.
-std::vector<string_view> parts_of(string_view list, char separator) {
-  std::vector<string_view> out;
-  for (;;) {
-    const auto end = list.find(separator);
-    out.push_back(list.substr(0, end));
-    if (end == string_view::npos) return out;
-    list.remove_prefix(end + 1);
-  }
 }
 
 constexpr std::uint64_t kAllLayers = 999999;
@@ -69,12 +55,12 @@ void override_tensors(Request& request, string_view value, string_view name) {
   if (!to_host || has_digit || !all_parts || pattern.find("exps") == string_view::npos)
     fail(std::string(name) + ": \"" + one_line(value, 60) + "\" is not a pattern of all experts",
          "use exps=CPU, or --n-cpu-moe N for the first N layers");
-  request.cpu_moe_layers = kAllLayers;
+  request.llama_cpp.cpu_moe_layers = kAllLayers;
 }
 
 // "3,1", also with "/" between the numbers.
 void split_tensors(Request& request, string_view value, string_view name) {
-  request.tensor_split.clear();
+  request.llama_cpp.tensor_split.clear();
   double sum = 0;
   for (std::size_t at = 0; at <= value.size();) {
     const std::size_t end = std::min(value.find_first_of(",/", at), value.size());
@@ -83,7 +69,7 @@ void split_tensors(Request& request, string_view value, string_view name) {
     const auto [rest, error] = parse_real(word, share);
     if (error != std::errc() || rest != word.data() + word.size() || !(share >= 0 && share <= 1e9))
       fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is no list of shares", "write for example 3,1");
-    request.tensor_split.push_back(share);
+    request.llama_cpp.tensor_split.push_back(share);
     sum += share;
     at = end + 1;
   }
@@ -96,21 +82,7 @@ void set_attention(Request& request, string_view value, string_view name) {
     fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not naive or flash", "see kvplan --help");
   const bool naive = value == "naive";
   request.attention = naive ? AttentionKernel::kNaive : AttentionKernel::kFlash;
-  request.flash_attention = naive ? FlashAttention::kOff : FlashAttention::kOn;
-}
-
-// "vllm", or several: "vllm,sglang".
-void set_engines(Invocation& call, string_view list) {
-  call.engines.clear();
-  call.engine_given = true;
-  if (list.find(',') == string_view::npos) {
-    find_engine(list, call.request);
-    return;
-  }
-  for (const string_view name : parts_of(list, ',')) {
-    find_engine(name, call.request);
-    call.engines.emplace_back(name);
-  }
+  request.llama_cpp.flash_attention = naive ? FlashAttention::kOff : FlashAttention::kOn;
 }
 
 // "2x4090" is two of them.
@@ -129,21 +101,22 @@ std::uint64_t take_count(string_view& text) {
 // "rtx-4090+2x3060": cards that differ, each with layers by its memory.
 void set_rig(Request& request, string_view list) {
   constexpr std::size_t kMostCards = 64;
-  request.rig.clear();
+  request.card.rig.clear();
   std::vector<double> shares;
   for (string_view text : parts_of(list, '+')) {
     const std::uint64_t count = find_gpu(text) == nullptr ? std::max<std::uint64_t>(1, take_count(text)) : 1;
     const Gpu& card = parse_gpu(text);
-    if (request.rig.size() + count > kMostCards) fail("--gpu: a rig of more than 64 cards", "name fewer");
+    if (request.card.rig.size() + count > kMostCards) fail("--gpu: a rig of more than 64 cards", "name fewer");
     for (std::uint64_t i = 0; i < count; ++i) {
-      request.rig.emplace_back(card.name);
+      request.card.rig.emplace_back(card.name);
       shares.push_back(std::round(static_cast<double>(card.budget().count()) / kGiB * 10) / 10);
     }
-    if (!request.gpu || card.budget() < parse_gpu(*request.gpu).budget()) request.gpu = std::string(card.name);
+    if (!request.card.name || card.budget() < parse_gpu(*request.card.name).budget())
+      request.card.name = std::string(card.name);
   }
-  if (request.tensor_split.empty()) request.tensor_split = shares;
-  request.gpu_count = request.pipeline_parallel = request.rig.size();
-  request.gpu_count_given = request.layout_given = true;
+  if (request.llama_cpp.tensor_split.empty()) request.llama_cpp.tensor_split = shares;
+  request.card.count = request.parallel.pipeline = request.card.rig.size();
+  request.card.count_given = request.parallel.given = true;
 }
 
 // "rtx-4090", "2x4090", or a size: "24GiB".
@@ -152,47 +125,33 @@ void set_gpu(Invocation& call, string_view text) {
   if (text.find('+') != string_view::npos && find_gpu(text) == nullptr) return set_rig(request, text);
   if (find_gpu(text) == nullptr)
     if (const std::uint64_t count = take_count(text); count > 0) {
-      request.gpu_count = count;
-      request.gpu_count_given = true;
+      request.card.count = count;
+      request.card.count_given = true;
     }
   const bool is_size = find_gpu(text) == nullptr && !text.empty() && text[0] >= '0' && text[0] <= '9' &&
                        text.find_first_not_of("0123456789.") != string_view::npos &&
                        text.find('-') == string_view::npos;
   if (!is_size) {
-    request.gpu = std::string(parse_gpu(text).name);
+    request.card.name = std::string(parse_gpu(text).name);
     return;
   }
-  request.gpu_memory = parse_size(text, "--gpu");
+  request.card.memory = parse_size(text, "--gpu");
   if (lower(text).ends_with("gb"))
     call.notes.push_back({NoteLevel::kInfo, "decimal_size",
-                          "--gpu " + one_line(text, 20) + " is " + spoken_gib(*request.gpu_memory) +
+                          "--gpu " + one_line(text, 20) + " is " + spoken_gib(*request.card.memory) +
                               "; a card that is sold as such has somewhat more: name it (kvplan gpus)"});
 }
 
 // "rtx-4090", "auto", or several: "rtx-4090,l40s".
 void set_gpus(Invocation& call, string_view list) {
   call.gpus.clear();
-  call.request.gpu.reset();
+  call.request.card.name.reset();
   if (is_auto(list)) return use_cards(detect_cards(), call.request);
   if (list.find(',') == string_view::npos) return set_gpu(call, list);
   for (const string_view name : parts_of(list, ',')) {
     if (is_auto(name)) fail("--gpu: auto stands alone", "name the cards, or leave them out");
     std::string card(parse_gpu(name).name);
     if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(std::move(card));
-  }
-}
-
-void set_weights(Invocation& call, string_view list, string_view option) {
-  call.weights.clear();
-  call.request.weights.reset();
-  if (list.find(',') == string_view::npos) {
-    check_weight_type(list, option);
-    call.request.weights = std::string(list);
-    return;
-  }
-  for (const string_view name : parts_of(list, ',')) {
-    check_weight_type(name, option);
-    call.weights.emplace_back(name);
   }
 }
 
@@ -205,8 +164,15 @@ constexpr std::array kOptions{
              c.longest_context = is_auto(v);
              if (!c.longest_context) c.request.max_model_len = Tokens(parse_count(v, n));
            }},
-    Option{"--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
-           [](Invocation& c, string_view v, string_view n) { c.request.ctx_size = Tokens(parse_count(v, n)); }},
+    Option{
+        "--ctx-size -c", "N", kLoad, "the same; llama.cpp: the total over all slots",
+        [](Invocation& c, string_view v, string_view n) { c.request.llama_cpp.ctx_size = Tokens(parse_count(v, n)); }},
+    // Before --num-seqs, which then are one copy's.
+    Option{"--users", "N", kLoad, "users at once: fit says the GPUs and nodes for them",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.num_seqs = parse_count(v, n);
+             c.request.users = true;
+           }},
     Option{"--num-seqs --parallel -np", "N", kLoad, "live sequences, each at full length (default 1)",
            [](Invocation& c, string_view v, string_view n) { c.request.num_seqs = parse_count(v, n); }},
     Option{"--max-num-seqs", "N", kLoad, "the scheduler's limit; sizes graphs and logits, not KV (--num-seqs)",
@@ -234,38 +200,38 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { set_weights(c, v, n); }},
     Option{"--dtype", "T", kTypes, "compute type",
            [](Invocation& c, string_view v, string_view n) { c.request.dtype = type_or_auto(v, n); }},
-    Option{"--kv-cache-dtype --kv", "T", kTypes, "KV type (default auto); see kvplan dtypes",
-           [](Invocation& c, string_view v, string_view n) {
-             c.request.cache_type_k = c.request.cache_type_v = type_or_auto(v, n);
-           }},
+    Option{"--kv-cache-dtype --kv", "T[,T...]", kTypes, "KV type (default auto); see kvplan dtypes",
+           [](Invocation& c, string_view v, string_view n) { set_kv_types(c, v, n); }},
     Option{"--cache-type-k -ctk", "T", kTypes, "the type of K alone",
            [](Invocation& c, string_view v, string_view n) { c.request.cache_type_k = type_or_auto(v, n); }},
     Option{"--cache-type-v -ctv", "T", kTypes, "the type of V alone",
            [](Invocation& c, string_view v, string_view n) { c.request.cache_type_v = type_or_auto(v, n); }},
     Option{"--cache-implementation", "dynamic|static|quantized|offloaded|offloaded_static", kTypes,
            "transformers' cache",
-           [](Invocation& c, string_view v, string_view) { c.request.cache_implementation = std::string(v); }},
+           [](Invocation& c, string_view v, string_view) {
+             c.request.transformers.cache_implementation = std::string(v);
+           }},
     Option{"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states",
            [](Invocation& c, string_view v, string_view n) { c.request.state_dtype = type_or_auto(v, n); }},
 
     Option{"--tensor-parallel-size --tp -tp", "N", kLayout, "tensor parallel ranks",
            [](Invocation& c, string_view v, string_view n) {
-             c.request.tensor_parallel = parse_count(v, n);
-             c.request.layout_given = true;
+             c.request.parallel.tensor = parse_count(v, n);
+             c.request.parallel.given = true;
            }},
     Option{"--pipeline-parallel-size --pp -pp", "N", kLayout, "pipeline stages",
            [](Invocation& c, string_view v, string_view n) {
-             c.request.pipeline_parallel = parse_count(v, n);
-             c.request.layout_given = true;
+             c.request.parallel.pipeline = parse_count(v, n);
+             c.request.parallel.given = true;
            }},
     Option{"--data-parallel-size --dp -dp", "N", kLayout, "data parallel copies",
-           [](Invocation& c, string_view v, string_view n) { c.request.data_parallel = parse_count(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.parallel.data = parse_count(v, n); }},
     Option{"--decode-context-parallel-size --dcp -dcp", "N", kLayout, "ranks that share the tokens of a sequence",
-           [](Invocation& c, string_view v, string_view n) { c.request.decode_context_parallel = parse_count(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.parallel.decode_context = parse_count(v, n); }},
     Option{"--enable-expert-parallel", "", kLayout, "distribute whole experts over the ranks",
-           [](Invocation& c, string_view, string_view) { c.request.expert_parallel = true; }},
+           [](Invocation& c, string_view, string_view) { c.request.parallel.expert = true; }},
     Option{"--enable-dp-attention", "", kLayout, "SGLang: data parallel attention within the tensor parallel ranks",
-           [](Invocation& c, string_view, string_view) { c.request.dp_attention = true; }},
+           [](Invocation& c, string_view, string_view) { c.request.parallel.dp_attention = true; }},
 
     // Before --gpu, which looks its name up: options apply in the order of this table.
     Option{"--gpu-file", "FILE", kCard, "cards of your own, as kvplan gpus --json writes them",
@@ -273,14 +239,19 @@ constexpr std::array kOptions{
     Option{"--gpu", "NAME[,...]", kCard, "h100-80gb, rtx-4090 ... (kvplan gpus), or auto",
            [](Invocation& c, string_view v, string_view) { set_gpus(c, v); }},
     Option{"--gpu-memory", "SIZE", kCard, "or a card's memory: 24GiB",
-           [](Invocation& c, string_view v, string_view n) { c.request.gpu_memory = parse_size(v, n); }},
-    Option{"--gpu-count", "N", kCard, "GPUs; without -tp and -pp the best layout is chosen",
+           [](Invocation& c, string_view v, string_view n) { c.request.card.memory = parse_size(v, n); }},
+    Option{"--gpu-count", "N", kCard, "GPUs; without -tp or -pp in the best layout",
            [](Invocation& c, string_view v, string_view n) {
-             c.request.gpu_count = parse_count(v, n);
-             c.request.gpu_count_given = true;
+             c.request.card.count = parse_count(v, n);
+             c.request.card.count_given = true;
            }},
     Option{"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "share of the card that the engine may use",
            [](Invocation& c, string_view v, string_view n) { c.request.memory_utilization = parse_share(v, n); }},
+    Option{"--reserve", "SIZE|P%", kCard, "memory of a GPU to leave free (suggestions: 1GiB or 1%)",
+           [](Invocation& c, string_view v, string_view n) {
+             c.request.limits.reserve =
+                 v.ends_with('%') ? Reserve{Bytes(0), parse_percent(v, n) / 100} : Reserve{parse_size(v, n), 0};
+           }},
     Option{"--kv-cache-memory-bytes", "SIZE", kCard, "the KV budget itself, per GPU",
            [](Invocation& c, string_view v, string_view n) { c.request.kv_cache_memory_bytes = parse_size(v, n); }},
     Option{"--margin", "P%", kCard, "use +-P% for every estimate",
@@ -290,15 +261,20 @@ constexpr std::array kOptions{
              c.request.margin = percent / 100;
            }},
     Option{"--gpu-bandwidth", "GB/s", kCard, "memory bandwidth, overrides the catalogue",
-           [](Invocation& c, string_view v, string_view n) { c.request.gpu_bandwidth = parse_rate(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.card.bandwidth = parse_rate(v, n); }},
     Option{"--gpu-tflops", "T", kCard, "dense 16 bit TFLOPS, for the bound on the first token",
-           [](Invocation& c, string_view v, string_view n) { c.request.gpu_tflops = parse_rate(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.card.tflops = parse_rate(v, n); }},
+    Option{"--host-memory", "SIZE", kCard, "the machine's own memory, for what the engine keeps there",
+           [](Invocation& c, string_view v, string_view n) { c.request.card.host_memory = parse_size(v, n); }},
+    Option{"--host-bandwidth", "GB/s", kCard, "its bandwidth (default 100)",
+           [](Invocation& c, string_view v, string_view n) { c.request.card.host_bandwidth = parse_rate(v, n); }},
     Option{"--max-vram", "SIZE", kCard, "limit: exit 1 where a GPU needs more",
-           [](Invocation& c, string_view v, string_view n) { c.request.max_vram = parse_size(v, n); }},
-    Option{"--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit",
-           [](Invocation& c, string_view v, string_view n) { c.request.min_context = Tokens(parse_count(v, n)); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.limits.max_vram = parse_size(v, n); }},
+    Option{
+        "--min-context", "N", kCard, "limit: exit 1 where fewer tokens fit",
+        [](Invocation& c, string_view v, string_view n) { c.request.limits.min_context = Tokens(parse_count(v, n)); }},
     Option{"--min-seqs", "N", kCard, "limit: exit 1 where fewer sequences fit",
-           [](Invocation& c, string_view v, string_view n) { c.request.min_seqs = parse_count(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.limits.min_seqs = parse_count(v, n); }},
 
     Option{"--fail-over", "SIZE|P%", kCard, "diff: exit 1 where the total grew by more",
            [](Invocation& c, string_view v, string_view n) {
@@ -317,6 +293,12 @@ constexpr std::array kOptions{
            }},
     Option{"--measure-max", "", kMeasuring, "the same, and the largest context that really allocates",
            [](Invocation& c, string_view, string_view) { c.measuring.wanted = c.measuring.find_maximum = true; }},
+    Option{"--watch", "", kMeasuring, "measure: start the engine whose command stands behind --, and watch it",
+           [](Invocation& c, string_view, string_view) { c.measuring.watch = true; }},
+    Option{"--pid", "N", kMeasuring, "measure: watch a running engine",
+           [](Invocation& c, string_view v, string_view n) { c.measuring.pid = parse_count(v, n); }},
+    Option{"--keep", "", kMeasuring, "measure: the engine that --watch started goes on afterwards",
+           [](Invocation& c, string_view, string_view) { c.measuring.keep = true; }},
     Option{"--tolerance", "P%", kMeasuring, "exit 1 where more differs without a reason (default 1 %)",
            [](Invocation& c, string_view v, string_view n) { c.measuring.tolerance = parse_percent(v, n) / 100; }},
     Option{"--save-calibration", "FILE", kMeasuring, "keep what was measured, or read by check-log, for later plans",
@@ -335,17 +317,17 @@ constexpr std::array kOptions{
     Option{"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm, "more states of a sequence, or one",
            [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
     Option{"--mamba-cache-mode", "none|align|all", kVllm, "which states prefix caching keeps",
-           [](Invocation& c, string_view v, string_view) { c.request.mamba_cache_mode = std::string(v); }},
+           [](Invocation& c, string_view v, string_view) { c.request.vllm.mamba_cache_mode = std::string(v); }},
     Option{"--language-model-only", "", kVllm, "text only: vision and audio encoders are not loaded",
            [](Invocation& c, string_view, string_view) { c.request.extras.language_model_only = true; }},
     Option{"--disable-hybrid-kv-cache-manager", "", kVllm, "windows take full-length pages",
-           [](Invocation& c, string_view, string_view) { c.request.hybrid_manager = false; }},
+           [](Invocation& c, string_view, string_view) { c.request.vllm.hybrid_manager = false; }},
     Option{"--cpu-offload-gb", "N", kVllm, "GiB of each GPU's layers in host memory (SGLang too)",
            [](Invocation& c, string_view v, string_view n) { c.request.cpu_offload = parse_gib(v, n); }},
     Option{"--kv-offloading-size", "N", kVllm, "GiB of host memory for KV, all ranks together",
-           [](Invocation& c, string_view v, string_view n) { c.request.host_kv_cache = parse_gib(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.vllm.host_kv_cache = parse_gib(v, n); }},
     Option{"--swap-space", "N", kVllm, "V0: GiB of host memory a GPU for KV (default 4)",
-           [](Invocation& c, string_view v, string_view n) { c.request.swap_space = parse_gib(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.vllm.swap_space = parse_gib(v, n); }},
     Option{"--enforce-eager", "", kVllm, "no CUDA graphs",
            [](Invocation& c, string_view, string_view) { c.request.enforce_eager = true; }},
     Option{"--fully-sharded-loras", "", kVllm, "both matrices are shared out over the ranks",
@@ -354,45 +336,52 @@ constexpr std::array kOptions{
            apply_mm_limits},
 
     Option{"--batch --batch-size -b", "N", kLlama, "n_batch",
-           [](Invocation& c, string_view v, string_view n) { c.request.batch = parse_count(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.llama_cpp.n_batch = parse_count(v, n); }},
     Option{"--ubatch-size -ub", "N", kLlama, "n_ubatch",
-           [](Invocation& c, string_view v, string_view n) { c.request.ubatch = parse_count(v, n); }},
+           [](Invocation& c, string_view v, string_view n) { c.request.llama_cpp.n_ubatch = parse_count(v, n); }},
     Option{"--kv-unified -kvu", "", kLlama, "the slots share one pool",
-           [](Invocation& c, string_view, string_view) { c.request.kv_unified = true; }},
+           [](Invocation& c, string_view, string_view) { c.request.llama_cpp.kv_unified = true; }},
     Option{"--swa-full", "", kLlama, "windows keep every token",
-           [](Invocation& c, string_view, string_view) { c.request.swa_full = true; }},
+           [](Invocation& c, string_view, string_view) { c.request.llama_cpp.swa_full = true; }},
     Option{"--flash-attn -fa", "on|off|auto", kLlama, "flash attention",
            [](Invocation& c, string_view v, string_view n) {
              if (v == "on")
-               c.request.flash_attention = FlashAttention::kOn;
+               c.request.llama_cpp.flash_attention = FlashAttention::kOn;
              else if (v == "off")
-               c.request.flash_attention = FlashAttention::kOff;
+               c.request.llama_cpp.flash_attention = FlashAttention::kOff;
              else if (v == "auto")
-               c.request.flash_attention = FlashAttention::kAuto;
+               c.request.llama_cpp.flash_attention = FlashAttention::kAuto;
              else
                fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not on, off or auto", "see kvplan --help");
            }},
-    Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all, or auto, for all of them",
+    Option{"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU; all; auto: what llama.cpp's own fit chooses",
            [](Invocation& c, string_view v, string_view n) {
-             c.request.gpu_layers = v == "0" ? 0 : v == "all" || v == "auto" || v == "-1" ? 999999 : parse_count(v, n);
+             c.request.llama_cpp.fit = is_auto(v);
+             c.request.llama_cpp.gpu_layers.reset();
+             if (v == "0")
+               c.request.llama_cpp.gpu_layers = 0;
+             else if (v == "all" || v == "-1")
+               c.request.llama_cpp.gpu_layers = kAllLayers;
+             else if (!is_auto(v))
+               c.request.llama_cpp.gpu_layers = parse_count(v, n);
            }},
     Option{"--n-cpu-moe -ncmoe", "N", kLlama, "the experts of the first N layers stay in host memory",
            [](Invocation& c, string_view v, string_view n) {
-             c.request.cpu_moe_layers = v == "0" ? 0 : parse_count(v, n);
+             c.request.llama_cpp.cpu_moe_layers = v == "0" ? 0 : parse_count(v, n);
            }},
     Option{"--cpu-moe -cmoe", "", kLlama, "all experts stay in host memory",
-           [](Invocation& c, string_view, string_view) { c.request.cpu_moe_layers = kAllLayers; }},
+           [](Invocation& c, string_view, string_view) { c.request.llama_cpp.cpu_moe_layers = kAllLayers; }},
     Option{"--override-tensor -ot", "P=CPU", kLlama, "exps=CPU, as --cpu-moe; for some layers use -ncmoe",
            [](Invocation& c, string_view v, string_view n) { override_tensors(c.request, v, n); }},
     Option{"--no-kv-offload -nkvo", "", kLlama, "the cache stays in host memory",
-           [](Invocation& c, string_view, string_view) { c.request.no_kv_offload = true; }},
+           [](Invocation& c, string_view, string_view) { c.request.llama_cpp.no_kv_offload = true; }},
     Option{"--tensor-split -ts", "A,B", kLlama, "shares of the GPUs of -pp, as 3,1",
            [](Invocation& c, string_view v, string_view n) { split_tensors(c.request, v, n); }},
     Option{"--tool", "server|cli", kLlama, "the program: logits of each slot's last token, or of all tokens",
            [](Invocation& c, string_view v, string_view n) {
              if (v != "server" && v != "cli")
                fail(std::string(n) + ": \"" + one_line(v, 40) + "\" is not server or cli", "see kvplan --help");
-             c.request.all_logits = v == "cli";
+             c.request.llama_cpp.all_logits = v == "cli";
            }},
     Option{"--ctx-size-draft -cd", "N", kLlama, "tokens of a sequence in the draft's context",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_ctx = Tokens(parse_count(v, n)); }},
@@ -402,6 +391,9 @@ constexpr std::array kOptions{
     Option{
         "--cache-type-v-draft -ctvd", "T", kLlama, "the type of the draft's V",
         [](Invocation& c, string_view v, string_view n) { c.request.extras.draft_cache_type_v = type_or_auto(v, n); }},
+
+    Option{"--max-kv-size", "N", kMlx, "every layer keeps the first 4 tokens and the last, N in all",
+           [](Invocation& c, string_view v, string_view n) { c.request.mlx.max_kv_size = Tokens(parse_count(v, n)); }},
 
     Option{"--speculative-num-draft-tokens", "N", kSglang, "tokens verified at once",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.verify_tokens = parse_count(v, n); }},

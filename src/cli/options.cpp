@@ -32,13 +32,13 @@ string_view first_name(const Option& option) {
   return option.names.substr(0, option.names.find(' '));
 }
 
-bool is_given(const Arguments& given, const Option& option) {
+bool is_given(const ParsedArguments& given, const Option& option) {
   return std::any_of(given.options.begin(), given.options.end(),
                      [&](const GivenOption& each) { return each.option == &option; });
 }
 
 // Every option that was given must belong to an engine that was chosen.
-void check_options_of_engines(Invocation& call, const Arguments& given) {
+void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
   if (given.options.empty()) return;
   std::vector<std::string> chosen;
   for (const std::string& text : call.engines) {
@@ -64,7 +64,7 @@ void use_implied_engine(Invocation& call) {
 }
 
 // In the order of the table, whatever the order of the arguments.
-void apply(const Arguments& given, Invocation& call) {
+void apply(const ParsedArguments& given, Invocation& call) {
   for (const Option& option : options())
     for (const GivenOption& each : given.options)
       if (each.option == &option) option.apply(call, each.value, each.name);
@@ -89,14 +89,14 @@ void say_help_first(std::vector<std::string>& arguments) {
 }
 
 // The engine that help was asked for; empty where it was for the command.
-std::string asked_engine(const Arguments& given) {
+std::string asked_engine(const ParsedArguments& given) {
   Request scratch;
   for (const GivenOption& each : given.options)
     if (first_name(*each.option) == "--engine") return std::string(find_engine(each.value, scratch).name);
   return "";
 }
 
-std::string help_text(const Command& command, const Arguments& given) {
+std::string help_text(const Command& command, const ParsedArguments& given) {
   if (!given.words.empty() && given.words.back() == "all") return full_help(command);
   if (const std::string engine = asked_engine(given); !engine.empty()) return engine_help(engine);
   return &command == &commands().front() ? main_help() : command_help(command);
@@ -123,8 +123,12 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
     command = &commands().front();
   }
   call.command = command->name;
-  Arguments given = parse_arguments(*command, std::move(arguments));
+  ParsedArguments given = parse_arguments(*command, std::move(arguments));
   call.models = std::move(given.words);
+  const bool is_watched = std::any_of(given.options.begin(), given.options.end(),
+                                      [](const GivenOption& each) { return first_name(*each.option) == "--watch"; });
+  (is_watched ? call.measuring.command : call.models)
+      .insert((is_watched ? call.measuring.command : call.models).end(), given.behind.begin(), given.behind.end());
   if (given.help) {
     given.words = call.models;
     std::fputs(help_text(*command, given).c_str(), stdout);

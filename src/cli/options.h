@@ -23,8 +23,12 @@ struct MeasuringOptions {
   bool find_maximum = false;
   std::string device;  // "" for the first GPU
   std::optional<double> tolerance;
-  std::string save;         // --save-calibration
-  std::string calibration;  // --calibration: a file, "none", "" for the user's own
+  std::string save;                  // --save-calibration
+  std::string calibration;           // --calibration: a file, "none", "" for the user's own
+  bool watch = false;                // --watch
+  bool keep = false;                 // --keep: the watched engine goes on
+  std::optional<std::uint64_t> pid;  // --pid: a running engine
+  std::vector<std::string> command;  // behind "--" of --watch
 };
 
 // What one call of kvplan asks for.
@@ -33,10 +37,11 @@ struct Invocation {
   std::vector<std::string> models;  // positional arguments
   Request request;
   bool engine_given = false;
-  bool longest_context = false;      // --max-model-len auto
-  std::vector<std::string> engines;  // where --engine names several: each as "vllm@0.20"
-  std::vector<std::string> gpus;     // where --gpu names several: the cards' own names
-  std::vector<std::string> weights;  // where --weights names several
+  bool longest_context = false;       // --max-model-len auto
+  std::vector<std::string> engines;   // where --engine names several: each as "vllm@0.20"
+  std::vector<std::string> gpus;      // where --gpu names several: the cards' own names
+  std::vector<std::string> weights;   // where --weights names several
+  std::vector<std::string> kv_types;  // where --kv-cache-dtype names several
   SourceOptions source;
   std::string draft, mmproj;       // --draft, --mmproj; empty: none
   std::vector<std::string> loras;  // --lora

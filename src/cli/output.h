@@ -7,7 +7,9 @@
 
 namespace kvplan {
 
-// "" and "-" are standard output. Throws Error.
+// "" and "-" are standard output. Throws Error, also for a file that this run has read.
+void write_report(const std::string& path, std::string_view text);
+// The same, whatever was read: for a file that is read, changed and written again.
 void write_output(const std::string& path, std::string_view text);
 
 // The folder that a path lies in; "." where it names none.

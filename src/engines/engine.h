@@ -211,7 +211,7 @@ enum class LoraHolding : std::uint8_t {
 };
 
 // What an engine's log calls the weights, where PyTorch allocates them: the tensors alone are less.
-enum class Loading : std::uint8_t {
+enum class CountedAs : std::uint8_t {
   kTensors,
   kAllocated,  // torch.cuda.memory_allocated
   kReserved,   // what the card has less
@@ -245,6 +245,76 @@ struct TensorCuts {
   std::uint64_t attention = 1, embedding = 1;
 };
 
+// How it deals a model to GPUs.
+struct EngineDealing {
+  // How weights are dealt to the stages; null: as vLLM splits them.
+  std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
+  // Data parallel copies of attention within the tensor parallel ranks; null: there is no such layout.
+  TensorCuts (*cuts)(const Request& request) = nullptr;
+  // Experts may be dealt whole to the tensor parallel ranks (--enable-expert-parallel).
+  bool expert = false;
+  // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
+  bool data_ranks_share_experts = false;
+  // Ranks may share the tokens of a sequence, where each would hold all of them (-dcp).
+  bool decode_context = false;
+  // Tensor parallelism shares out vision towers and their projectors.
+  bool cuts_towers = false;
+  // Whether the rows of a vocabulary are a multiple of 64 on one rank too; null: on several alone.
+  bool (*pads_vocab)(const Request& request) = nullptr;
+  // Whether blocks of FP8 experts get smaller where ranks cut them; null: never.
+  bool (*refines_blocks)(const Request& request) = nullptr;
+  // MTP layers count where layers are dealt to GPUs, whether or not they are used (llama.cpp).
+  bool places_nextn_layers = false;
+  // The draft is dealt to the GPUs as the model is; else it stands on the last stage of a pipeline.
+  bool deals_draft = false;
+};
+
+// What it makes of a checkpoint's tensors.
+struct EngineLoading {
+  // Weight types that it makes of a 16-bit checkpoint while it loads; any other is a checkpoint of its own.
+  std::string_view made_at_load = "";
+  // Where it is more than tensors, rotary tables and the allocator's pieces count as weights.
+  CountedAs counted = CountedAs::kTensors;
+  // The embedding's table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
+  bool embedding_on_host = false;
+  // Experts of the first layers can stay there while the rest of the layers is on the GPU (--n-cpu-moe), and GPUs can
+  // have uneven shares (--tensor-split).
+  bool places_parts = false;
+  // A checkpoint in float32 is loaded in 16 bit unless --dtype says otherwise.
+  bool halves_float32 = false;
+  // Its classes decide on the types of some tensors, and derive others (TensorGroup::kept, is_derived).
+  bool keeps_types = false;
+  // Its classes drop, add or keep tensors in a way of their own; null: they are as the checkpoint has them.
+  void (*make_tensors)(EngineTensors& model) = nullptr;
+  // Knows a quantization by its quant_method alone; without one it loads what is there in the model's type.
+  bool asks_quant_method = false;
+  // Whether the request leaves the towers of images and sounds out of the weights; null: it cannot.
+  bool (*leaves_towers)(const Request& request, Arch arch, bool hears) = nullptr;
+  // What its kernels round an MXFP4 expert's inner and outer width up to; null: nothing.
+  std::pair<std::uint64_t, std::uint64_t> (*mxfp4_padding)(const Request& request) = nullptr;
+  bool rotary_in_float32 = false;  // its tables of angles; else in the model's type
+  // Bytes of a table of angles, from those of an element; null: rotary_in_float32 decides.
+  Bytes (*rotary_table)(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) = nullptr;
+  // Tensors of its own beside the model's: scales, buffers of indexers. Null: none are known.
+  std::vector<LedgerLine> (*side_tensors)(const SideTensorsInput& input) = nullptr;
+};
+
+// What it can load beside a model.
+struct EngineExtras {
+  std::string_view draft_methods = "";  // ways to guess tokens (kvplan/extras.h)
+  LoraHolding lora = LoraHolding::kNone;
+  // The slots that it takes; null where it takes none.
+  LoraSlots (*lora_slots)(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) = nullptr;
+  bool has_beams = false;
+  bool has_projector_files = false;  // an image projector in a file of its own
+};
+
+// The lines of its log, as its sources write them: figures, and what else is told.
+struct EngineLog {
+  std::span<const LogTemplate> figures = {}, events = {};
+  std::span<const StageMark> stages = {};  // where one stage of a start ends
+};
+
 struct Engine {
   std::string_view name;
   std::string_view aliases;
@@ -256,85 +326,46 @@ struct Engine {
   // Throws Error(kBadInput) with the engine's rule where it refuses the request; adds notes.
   std::unique_ptr<CacheLayout> (*layout)(const EngineInput& input, std::vector<Note>& notes);
   std::vector<LedgerLine> (*overhead)(const OverheadInput& input);
+
+  // No engine: what the architecture needs. It has no rules to advise by.
+  bool is_logical = false;
   // What users of the engine choose from, widest first: the columns and rows of `compare`, and what `fit` tries.
   std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
-  // The embedding's table stays in host memory (llama.cpp), and a tied head is a copy of it on the GPU.
-  bool embedding_on_host = false;
+  // Makers whose cards it runs on, separated by spaces, and beginnings of the names of those of them that it does not
+  // support. What `fit` offers; a card that was asked for is planned with a warning.
+  std::string_view makers = "NVIDIA AMD Intel Apple";
+  std::string_view unsupported_cards = "";
+
+  // Its tokens are shared out between layers of a window and the others (--swa-full-tokens-ratio).
+  bool has_window_ratio = false;
   // Its overhead counts the matrix of scores where attention is naive; else the plan adds a general one.
   bool has_scores = false;
-  // What it is started with; null: it has no settings.
-  EngineSettings (*settings)(const EngineInput& input, const Load& load) = nullptr;
-  // No engine: what the architecture needs. It has no rules to advise by.
-  bool is_logical = false;
   // Tokens of a prefill chunk that pass the layers at once, where --ubatch-size names no other; 0: the whole chunk.
   std::uint64_t micro_batch = 0;
-  // Where it is more than tensors, rotary tables and the allocator's pieces count as weights.
-  Loading loading = Loading::kTensors;
-  bool rotary_in_float32 = false;  // its tables of angles; else in the model's type
-  // Bytes of a table of angles, from those of an element; null: rotary_in_float32 decides.
-  Bytes (*rotary_table)(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) = nullptr;
-  // Tensor parallelism shares out vision towers and their projectors.
-  bool cuts_towers = false;
-  // Whether the request leaves the towers of images and sounds out of the weights; null: it cannot.
-  bool (*leaves_towers)(const Request& request, Arch arch, bool hears) = nullptr;
-  // What its kernels round an MXFP4 expert's inner and outer width up to; null: nothing.
-  std::pair<std::uint64_t, std::uint64_t> (*mxfp4_padding)(const Request& request) = nullptr;
-  // How weights are dealt to the stages; null: as vLLM splits them.
-  std::vector<StageShare> (*stages)(std::uint64_t num_layers, const Request& request) = nullptr;
-  // MTP layers count where layers are dealt to GPUs, whether or not they are used (llama.cpp).
-  bool places_nextn_layers = false;
-  // Its classes decide on the types of some tensors, and derive others (TensorGroup::kept, is_derived).
-  bool keeps_types = false;
-  // Its classes drop, add or keep tensors in a way of their own; null: they are as the checkpoint has them.
-  void (*make_tensors)(EngineTensors& model) = nullptr;
-  // Whether the rows of a vocabulary are a multiple of 64 on one rank too; null: on several alone.
-  bool (*pads_vocab)(const Request& request) = nullptr;
-  // Whether blocks of FP8 experts get smaller where ranks cut them; null: never.
-  bool (*refines_blocks)(const Request& request) = nullptr;
-  // Knows a quantization by its quant_method alone; without one it loads what is there in the model's type.
-  bool asks_quant_method = false;
-  // Tensors of its own beside the model's: scales, buffers of indexers. Null: none are known.
-  std::vector<LedgerLine> (*side_tensors)(const SideTensorsInput& input) = nullptr;
-  // What it refuses at its start though the memory were enough; null: not known.
-  std::optional<Refusal> (*refusal)(const EngineInput& input, const Load& load) = nullptr;
-  // A checkpoint in float32 is loaded in 16 bit unless --dtype says otherwise.
-  bool halves_float32 = false;
-  // Data parallel copies of attention within the tensor parallel ranks; null: there is no such layout.
-  TensorCuts (*cuts)(const Request& request) = nullptr;
-  // Ranks of data parallel copies share out the experts too, whether these are cut or dealt (vLLM).
-  bool data_ranks_share_experts = false;
+  // Sequences that one copy of the engine can hold, whatever the memory; 0: as many as fit.
+  std::uint64_t most_sequences = 0;
+  // What it is started with; null: it has no settings.
+  EngineSettings (*settings)(const EngineInput& input, const Load& load) = nullptr;
   // Where it depends on the release, the card or the model; memory_utilization otherwise.
   double (*utilization_of)(const EngineInput& input) = nullptr;
+  // What is left for the cache on a GPU. Null: the usable share of the card less weights, activations and runtime.
+  Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
   // Where --ctx-size is the total over all sequences: the tokens of one of them, or of the pool that --kv-unified
   // makes. Null: --ctx-size is another name of --max-model-len, and there are no pools.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
   // The context where the user names none (never beyond the model's own); null: the model's own maximum.
   Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
-  // Experts may be dealt whole to the tensor parallel ranks (--enable-expert-parallel).
-  bool expert_parallel = false;
-  // Makers whose cards it runs on, separated by spaces, and beginnings of the names of those of them that it does not
-  // support. What `fit` offers; a card that was asked for is planned with a warning.
-  std::string_view makers = "NVIDIA AMD Intel Apple";
-  std::string_view unsupported_cards = "";
-  // What is left for the cache on a GPU. Null: the usable share of the card less weights, activations and runtime.
-  Bytes (*cache_budget)(const BudgetInput& input) = nullptr;
   Start start = Start::kUnknown;
-  // Extras that the engine has: ways to guess tokens (kvplan/extras.h), adapters, beams, an image projector of its own.
-  std::string_view draft_methods = "";
-  LoraHolding lora = LoraHolding::kNone;
-  // The slots that it takes; null where it takes none.
-  LoraSlots (*lora_slots)(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) = nullptr;
-  bool has_beams = false;
-  bool has_projector_files = false;
-  // The draft is dealt to the GPUs as the model is; else it stands on the last stage of a pipeline.
-  bool deals_draft = false;
-  // Sequences that one copy of the engine can hold, whatever the memory; 0: as many as fit.
-  std::uint64_t most_sequences = 0;
+  // What it refuses at its start though the memory were enough; null: not known.
+  std::optional<Refusal> (*refusal)(const EngineInput& input, const Load& load) = nullptr;
   // Its own command line for a plan; throws Error for what it has no option for. Null: kvplan knows none.
   Launch (*launch)(const LaunchInput& input) = nullptr;
-  // The lines of its log, as its sources write them: figures, and what else is told.
-  std::span<const LogTemplate> log_figures = {}, log_events = {};
+
+  EngineDealing parallel = {};
+  EngineLoading loading = {};
+  EngineExtras extras = {};
+  EngineLog log = {};
 };
 
 // The table of engines: help, look-up and dispatch read it.

@@ -100,12 +100,12 @@ const Engine& find_engine(std::string_view text, Request& request) {
 }
 
 TensorCuts tensor_cuts(const Request& request) {
-  const auto cuts = engine_of(request).cuts;
-  return cuts != nullptr ? cuts(request) : TensorCuts{request.tensor_parallel, request.tensor_parallel};
+  const auto cuts = engine_of(request).parallel.cuts;
+  return cuts != nullptr ? cuts(request) : TensorCuts{request.parallel.tensor, request.parallel.tensor};
 }
 
 std::optional<Dtype> loaded_dtype(const Request& request, Arch arch, Dtype dtype) {
-  if (request.dtype || dtype != Dtype::kFloat32 || !engine_of(request).halves_float32) return request.dtype;
+  if (request.dtype || dtype != Dtype::kFloat32 || !engine_of(request).loading.halves_float32) return request.dtype;
   // Half has no room for Gemma's and GLM-4's sums.
   const bool wide = is_one_of(arch, {Arch::kGemma, Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kGemma4,
                                      Arch::kGemma4Unified, Arch::kGlm4, Arch::kPlamo2});
@@ -114,7 +114,7 @@ std::optional<Dtype> loaded_dtype(const Request& request, Arch arch, Dtype dtype
 
 std::uint64_t layout_copies(const Request& request) {
   constexpr std::string_view kWhat = "the number of ranks";
-  return checked_mul(request.data_parallel, tensor_cuts(request).attention, kWhat) / request.tensor_parallel;
+  return checked_mul(request.parallel.data, tensor_cuts(request).attention, kWhat) / request.parallel.tensor;
 }
 
 const Engine& engine_of(const Request& request) {

@@ -4,6 +4,7 @@
 
 #include "engines/term_sum.h"
 #include "kvplan/error.h"
+#include "kvplan/ranges.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -31,9 +32,25 @@ LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spr
           Basis::kEstimate};
 }
 
+LedgerLine ranged_line(std::string_view term, Section part, std::string what, Bytes bytes, std::string formula,
+                       std::string source) {
+  const Range range = range_around(term, bytes);
+  return {part,           std::move(what), bytes, range.low, range.high, std::move(formula), std::move(source),
+          LineId::kUsual, Basis::kEstimate};
+}
+
+std::optional<LedgerLine> loaded_weights(std::string_view term, Bytes weights) {
+  if (weights == Bytes(0)) return std::nullopt;
+  LedgerLine line = ranged_line(term, Section::kWeights, "what the loader keeps beyond the tensors", weights,
+                                "repacked types, rounded allocations", "estimate: loaded weights in start-up logs");
+  line.high = line.high - line.bytes;
+  line.bytes = line.low = Bytes(0);
+  return line;
+}
+
 LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::string_view which) {
   const std::uint64_t hidden = input.model.hidden_size;
-  const std::uint64_t ranks = input.request.tensor_parallel;
+  const std::uint64_t ranks = input.request.parallel.tensor;
   const std::uint64_t intermediate = ceil_div(std::max(input.model.intermediate_size, hidden), ranks);
   const std::uint64_t row = checked_add(checked_mul(hidden, 2, kWhat), checked_mul(intermediate, 3, kWhat), kWhat);
   const Bytes bytes = Bytes(tokens) * row * 2;
@@ -59,7 +76,7 @@ std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t ch
                        [](const Term& term) { return term.role == Role::kKey && term.growth == Growth::kToken; });
   });
   if (!attends || input.model.num_heads == 0) return std::nullopt;
-  const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.tensor_parallel);
+  const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.parallel.tensor);
   const std::uint64_t context = in.load.tokens_of_sequence().count();
   const std::uint64_t scores = checked_mul(checked_mul(chunk, context, kWhat), heads, kWhat);
   return of_kind(
@@ -77,6 +94,11 @@ std::optional<LedgerLine> general_score_matrix(const OverheadInput& in) {
 
 Bytes logits_bytes(const EngineInput& input, std::uint64_t rows) {
   return Bytes(rows) * input.model.vocab_size * 4;
+}
+
+bool is_encoder(const EngineInput& input) {
+  return std::all_of(input.caches.begin(), input.caches.end(),
+                     [](const LayerCache& cache) { return cache.compact.empty(); });
 }
 
 bool has_states(const EngineInput& input) {
@@ -100,7 +122,7 @@ Note unverified_note(std::string_view engine, std::string_view what) {
 }
 
 LedgerLine unverified_line(const OverheadInput& in) {
-  const TermSum sum(in.engine->caches, in.engine->types, in.engine->request.tensor_parallel);
+  const TermSum sum(in.engine->caches, in.engine->types, in.engine->request.parallel.tensor);
   const Bytes tenth(sum.bytes(in.load).count() / 10);
   return {Section::kRuntime,
           "cache rules not verified for this model",

@@ -15,6 +15,11 @@ struct Spread {
 };
 LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spread, std::string formula,
                          std::string source);
+// A line with the range that was fitted for the term (kvplan/ranges.h).
+LedgerLine ranged_line(std::string_view term, Section part, std::string what, Bytes bytes, std::string formula,
+                       std::string source);
+// What a loader keeps beyond the tensors: nothing that a config tells, but a range. Absent where no weights are known.
+std::optional<LedgerLine> loaded_weights(std::string_view term, Bytes weights);
 
 // The peak of one layer's MLP over `tokens` tokens on a rank: residual and input (2 x hidden) and the gate, up and
 // product of an MLP (3 x intermediate, split over the ranks), 16 bit each. Attention without a score matrix needs
@@ -35,6 +40,8 @@ std::optional<LedgerLine> general_score_matrix(const OverheadInput& in);
 // Logits of `rows` rows in float32.
 Bytes logits_bytes(const EngineInput& input, std::uint64_t rows);
 
+// Whether no layer keeps anything: all tokens of all inputs pass the layers at once, and none is written after them.
+bool is_encoder(const EngineInput& input);
 // Whether any layer keeps a state, or stops at a window.
 bool has_states(const EngineInput& input);
 bool has_windows(const EngineInput& input);

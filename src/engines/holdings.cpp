@@ -51,7 +51,7 @@ struct Part {
 class HoldingsLayout : public CacheLayout {
  public:
   HoldingsLayout(const EngineInput& input, const HoldingRules& rules)
-      : tensor_parallel_(input.request.tensor_parallel),
+      : tensor_parallel_(input.request.parallel.tensor),
         block_size_(rules.block_size),
         last_block_up_(rules.last_block_up),
         one_pool_(rules.one_pool),

@@ -40,6 +40,7 @@ struct LaunchInput {
   // What --weights and --draft-weights name, as the table of types spells it; empty where they were not given.
   std::string weights, draft_weights;
   bool own_weights = true;              // the weights are of the checkpoint's own type
+  std::string quantization;             // that the checkpoint declares; empty where it declares none
   std::optional<std::uint64_t> tokens;  // that the cache's budget holds; absent where states share it
 };
 

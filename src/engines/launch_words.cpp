@@ -42,14 +42,18 @@ void Arguments::add_share(std::string_view option, double value) {
   add(option, short_number(value));
 }
 
-void Arguments::add_shares(std::string_view option, const std::vector<double>& values) {
+std::string shares_text(const std::vector<double>& shares) {
   std::ostringstream numbers;
   std::string_view between;
-  for (const double value : values) {
-    numbers << between << value;
+  for (const double share : shares) {
+    numbers << between << share;
     between = ",";
   }
-  add(option, numbers.str());
+  return numbers.str();
+}
+
+void Arguments::add_shares(std::string_view option, const std::vector<double>& values) {
+  add(option, shares_text(values));
 }
 
 void Arguments::add_gib(std::string_view option, Bytes bytes) {
@@ -140,10 +144,14 @@ void check_kernel(const Request& request) {
 }
 
 void add_quantization(const LaunchInput& input, Arguments& out) {
-  if (const std::string_view type = online_quantization(input.weights); !type.empty())
-    out.add("--quantization", type);
-  else
-    check_own_weights(input);
+  if (input.own_weights) return;
+  const std::string_view type = online_quantization(input.weights);
+  if (type.empty()) check_own_weights(input);
+  if (!input.quantization.empty())
+    no_launch_option("--weights " + input.weights,
+                     "the checkpoint is quantized (" + input.quantization + "), and is not quantized again",
+                     "name a checkpoint in 16 bit as MODEL, or leave out --weights");
+  out.add("--quantization", type);
 }
 
 std::string_view draft_quantization(const LaunchInput& input) {

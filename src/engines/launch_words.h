@@ -17,6 +17,9 @@
 namespace kvplan {
 
 // One argument after the other.
+// "3,1"
+std::string shares_text(const std::vector<double>& shares);
+
 class Arguments {
  public:
   Arguments(std::initializer_list<std::string_view> program);

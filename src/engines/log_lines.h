@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kvplan/observation.h"
+#include "kvplan/watched.h"
 
 namespace kvplan {
 
@@ -30,6 +31,13 @@ extern const std::span<const LogTemplate> kVllmLogFigures, kSglangLogFigures, kL
 constexpr LogTemplate log_figure(std::string_view text, std::string_view since = "", std::string_view until = "") {
   return {text, LogEventId::kRefused, since, until};
 }
+
+// A line that has `text` in it is printed where a stage of the start is over.
+struct StageMark {
+  std::string_view text;
+  StartStage ended;
+};
+extern const std::span<const StageMark> kVllmStages, kSglangStages, kLlamaCppStages, kOllamaStages;
 
 // What PyTorch, the drivers and the system print, whichever the engine.
 extern const std::span<const LogTemplate> kSystemLogEvents;

@@ -49,7 +49,7 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
            "use the next of them");
   const bool newer = engine_version(engine_of(request), request) >= kVllmNoExtraVocab;
   out.fuses = true;
-  out.with_experts = newer && !request.expert_parallel;
+  out.with_experts = newer && !request.parallel.expert;
   out.with_embedding = out.with_head =
       std::find(std::begin(kVllmEmbeds), std::end(kVllmEmbeds), asked.arch) != std::end(kVllmEmbeds);
   out.extra_vocab = newer ? 0 : kVllmExtraVocab;

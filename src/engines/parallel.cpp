@@ -63,7 +63,7 @@ std::vector<LayerCache> caches_of_stage(const std::vector<LayerCache>& caches, s
 std::vector<std::vector<LayerCache>> split_stages(const EngineInput& input, StageSplit split) {
   std::vector<std::vector<LayerCache>> out;
   std::uint64_t first = 0;
-  for (const std::uint64_t count : stage_layers(input.model.num_layers, input.request.pipeline_parallel, split)) {
+  for (const std::uint64_t count : stage_layers(input.model.num_layers, input.request.parallel.pipeline, split)) {
     out.push_back(caches_of_stage(input.caches, first, count));
     first += count;
   }

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/file.h"
-#include "formats/json_depth.h"
+#include "formats/json_bounds.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 
@@ -113,7 +113,7 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
 }  // namespace
 
 Calibration parse_calibration(std::string_view text_of_file) {
-  const Json json = parse_own_json<Json>(text_of_file, 8, refuse_file);
+  const Json json = parse_own_json<Json>(text_of_file, {8}, refuse_file);
   if (!json.is_object()) refuse_file("it is no object");
   const Json* version = member(json, "schema_version");
   if (version == nullptr || !version->is_number_unsigned()) refuse_file("it has no schema_version");

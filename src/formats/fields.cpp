@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "formats/aliases.h"
-#include "formats/json_depth.h"
+#include "formats/json_bounds.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 
@@ -35,8 +35,6 @@ struct Fields::Document {
 
 namespace {
 
-// Real configs nest six levels or so; a limit keeps the parser's work and memory bounded.
-constexpr std::size_t kMaxDepth = 64;
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
 
 const Json& as_json(const void* node) {
@@ -90,8 +88,8 @@ std::string without_python_numbers(std::string_view text) {
 
 Json parse_json(std::string_view text) {
   refuse_nul(text);
-  if (nests_deeper(text, kMaxDepth))
-    fail("the JSON nests deeper than " + std::to_string(kMaxDepth) + " levels", "give a model's config.json");
+  if (const std::string excess = excess_of(text, {}); !excess.empty())
+    fail("the JSON " + excess, "give a model's config.json");
   return Json::parse(text.data(), text.data() + text.size());
 }
 

@@ -3,6 +3,7 @@
 #define KVPLAN_FORMATS_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -25,6 +26,11 @@ bool is_directory(const std::string& path);
 // A regular file, or a link to one: in a cache nothing else is read, since a pipe would never end.
 bool is_file(const std::string& path);
 bool exists(const std::string& path);
+// Whether this run has read the file at `path`, by whatever name.
+bool was_read(const std::string& path);
+// Sixteen digits for the name of a file that is being written: the same process number, in another container, has
+// others.
+std::string random_name();
 
 // An open file; closed when this goes, unless it is a standard stream.
 class Descriptor {
@@ -42,29 +48,34 @@ class Descriptor {
 };
 [[noreturn]] void fail_to_open();  // in the system's words
 
-// A file mapped for reading.
+// A file mapped for reading; where addresses have 32 bits, the beginning of one.
 class Mapping {
  public:
   // Throws Error(kBadInput) where the path is no regular file that can be read. An empty file maps to nothing.
   explicit Mapping(const std::string& path);
   ~Mapping();
   Mapping(Mapping&& other) noexcept
-      : begin_(std::exchange(other.begin_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : begin_(std::exchange(other.begin_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        file_bytes_(std::exchange(other.file_bytes_, 0)) {}
   Mapping& operator=(Mapping&& other) noexcept {
     std::swap(begin_, other.begin_);
     std::swap(size_, other.size_);
+    std::swap(file_bytes_, other.file_bytes_);
     return *this;
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
   std::span<const std::byte> bytes() const { return {begin_, size_}; }
+  std::uint64_t file_bytes() const { return file_bytes_; }
   // The whole pages between these will not be needed soon. They stay readable.
   static void release(const std::byte* begin, const std::byte* end);
 
  private:
   std::byte* begin_ = nullptr;
   std::size_t size_ = 0;
+  std::uint64_t file_bytes_ = 0;
 };
 
 }  // namespace kvplan

@@ -1,6 +1,7 @@
 #include "formats/gguf.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -19,8 +20,9 @@ constexpr std::string_view kAgain = "download the file again";
 // Far above what models have (a few thousand tensors, some fifty keys), and cheap to refuse.
 constexpr std::uint64_t kMaxTensors = 1 << 18;
 constexpr std::uint64_t kMaxKeys = 1 << 16;
-constexpr std::uint64_t kMaxArray = 1 << 20;    // elements of an array that is read, not walked over
-constexpr std::uint64_t kMaxStrings = 1 << 24;  // of one array: each is walked over, and vocabularies have 2^20 at most
+constexpr std::uint64_t kMaxArray = 1 << 20;  // elements of an array that is read, not walked over
+constexpr std::uint64_t kMaxStrings =
+    1 << 22;  // in arrays, all together: a vocabulary and its merges have 2^20 at most
 constexpr std::uint64_t kMaxShards = 10000;
 constexpr std::uint64_t kDefaultAlignment = 32;
 // Walked bytes are given back in steps of this size.
@@ -51,12 +53,12 @@ std::uint64_t size_of(std::uint32_t type) {
 
 template <class T>
 T load(const std::byte* at, bool swapped) {
+  std::array<std::byte, sizeof(T)> bytes;
+  std::memcpy(bytes.data(), at, sizeof(T));
+  if (swapped) std::reverse(bytes.begin(), bytes.end());
   T value;
-  std::memcpy(&value, at, sizeof value);
-  if (!swapped) return value;
-  T out = 0;
-  for (std::size_t i = 0; i < sizeof value; ++i) out = static_cast<T>(out << 8 | (value >> 8 * i & 0xFF));
-  return out;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
 }
 
 std::string quoted(std::string_view key) {
@@ -160,6 +162,7 @@ Gguf Gguf::parse_one(const Beginning& file, Release release) {
   if (num_tensors > kMaxTensors || num_tensors > cursor.left() / 24)
     fail("the header claims " + std::to_string(num_tensors) + " tensors", kAgain);
 
+  std::uint64_t strings = 0;
   out.entries_.reserve(num_keys);
   for (std::uint64_t i = 0; i < num_keys; ++i) {
     Entry entry;
@@ -176,8 +179,9 @@ Gguf Gguf::parse_one(const Beginning& file, Release release) {
       entry.value = cursor.here();
       const std::uint64_t size = size_of(entry.element);
       if (entry.element == kString) {
-        if (entry.length > cursor.left() / 8 || entry.length > kMaxStrings)
+        if (entry.length > cursor.left() / 8 || entry.length > kMaxStrings - strings)
           fail(quoted(entry.key) + " claims " + std::to_string(entry.length) + " strings", kAgain);
+        strings += entry.length;
         cursor.skip_strings(entry.length, release);
       } else if (size > 0) {
         cursor.skip(checked_mul(entry.length, size, "the bytes of " + quoted(entry.key)));
@@ -275,15 +279,11 @@ std::string shard_suffix(std::uint64_t index, std::uint64_t count) {
   return text;
 }
 
-Gguf parse_mapped(const Mapping& mapping) {
-  return Gguf::parse(mapping.bytes(), &Mapping::release);
-}
-
 }  // namespace
 
-Gguf Gguf::open(const std::string& path) {
+Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
   Mapping mapping(path);
-  Gguf first = parse_mapped(mapping);
+  Gguf first = parse_one({mapping.bytes(), std::max(mapping.file_bytes(), file_bytes)}, &Mapping::release);
   first.mappings_.push_back(std::move(mapping));
   const std::uint64_t shards = first.count("split.count").value_or(1);
   if (shards <= 1) return first;
@@ -307,7 +307,7 @@ Gguf Gguf::open(const std::string& path) {
     if (!exists(name)) fail("the file " + name + " of the split set is missing", "download it as well");
     with_source(name, [&] {
       Mapping part(name);
-      Gguf shard = parse_mapped(part);
+      Gguf shard = parse_one({part.bytes(), part.file_bytes()}, &Mapping::release);
       shard.check_part(i, shards);
       shard.mappings_.push_back(std::move(part));
       first.add_shard(std::move(shard), i);
@@ -350,10 +350,10 @@ std::uint64_t Gguf::integer(const Entry& entry, std::uint32_t type, const std::b
     case kU16: return load<std::uint16_t>(at, swapped_);
     case kU32: return load<std::uint32_t>(at, swapped_);
     case kU64: return load<std::uint64_t>(at, swapped_);
-    case kI8: value = std::bit_cast<std::int8_t>(load<std::uint8_t>(at, swapped_)); break;
-    case kI16: value = std::bit_cast<std::int16_t>(load<std::uint16_t>(at, swapped_)); break;
-    case kI32: value = std::bit_cast<std::int32_t>(load<std::uint32_t>(at, swapped_)); break;
-    case kI64: value = std::bit_cast<std::int64_t>(load<std::uint64_t>(at, swapped_)); break;
+    case kI8: value = load<std::int8_t>(at, swapped_); break;
+    case kI16: value = load<std::int16_t>(at, swapped_); break;
+    case kI32: value = load<std::int32_t>(at, swapped_); break;
+    case kI64: value = load<std::int64_t>(at, swapped_); break;
     default: fail(quoted(entry.key) + " is not a whole number", kRepair);
   }
   if (value < 0)
@@ -380,8 +380,8 @@ std::optional<double> Gguf::real(std::string_view key) const {
   const Entry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
   switch (entry->type) {
-    case kF32: return std::bit_cast<float>(load<std::uint32_t>(entry->value, swapped_));
-    case kF64: return std::bit_cast<double>(load<std::uint64_t>(entry->value, swapped_));
+    case kF32: return load<float>(entry->value, swapped_);
+    case kF64: return load<double>(entry->value, swapped_);
     case kBool:
     case kU8:
     case kU16:

@@ -46,8 +46,9 @@ class Gguf {
     std::uint64_t file_bytes = 0;
   };
   static Gguf parse(std::span<const Beginning> parts);
-  // A file, or all files of a split set where `path` names one of them. Throws Error(kBadInput).
-  static Gguf open(const std::string& path);
+  // A file, or all files of a split set where `path` names one of them. `file_bytes`: the length of the file where only
+  // its beginning is on disk. Throws Error(kBadInput).
+  static Gguf open(const std::string& path, std::uint64_t file_bytes = 0);
 
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   bool is_array(std::string_view key) const;

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "formats/file.h"
-#include "formats/json_depth.h"
+#include "formats/json_bounds.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
 #include "kvplan/quantity.h"
@@ -122,7 +122,7 @@ GpuRecord record(const Json& card, std::size_t index) {
 }  // namespace
 
 std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
-  const Json json = parse_own_json<Json>(text, 8, refuse_file);
+  const Json json = parse_own_json<Json>(text, {8}, refuse_file);
   const Json* list = &json;
   if (json.is_object()) {
     list = either(json, "gpus", "gpus");

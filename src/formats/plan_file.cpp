@@ -1,10 +1,11 @@
 #include "formats/plan_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "formats/file.h"
-#include "formats/json_depth.h"
+#include "formats/json_bounds.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 
@@ -22,6 +23,7 @@ struct FileOrder : nlohmann::ordered_map<Key, T, Less, Allocator> {
 using Json = nlohmann::basic_json<FileOrder>;
 
 constexpr std::size_t kMaxPlanBytes = 64 * kMiB;
+constexpr std::size_t kMaxValues = 1'000'000;  // 2048 GPUs with all their lines have a third of it
 constexpr std::uint64_t kSchemaVersion = 1;
 
 [[noreturn]] void no_plan(std::string_view why) {
@@ -40,10 +42,19 @@ std::string value_text(const Json& value) {
       value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
 }
 
+// A model's source where it is a file of the project that the plan was written in: an annotation is put there. A plan
+// is a stranger's file, so the path is neither opened nor asked for.
+std::string file_of(const std::string& source) {
+  const bool is_file = source.ends_with(".json") || source.ends_with(".gguf");
+  const bool is_inside =
+      !source.starts_with('/') && !source.starts_with('~') && ("/" + source).find("/../") == std::string::npos;
+  return is_file && is_inside ? one_line(source, 4096) : "";
+}
+
 }  // namespace
 
 PlanDigest parse_plan(std::string_view text, std::string_view source) {
-  const Json json = parse_own_json<Json>(text, 32, no_plan);
+  const Json json = parse_own_json<Json>(text, {32, kMaxValues}, no_plan);
   if (!json.is_object() || !json.contains("schema_version")) no_plan("it has no schema_version");
   if (const std::uint64_t version = number(json, "schema_version"); version != kSchemaVersion)
     fail("schema_version " + std::to_string(version) + ", and this kvplan knows " + std::to_string(kSchemaVersion),
@@ -70,6 +81,7 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
     }
     out.memory.emplace_back(part, sum);
   }
+  for (const Json& gpu : json["memory"]) out.fullest = std::max(out.fullest, number(gpu, "total_bytes"));
   out.total = number(json["total"], "bytes");
   out.bytes_per_token = number(json["kv_cache"], "bytes_per_token");
   if (const auto verdict = json.find("verdict"); verdict != json.end() && verdict->is_object())
@@ -80,19 +92,21 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
       if (const auto value = capacity->find(key); value != capacity->end() && !value->is_null())
         out.capacity.emplace_back(key, number(*capacity, key));
   if (const auto model = json["model"].find("source"); model != json["model"].end() && model->is_string())
-    out.model_file = one_line(model->get<std::string>(), 4096);
+    out.model_file = file_of(model->get<std::string>());
   return out;
 }
 
+bool is_report(const std::string& path) {
+  std::error_code ignored;
+  if (!path.ends_with(".json") || !std::filesystem::is_regular_file(path, ignored)) return false;
+  constexpr std::size_t kBeginning = 4096;
+  return with_source(path, [&] { return read_file(path, kMaxPlanBytes); })
+             .substr(0, kBeginning)
+             .find("\"schema_version\"") != std::string::npos;
+}
+
 PlanDigest load_plan(const std::string& path) {
-  return with_source(path, [&] {
-    PlanDigest out = parse_plan(read_file(path, kMaxPlanBytes), path);
-    // A directory stands for the config in it; a Hub id is no file.
-    std::error_code ignored;
-    if (std::filesystem::is_directory(out.model_file, ignored)) out.model_file += "/config.json";
-    if (!std::filesystem::is_regular_file(out.model_file, ignored)) out.model_file.clear();
-    return out;
-  });
+  return with_source(path, [&] { return parse_plan(read_file(path, kMaxPlanBytes), path); });
 }
 
 }  // namespace kvplan

@@ -17,6 +17,7 @@ struct PlanDigest {
   std::vector<std::pair<std::string, std::string>> request;
   std::vector<std::pair<std::string, std::uint64_t>> memory;  // parts over all GPUs: "weights", "kv_cache" ...
   std::uint64_t total = 0;
+  std::uint64_t fullest = 0;  // of one GPU
   std::uint64_t bytes_per_token = 0;
   std::string verdict;
   // What the card holds: "tokens", "max_model_len" and "max_num_seqs", where the plan knows them.
@@ -27,6 +28,8 @@ struct PlanDigest {
 // Throws Error(kBadInput) for text that is no plan, or a plan of another schema version.
 PlanDigest parse_plan(std::string_view text, std::string_view source);
 PlanDigest load_plan(const std::string& path);
+// Whether a file says that it is a report of kvplan's, rather than a model's config.
+bool is_report(const std::string& path);
 
 }  // namespace kvplan
 

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/file.h"
-#include "formats/json_depth.h"
+#include "formats/json_bounds.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 
@@ -144,6 +144,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       fail("the tensor " + shown(name_) + " needs " + std::to_string(bytes) + " bytes and has " +
                std::to_string(offsets_[1] - offsets_[0]),
            kAgain);
+    if (++tensors_ > kMaxSafetensorsTensors)
+      fail("the safetensors header has more than " + std::to_string(kMaxSafetensorsTensors) + " tensors", kAgain);
     if (bytes > 0) spans_.emplace_back(offsets_[0], offsets_[1]);
     visit_({name_, dtype_, elements_, bytes, rows_.value_or(1)});
   }
@@ -158,6 +160,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   std::size_t offsets_seen_ = 0;
   std::array<std::uint64_t, 2> offsets_{};
   std::uint64_t elements_ = 1;
+  std::uint64_t tensors_ = 0;
   std::optional<std::uint64_t> rows_;  // the first of the shape
   std::vector<std::pair<std::uint64_t, std::uint64_t>> spans_;
 };
@@ -171,7 +174,8 @@ std::uint64_t header_bytes(std::span<const std::byte> first_eight, std::uint64_t
         "the safetensors header claims " + std::to_string(length) + " bytes of a file of " + std::to_string(file_bytes),
         kAgain);
   if (length > kMaxSafetensorsHeader)
-    fail("the safetensors header claims " + std::to_string(length) + " bytes", "the format allows 100 MB");
+    fail("the safetensors header claims " + std::to_string(length) + " bytes",
+         "check the file: kvplan reads 64 MiB, and no model has as much");
   return length;
 }
 
@@ -213,13 +217,13 @@ void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_
   parse_safetensors_header({text, static_cast<std::size_t>(length)}, file_bytes - 8 - length, visit);
 }
 
-void read_safetensors(const std::string& path, const TensorVisitor& visit) {
-  with_source(path, [&] {
+std::uint64_t read_safetensors(const std::string& path, const TensorVisitor& visit, std::uint64_t file_bytes) {
+  return with_source(path, [&] {
     const Descriptor file(path);
     struct stat status {};
     if (!file.is_open() || fstat(file.get(), &status) != 0) fail_to_open();
     if (!S_ISREG(status.st_mode)) fail("is no regular file", "give a checkpoint's directory");
-    const auto size = static_cast<std::uint64_t>(status.st_size);
+    const std::uint64_t size = std::max(static_cast<std::uint64_t>(status.st_size), file_bytes);
     std::array<char, 8> first{};
     if (size < 8) fail("the file is too short for a safetensors header", kAgain);
     read_at(file.get(), first.data(), 8, 0);
@@ -227,7 +231,23 @@ void read_safetensors(const std::string& path, const TensorVisitor& visit) {
     std::string text(static_cast<std::size_t>(length), '\0');
     read_at(file.get(), text.data(), text.size(), 8);
     parse_safetensors_header(text, size - 8 - length, visit);
+    return length;
   });
+}
+
+void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor& visit) {
+  std::uint64_t tensors = 0;
+  std::uint64_t headers = 0;
+  const auto count = [&](const SafeTensor& tensor) {
+    if (++tensors > kMaxCheckpointTensors)
+      fail("the checkpoint has more than " + std::to_string(kMaxCheckpointTensors) + " tensors", kAgain);
+    visit(tensor);
+  };
+  for (const std::string& path : paths) {
+    headers += read_safetensors(path, count);
+    if (headers > kMaxCheckpointHeaders)
+      with_source(path, [] { fail("the headers of the checkpoint's files are longer than 128 MiB in all", kAgain); });
+  }
 }
 
 std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes) {

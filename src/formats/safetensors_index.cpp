@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "formats/json_depth.h"
+#include "formats/json_bounds.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 
@@ -14,6 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kAgain = "download the index again";
+constexpr std::size_t kMaxValues = 2'000'000;  // a tensor each; they are not kept
+constexpr std::size_t kMaxFiles = 10'000;
+constexpr std::size_t kMaxName = 255;  // of a file, in any file system
 
 class IndexReader : public nlohmann::json_sax<Json> {
  public:
@@ -31,9 +34,11 @@ class IndexReader : public nlohmann::json_sax<Json> {
   }
   bool string(string_t& text) override {
     if (!in_map()) return value();
-    if (text.empty() || text.find('/') != std::string::npos || text.find('\\') != std::string::npos || text == "..")
+    if (text.empty() || text.find('/') != std::string::npos || text.find('\\') != std::string::npos || text == "." ||
+        text == ".." || text.find('\0') != std::string::npos || text.size() > kMaxName)
       fail("the index names \"" + one_line(text, 60) + "\", which is no file beside it", kAgain);
     if (files_.empty() || *last_ != text) last_ = files_.insert(text).first;
+    if (files_.size() > kMaxFiles) fail("the index names more than " + std::to_string(kMaxFiles) + " files", kAgain);
     return true;
   }
   bool binary(binary_t&) override { return value(); }
@@ -91,7 +96,7 @@ class IndexReader : public nlohmann::json_sax<Json> {
 
 SafetensorsIndex parse_safetensors_index(std::string_view text) {
   refuse_nul(text);
-  if (nests_deeper(text, 8)) fail("the index nests too deep", kAgain);
+  if (const std::string excess = excess_of(text, {8, kMaxValues}); !excess.empty()) fail("the index " + excess, kAgain);
   IndexReader reader;
   if (!Json::sax_parse(text.begin(), text.end(), &reader)) fail("the index of the shards is not valid JSON", kAgain);
   return reader.take();

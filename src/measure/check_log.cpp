@@ -108,10 +108,10 @@ class Checker {
   void plan() {
     // One plan with the card, for what utilization leaves; one with the printed budget, for what it holds.
     Request with_card = told_.request;
-    if (!with_card.gpu_memory)
+    if (!with_card.card.memory)
       for (const Observation& seen : log_.observations)
-        if (seen.what == "gpu_memory" && seen.bytes() > 0 && seen.bytes() < 1e15 && !with_card.gpu_memory)
-          with_card.gpu_memory = Bytes(static_cast<std::uint64_t>(seen.bytes()));
+        if (seen.what == "gpu_memory" && seen.bytes() > 0 && seen.bytes() < 1e15 && !with_card.card.memory)
+          with_card.card.memory = Bytes(static_cast<std::uint64_t>(seen.bytes()));
     card_ = make_plan(model_, with_card);
     // Some starts print the cache's bytes at their end alone.
     const std::string_view budget = has("kv_budget") ? "kv_budget" : "kv_in_use";
@@ -122,6 +122,10 @@ class Checker {
         const double step = std::min(seen.step, unit == 1 ? seen.step : 0.01) * unit;
         budgets_.insert({seen.bytes(), step / 2});
       }
+    if (const auto left = budgets_.empty() ? budget_by_share() : std::nullopt; left && explains(*left)) {
+      budgets_.insert(*left);
+      if (!guess_.empty()) out_.read.push_back(guess_);
+    }
     out_.plan = budgets_.empty() || told_.request.kv_cache_memory_bytes ? card_ : plan_of(budgets_.begin()->first);
   }
 
@@ -129,6 +133,70 @@ class Checker {
     Request request = told_.request;
     request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(std::max(budget, 1.0)));
     return make_plan(model_, request);
+  }
+
+  // Bytes, and what the printed digits leave open.
+  using Budget = std::pair<double, double>;
+
+  std::optional<double> smallest_bytes(std::string_view what) const {
+    std::optional<double> out;
+    for (const Observation& seen : log_.observations)
+      if (seen.what == what && (!out || seen.bytes() < *out)) out = seen.bytes();
+    return out;
+  }
+
+  // The last digit of a figure, halved, in bytes.
+  double half_digit(std::string_view what) const {
+    for (const Observation& seen : log_.observations)
+      if (seen.what == what && seen.value > 0) return seen.step / 2 * seen.bytes() / seen.value;
+    return 0;
+  }
+
+  // SGLang and TensorRT-LLM print what is free, not the budget that they make of it: a share of it, or what the weights
+  // leave of a share of what was free before them.
+  std::optional<Budget> budget_by_share() {
+    const bool is_sglang = told_.request.engine == "sglang";
+    const auto free = smallest_bytes(is_sglang ? "available_before_weights" : "kv_available");
+    const auto after = smallest_bytes("available_after_weights");
+    if (!free || *free <= 0 || is_sglang != after.has_value()) return std::nullopt;
+    std::optional<double> share = is_sglang ? told_.request.memory_utilization : first_figure(log_, "kv_share");
+    if (!share) share = share_by_tokens(*free, after.value_or(*free));
+    if (!share) return std::nullopt;
+    if (!is_sglang) return Budget{*free * *share, half_digit("kv_available") * *share};
+    return Budget{*after - *free * (1 - *share),
+                  half_digit("available_after_weights") + half_digit("available_before_weights") * (1 - *share)};
+  }
+
+  // The share that the printed tokens are of, to the two digits that people give; nothing where there is none.
+  std::optional<double> share_by_tokens(double free, double after) {
+    constexpr double kMost = 1e12, kHundredths = 100;
+    const double tokens = smallest_figure(log_, "kv_tokens").value_or(0);
+    if (tokens < 1 || tokens > kMost) return std::nullopt;
+    Request request = told_.request;
+    request.max_model_len = Tokens(static_cast<std::uint64_t>(tokens));
+    request.num_seqs = 1;
+    const double pool = pool_bytes(make_plan(model_, request)).all;
+    const double share = std::round((1 - (after - pool) / free) * kHundredths) / kHundredths;
+    if (!(share > 0 && share < 1)) return std::nullopt;
+    guess_ = (told_.request.engine == "sglang" ? "--mem-fraction-static " : "--gpu-memory-utilization ") +
+             std::to_string(share).substr(0, 4) + ", by the figures";
+    return share;
+  }
+
+  // Whether the budget holds just what the log says. What is free was counted in other ways by other releases, and a
+  // share that the log does not name is a guess: a budget that does not explain the figure says nothing.
+  bool explains(const Budget& budget) const {
+    if (budget.first <= budget.second) return false;
+    const Plan low = plan_of(budget.first - budget.second);
+    const Plan high = plan_of(budget.first + budget.second);
+    if (!low.capacity || !high.capacity) return false;
+    const auto within = [&](std::string_view what, std::optional<std::uint64_t> least,
+                            std::optional<std::uint64_t> most) {
+      const auto seen = smallest_figure(log_, what);
+      return seen && least && most && *seen >= static_cast<double>(*least) && *seen <= static_cast<double>(*most);
+    };
+    return within("num_blocks", low.capacity->num_blocks, high.capacity->num_blocks) ||
+           within("kv_tokens", low.capacity->tokens, high.capacity->tokens);
   }
 
   // What the printed budgets hold, each with what its rounding leaves open. Ranks print their own.
@@ -198,7 +266,7 @@ class Checker {
       const bool agrees = line.seen.value >= *least - half && line.seen.value <= *most + half;
       if (line.predicted && !agrees) continue;
       line.exact = true;
-      line.reason = "of the printed KV budget";
+      line.reason = has("kv_budget") || has("kv_in_use") ? "of the printed KV budget" : "of what the share leaves";
       // Within what the budget's rounding leaves open, the log's own figure is the prediction.
       line.predicted = agrees                                                                   ? line.seen.value
                        : std::abs(*least - line.seen.value) < std::abs(*most - line.seen.value) ? *least
@@ -245,7 +313,7 @@ class Checker {
       if (known == pools.end()) {
         Request request = told_.request;
         request.max_model_len = Tokens(held);
-        request.ctx_size = std::nullopt;
+        request.llama_cpp.ctx_size = std::nullopt;
         request.num_seqs = 1;
         known = pools.emplace(held, pool_bytes(make_plan(model_, request))).first;
       }
@@ -284,7 +352,8 @@ class Checker {
   LogCheck& out_;
   bool counts_all_;
   Plan card_;
-  std::set<std::pair<double, double>> budgets_;      // bytes, and what rounding leaves
+  std::string guess_;  // of a share that the log does not name
+  std::set<Budget> budgets_;
   std::vector<std::pair<Capacity, Capacity>> held_;  // at the least and at the most that a budget may be
 };
 
@@ -334,8 +403,8 @@ LogCheck by_figures(const ModelSpec& model, const LogRequest& told, const LogRea
   if (told.assumes_ranks)
     for (const std::uint64_t count : {2U, 4U, 8U, 16U})
       ranks.push_back({"-tp " + std::to_string(count), [count](Request& request) {
-                         request.tensor_parallel = count;
-                         request.layout_given = true;
+                         request.parallel.tensor = count;
+                         request.parallel.given = true;
                        }});
   if (told.assumes_release)
     for (auto version = engine.versions.rbegin(); version != engine.versions.rend(); ++version) {
@@ -404,7 +473,7 @@ std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const 
                                                   std::string_view date) {
   const Request& request = check.plan.request;
   CalibrationRecord of_model;
-  of_model.device = request.gpu.value_or("");
+  of_model.device = request.card.name.value_or("");
   of_model.engine = request.engine;
   of_model.engine_version = check.plan.engine_version;
   of_model.source = "log";

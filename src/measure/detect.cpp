@@ -10,6 +10,7 @@
 #include "kvplan/numbers.h"
 #include "kvplan/spoken.h"
 #include "kvplan/strings.h"
+#include "measure/host_memory.h"
 #include "measure/library.h"
 #include "measure/value_file.h"
 
@@ -160,13 +161,16 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
     }
   }
   if (best != nullptr)
-    request.gpu = std::string(best->name);
+    request.card.name = std::string(best->name);
   else
-    request.gpu_memory = *least;
-  request.gpu_count = cards.size();
-  request.gpu_note = "found on this machine: " + found;
-  if (!in_use.empty()) request.gpu_note += "; in use now: " + in_use;
-  if (uneven) request.gpu_note += "; the smallest decides for all";
+    request.card.memory = *least;
+  request.card.count = cards.size();
+  const Bytes here = host_memory().limit;
+  const bool shares = best != nullptr && best->unified;
+  if (!request.card.host_memory && here > Bytes(0) && !shares) request.card.host_memory = here;
+  request.card.note = "found on this machine: " + found;
+  if (!in_use.empty()) request.card.note += "; in use now: " + in_use;
+  if (uneven) request.card.note += "; the smallest decides for all";
 }
 
 }  // namespace kvplan

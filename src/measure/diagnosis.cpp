@@ -220,8 +220,20 @@ void add_figure(Diagnosis& out, std::string_view name, double value, LogUnit uni
   if (value > 0 && value < kMost) out.figures.push_back({name, "", value, unit});
 }
 
+// llama-server: what its cells hold of requests that are as long as those before.
+void read_slots(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
+  const double tokens = number_of(traffic, "tokens");
+  double cells = number_of(traffic, "slots") * number_of(traffic, "longest");
+  for (const Observation& seen : reading.observations)
+    if (seen.what == "n_ctx") cells = seen.value;
+  if (tokens < 1 || cells < 1) return;
+  add_figure(out, "tokens_per_request", tokens, LogUnit::kTokens);
+  add_figure(out, "room_for", std::floor(cells / tokens), LogUnit::kSequences);
+}
+
 // Requests that run hold a share of the cache: how many hold all of it.
 void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
+  if (traffic.value("slots") != nullptr) return read_slots(reading, traffic, out);
   const double running = number_of(traffic, "running");
   const LogValue* usage = traffic.value("usage");
   if (usage == nullptr || running < 1 || usage->value <= 0) return;

@@ -16,7 +16,7 @@ constexpr unsigned char kFilling = 0xA5;
 using Mark = std::array<std::uint64_t, 2>;
 constexpr std::uint64_t kMarkBytes = sizeof(Mark);
 
-Mark mark_of(std::size_t buffer, std::uint64_t offset) {
+Mark mark_of(std::uint64_t buffer, std::uint64_t offset) {
   return {0x6b76706c616e0000 ^ buffer, offset * 0x9e3779b97f4a7c15 + 1};
 }
 

@@ -20,7 +20,7 @@ struct EventTable {
   std::vector<std::pair<LogEventId, std::string_view>> rows;  // and the engine
 
   EventTable() {
-    for (const Engine& engine : engines()) add(engine.log_events, engine.name);
+    for (const Engine& engine : engines()) add(engine.log.events, engine.name);
     add(kSystemLogEvents, "");
   }
   void add(std::span<const LogTemplate> events, std::string_view engine) {

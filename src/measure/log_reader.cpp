@@ -28,7 +28,7 @@ const Figures& figures() {
     Figures out;
     const auto all = engines();
     for (std::size_t e = 0; e < all.size(); ++e)
-      for (const LogTemplate& row : all[e].log_figures) {
+      for (const LogTemplate& row : all[e].log.figures) {
         out.index.add(row);
         out.engine.push_back(e);
         out.source.push_back(&row);
@@ -82,6 +82,7 @@ void LogReader::line(std::string_view text) {
 
 void LogReader::read_plain(const std::string& plain) {
   events_.line(plain, out_.lines);
+  slots_.line(plain, out_.lines);
   const Figures& known = figures();
   known.index.candidates(plain, candidates_);
   found_.clear();
@@ -189,6 +190,10 @@ LogReading LogReader::finish() {
   if (is_open_) line(open_line_);
   LogReading out = std::move(out_);
   out.events = events_.finish();
+  if (auto traffic = slots_.event()) {
+    const auto later = [&](const LogEvent& event) { return event.line_number > traffic->line_number; };
+    out.events.insert(std::find_if(out.events.begin(), out.events.end(), later), std::move(*traffic));
+  }
   LogOptions& options = out.options;
   // ollama's runner prints llama.cpp's lines too, and vLLM's arguments are other engines' as well.
   const auto all = engines();
@@ -224,7 +229,9 @@ LogReading LogReader::finish() {
   return out;
 }
 
-void LogReader::piece(std::string_view text) {
+void LogReader::piece(std::string_view bytes) {
+  const std::string utf8 = text_.utf8(bytes);
+  std::string_view text = utf8;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view part = text.substr(0, end);

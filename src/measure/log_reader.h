@@ -13,6 +13,8 @@
 #include "measure/line_template.h"
 #include "measure/log_events.h"
 #include "measure/log_prefix.h"
+#include "measure/log_text.h"
+#include "measure/slot_traffic.h"
 
 namespace kvplan {
 
@@ -40,10 +42,12 @@ class LogReader {
   void follow_start(const Found& found, const LogRanks& ranks);
   void start_over(bool keeps_options);
 
+  LogText text_;
   std::string open_line_;  // of a piece that ended within it
   bool is_open_ = false;
   LogReading out_;
   EventReader events_;
+  SlotTraffic slots_;
   Phase phase_ = Phase::kBanner;
   std::vector<std::size_t> engine_votes_;  // figures of each engine of the table
   std::vector<std::string> since_, until_;

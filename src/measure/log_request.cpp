@@ -119,21 +119,21 @@ class Reader {
       // "CUDA0_Split" and "Metal_Mapped" are ways to hold weights on one device.
       if (!host) gpus.insert(seen.device.substr(0, seen.device.find('_')));
     }
-    if (!base_.layout_given && gpus.size() > 1) {
-      request().pipeline_parallel = gpus.size();
-      request().layout_given = true;
+    if (!base_.parallel.given && gpus.size() > 1) {
+      request().parallel.pipeline = gpus.size();
+      request().parallel.given = true;
       note("-pp", gpus.size());
     }
     const auto on_gpu = first_figure(log_, "layers_on_gpu");
     const auto all = first_figure(log_, "layers_total");
-    if (!base_.gpu_layers && on_gpu && all && *on_gpu < *all && *on_gpu >= 0)
-      request().gpu_layers = static_cast<std::uint64_t>(*on_gpu);
-    else if (!base_.gpu_layers && gpus.empty() && on_host)
-      request().gpu_layers = 0;
-    else if (caches && !caches_on_gpu && !gpus.empty() && !request().gpu_layers)
-      request().no_kv_offload = true;
-    if (request().gpu_layers && !base_.gpu_layers) note("-ngl", *request().gpu_layers);
-    if (request().no_kv_offload && !base_.no_kv_offload) out_.read.emplace_back("--no-kv-offload");
+    if (!base_.llama_cpp.gpu_layers && on_gpu && all && *on_gpu < *all && *on_gpu >= 0)
+      request().llama_cpp.gpu_layers = static_cast<std::uint64_t>(*on_gpu);
+    else if (!base_.llama_cpp.gpu_layers && gpus.empty() && on_host)
+      request().llama_cpp.gpu_layers = 0;
+    else if (caches && !caches_on_gpu && !gpus.empty() && !request().llama_cpp.gpu_layers)
+      request().llama_cpp.no_kv_offload = true;
+    if (request().llama_cpp.gpu_layers && !base_.llama_cpp.gpu_layers) note("-ngl", *request().llama_cpp.gpu_layers);
+    if (request().llama_cpp.no_kv_offload && !base_.llama_cpp.no_kv_offload) out_.read.emplace_back("--no-kv-offload");
   }
 
   // Contexts of llama.cpp: what it prints of its settings, or the cells of its caches.
@@ -157,17 +157,18 @@ class Reader {
     if (!total && most_cells > 0) total = most_cells * streams;
     const bool unified = options_.kv_unified.value_or(count(log_, "kv_streams") && streams == 1 && slots > 1) ||
                          (total && per_seq && *total == *per_seq && slots > 1);
-    if (unified && slots > 1 && !base_.kv_unified) {
-      request().kv_unified = true;
+    if (unified && slots > 1 && !base_.llama_cpp.kv_unified) {
+      request().llama_cpp.kv_unified = true;
       out_.read.emplace_back("--kv-unified");
     }
-    if (!base_.max_model_len && !base_.ctx_size) {
+    if (!base_.max_model_len && !base_.llama_cpp.ctx_size) {
       if (!total && per_seq) total = unified ? *per_seq : *per_seq * slots;
       if (total && *total < (std::uint64_t{1} << 40)) {
         if (is_engine("llama.cpp"))
-          request().ctx_size = Tokens(*total);
+          request().llama_cpp.ctx_size = Tokens(*total);
         else
-          request().max_model_len = Tokens(std::max<std::uint64_t>(1, request().kv_unified ? *total : *total / slots));
+          request().max_model_len =
+              Tokens(std::max<std::uint64_t>(1, request().llama_cpp.kv_unified ? *total : *total / slots));
         note("-c", *total);
       } else if (is_engine("ollama") && count(log_, "ollama_context")) {
         request().max_model_len = Tokens(*count(log_, "ollama_context"));
@@ -178,10 +179,10 @@ class Reader {
                true);
       }
     }
-    if (!base_.batch && options_.n_batch) request().batch = options_.n_batch;
-    if (!base_.ubatch) read_micro_batch(slots);
-    if (options_.swa_full.value_or(false) && !base_.swa_full) {
-      request().swa_full = true;
+    if (!base_.llama_cpp.n_batch && options_.n_batch) request().llama_cpp.n_batch = options_.n_batch;
+    if (!base_.llama_cpp.n_ubatch) read_micro_batch(slots);
+    if (options_.swa_full.value_or(false) && !base_.llama_cpp.swa_full) {
+      request().llama_cpp.swa_full = true;
       out_.read.emplace_back("--swa-full");
     }
     if (options_.n_rs_seq.value_or(0) > 0 && !request().mtp && request().num_speculative_tokens == 0) {
@@ -196,18 +197,19 @@ class Reader {
   // A window's cells are those of its sequences and of one micro-batch.
   void read_micro_batch(std::uint64_t slots) {
     if (options_.n_ubatch) {
-      request().ubatch = options_.n_ubatch;
+      request().llama_cpp.n_ubatch = options_.n_ubatch;
       return;
     }
     const auto cells = count(log_, "window_cells");
     const auto window = count(log_, "window");
-    const std::uint64_t held = window ? *window * (request().kv_unified ? slots : 1) : 0;
+    const std::uint64_t held = window ? *window * (request().llama_cpp.kv_unified ? slots : 1) : 0;
     constexpr std::uint64_t kStep = 256;  // cells are padded to it
     if (cells && window && *cells > held && *cells % kStep == 0 && (*cells - held) % kStep == 0 &&
         *cells < static_cast<std::uint64_t>(first_figure(log_, "n_ctx").value_or(0))) {
-      request().ubatch = *cells - held;
-      if (!request().batch) request().batch = std::max<std::uint64_t>(2048, *request().ubatch);
-      note("-ub", *request().ubatch);
+      request().llama_cpp.n_ubatch = *cells - held;
+      if (!request().llama_cpp.n_batch)
+        request().llama_cpp.n_batch = std::max<std::uint64_t>(2048, *request().llama_cpp.n_ubatch);
+      note("-ub", *request().llama_cpp.n_ubatch);
       return;
     }
     assume("the log names no micro-batch: the default assumed, name it with -ub", false);
@@ -229,11 +231,11 @@ class Reader {
 
   // vLLM, SGLang, TensorRT-LLM, mistral.rs.
   void read_server() {
-    if (!base_.layout_given) {
+    if (!base_.parallel.given) {
       const auto take = [&](const std::optional<std::uint64_t>& said, std::uint64_t& field, const char* option) {
         if (!said || *said < 2 || *said > 4096) return;
         field = *said;
-        request().layout_given = true;
+        request().parallel.given = true;
         note(option, *said);
       };
       std::optional<std::uint64_t> tensor = options_.tensor_parallel;
@@ -241,20 +243,20 @@ class Reader {
       const bool known = options_.has_arguments || is_split_known(tensor);
       // TP10 is one of 16.
       if (tensor && !known) tensor = std::bit_ceil(*tensor);
-      take(tensor, request().tensor_parallel, "-tp");
-      take(options_.pipeline_parallel, request().pipeline_parallel, "-pp");
-      take(options_.data_parallel, request().data_parallel, "-dp");
-      take(options_.context_parallel, request().decode_context_parallel, "-dcp");
+      take(tensor, request().parallel.tensor, "-tp");
+      take(options_.pipeline_parallel, request().parallel.pipeline, "-pp");
+      take(options_.data_parallel, request().parallel.data, "-dp");
+      take(options_.context_parallel, request().parallel.decode_context, "-dcp");
       if (!known) {
         assume("the log names no number of ranks: " + std::to_string(tensor.value_or(1)) + " assumed, name it with -tp",
                true);
         out_.assumes_ranks = true;
       }
     }
-    if (options_.dp_attention.value_or(false)) request().dp_attention = true;
+    if (options_.dp_attention.value_or(false)) request().parallel.dp_attention = true;
     if (options_.expert_parallel.value_or(false) || options_.expert_ranks.value_or(1) > 1)
-      request().expert_parallel = true;
-    if (!base_.max_model_len && !base_.ctx_size) {
+      request().parallel.expert = true;
+    if (!base_.max_model_len && !base_.llama_cpp.ctx_size) {
       if (options_.max_model_len) {
         request().max_model_len = Tokens(*options_.max_model_len);
         note("--max-model-len", *options_.max_model_len);
@@ -289,8 +291,8 @@ class Reader {
     if ((!request().max_num_seqs || !request().max_num_batched_tokens) && !options_.has_arguments)
       out_.assumes_batch = true;
     if (!base_.prefix_caching && options_.prefix_caching) request().prefix_caching = options_.prefix_caching;
-    if (!base_.mamba_cache_mode && !options_.mamba_cache_mode.empty())
-      request().mamba_cache_mode = options_.mamba_cache_mode;
+    if (!base_.vllm.mamba_cache_mode && !options_.mamba_cache_mode.empty())
+      request().vllm.mamba_cache_mode = options_.mamba_cache_mode;
     if (!base_.state_dtype && !options_.state_dtype.empty()) request().state_dtype = find_dtype(options_.state_dtype);
     if (options_.enforce_eager.value_or(false)) request().enforce_eager = true;
     if (is_engine("tensorrt-llm") && !base_.block_size && options_.block_size &&
@@ -305,7 +307,7 @@ class Reader {
     const std::string& method = options_.speculative_method;
     if (method.empty() || base_.mtp || base_.num_speculative_tokens > 0) return;
     const std::string_view name = method;
-    if (name.ends_with("mtp") && engine_of(request()).draft_methods.find("mtp") != std::string_view::npos) {
+    if (name.ends_with("mtp") && engine_of(request()).extras.draft_methods.find("mtp") != std::string_view::npos) {
       request().mtp = true;
       request().num_speculative_tokens = options_.num_speculative_tokens.value_or(1);
       note("--mtp --num-speculative-tokens", request().num_speculative_tokens);
@@ -347,8 +349,8 @@ class Reader {
       while (share.size() > 3 && share.back() == '0') share.pop_back();
       note("--gpu-memory-utilization", share);
     }
-    if (options_.flash_attention && base_.flash_attention == FlashAttention::kAuto)
-      request().flash_attention = *options_.flash_attention ? FlashAttention::kOn : FlashAttention::kOff;
+    if (options_.flash_attention && base_.llama_cpp.flash_attention == FlashAttention::kAuto)
+      request().llama_cpp.flash_attention = *options_.flash_attention ? FlashAttention::kOn : FlashAttention::kOff;
   }
 
   const LogReading& log_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "kvplan/ranges.h"
 #include "measure/log_request.h"
 
 namespace kvplan {
@@ -40,19 +41,23 @@ std::optional<Bytes> observed(const LogReading& reading, std::string_view what) 
   return Bytes(static_cast<std::uint64_t>(sum));
 }
 
-void add(const GpuMemory& gpu, const LogFigure& figure, LogPart& out) {
+void add(const GpuMemory& gpu, const LogFigure& figure, RangeSum& all, LogPart& out) {
+  RangeSum sum;
   for (const LedgerLine& line : gpu.lines) {
     if (line.part != figure.part || (figure.kind && (line.id == *figure.kind) != figure.is_kind)) continue;
-    out.predicted += line.bytes;
-    out.low += line.low;
-    out.high += line.high;
+    sum.add(line.bytes, {line.low, line.high});
+    all.add(line.bytes, {line.low, line.high});
   }
+  out.predicted += sum.bytes();
+  out.low += sum.range().low;
+  out.high += sum.range().high;
 }
 
 }  // namespace
 
 std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan) {
   LogTotal out;
+  RangeSum all;
   const bool all_gpus = plan.request.engine == "llama.cpp" || plan.request.engine == "ollama";
   for (const LogFigure& figure : kFigures) {
     const auto seen = observed(reading, figure.seen);
@@ -61,16 +66,16 @@ std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan) {
     if (figure.seen == "non_torch" && observed(reading, "initial_usage")) continue;
     LogPart part{std::string(figure.what), figure.part, *seen, {}, {}, {}};
     for (const GpuMemory& gpu : plan.memory) {
-      add(gpu, figure, part);
+      add(gpu, figure, all, part);
       if (!all_gpus) break;
     }
     out.observed += part.observed;
     out.predicted += part.predicted;
-    out.low += part.low;
-    out.high += part.high;
     out.parts.push_back(std::move(part));
   }
   if (out.parts.empty()) return std::nullopt;
+  out.low = all.range().low;
+  out.high = all.range().high;
   return out;
 }
 

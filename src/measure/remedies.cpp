@@ -332,6 +332,11 @@ class Remedies {
         if (value.name == name) return value.value;
       return 0.0;
     };
+    if (cause_.value("slots") != nullptr) {  // each its own part of the cells, until they share them
+      if (const double room = figure("room_for"); room > number("slots"))
+        add(kFewerSequences, "--kv-unified -np", count_text(room), room);
+      return smaller_cache_type();
+    }
     const LogValue* usage = cause_.value("usage");
     const double share = usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
     constexpr double kFull = 0.9;  // schedulers leave a part for what runs to grow

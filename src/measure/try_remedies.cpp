@@ -25,7 +25,7 @@ std::optional<Request> changed(Request request, const LogRemedy& remedy) {
     case LogCure::kLongerContext:
       if (!count || *count == 0) return std::nullopt;
       request.max_model_len = Tokens(*count);
-      request.ctx_size.reset();
+      request.llama_cpp.ctx_size.reset();
       return request;
     case LogCure::kLargerShare:
     case LogCure::kSmallerShare:
@@ -39,13 +39,13 @@ std::optional<Request> changed(Request request, const LogRemedy& remedy) {
     case LogCure::kMoreRanks:
     case LogCure::kRanksThatDivide:
       if (!count || *count == 0 || *count > 4096) return std::nullopt;
-      request.tensor_parallel = *count;
-      request.layout_given = true;
+      request.parallel.tensor = *count;
+      request.parallel.given = true;
       return request;
     case LogCure::kSmallerBatch:
       if (!count || *count == 0) return std::nullopt;
       if (remedy.option == "-ub")
-        request.ubatch = *count;
+        request.llama_cpp.n_ubatch = *count;
       else
         request.max_num_batched_tokens = Tokens(*count);
       return request;
@@ -55,7 +55,7 @@ std::optional<Request> changed(Request request, const LogRemedy& remedy) {
       return request;
     case LogCure::kFewerLayersOnGpu:
       if (!count) return std::nullopt;
-      request.gpu_layers = *count;
+      request.llama_cpp.gpu_layers = *count;
       return request;
     case LogCure::kNoGraphs: request.enforce_eager = true; return request;
     default: return std::nullopt;
@@ -117,8 +117,8 @@ std::optional<Bytes> card_of(const LogReading& reading, const Diagnosis& diagnos
 void try_remedies(const ModelSpec& model, const Request& base, const LogReading& reading, Diagnosis& diagnosis) {
   if (diagnosis.remedies.empty()) return;
   Request request = request_of_log(reading, base);
-  if (!request.gpu && !request.gpu_memory) request.gpu_memory = card_of(reading, diagnosis);
-  if (!request.gpu && !request.gpu_memory) return;
+  if (!request.card.name && !request.card.memory) request.card.memory = card_of(reading, diagnosis);
+  if (!request.card.name && !request.card.memory) return;
   std::optional<Plan> plan;
   try {
     plan = make_plan(model, request);

@@ -16,8 +16,9 @@
 
 namespace kvplan {
 
-// More layers than any model has; a config that says 2^60 must be an error, not a loop.
-inline constexpr std::uint64_t kMaxLayers = 10000;
+// More layers than any model has (the deepest merges have some 320); a config that says 2^60 must be an error, not a
+// loop, and a search of what fits walks over all of them some hundred times.
+inline constexpr std::uint64_t kMaxLayers = 512;
 // `layers`, or an error where it is more than that. For keys other than num_hidden_layers, which every config is
 // asked for anyway.
 std::uint64_t check_layers(std::uint64_t layers, std::string_view key);

@@ -6,12 +6,26 @@
 
 namespace kvplan {
 
+std::string layout_name(const Parallel& parallel) {
+  std::string out;
+  const auto add = [&](std::string_view word, std::uint64_t ranks) {
+    if (ranks > 1) out += (out.empty() ? "" : ", ") + std::string(word) + " " + std::to_string(ranks);
+  };
+  add("TP", parallel.tensor);
+  add("PP", parallel.pipeline);
+  add("DP", parallel.data);
+  if (parallel.data > 1 && parallel.dp_attention) out += " (attention)";
+  add("DCP", parallel.decode_context);
+  if (out.empty()) return "1 GPU";
+  return out + (parallel.expert ? ", EP" : "");
+}
+
 Bytes Plan::card_of(std::size_t gpu, Bytes alike) const {
-  return request.rig.empty() ? alike : parse_gpu(request.rig[gpu % request.rig.size()]).budget();
+  return request.card.rig.empty() ? alike : parse_gpu(request.card.rig[gpu % request.card.rig.size()]).budget();
 }
 
 const GpuMemory& Plan::fullest() const {
-  if (!request.rig.empty()) {
+  if (!request.card.rig.empty()) {
     const auto room = [&](std::size_t gpu) {
       return signed_difference(card_of(gpu, Bytes(0)).count(), memory[gpu].total.count());
     };
@@ -22,6 +36,12 @@ const GpuMemory& Plan::fullest() const {
   }
   return *std::max_element(memory.begin(), memory.end(),
                            [](const GpuMemory& a, const GpuMemory& b) { return a.total < b.total; });
+}
+
+Request Plan::as_asked() const {
+  Request out = request;
+  out.parallel = asked_parallel;
+  return out;
 }
 
 Bytes Plan::host_total() const {

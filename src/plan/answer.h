@@ -27,8 +27,12 @@
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
 #include "kvplan/terms.h"
+#include "kvplan/watched.h"
 
 namespace kvplan {
+
+// "TP 8, PP 2"; "1 GPU".
+std::string layout_name(const Parallel& parallel);
 
 // A part beside the decoder that costs no cache.
 struct SideFacts {
@@ -115,7 +119,8 @@ struct Explanation {
 
 struct Plan {
   std::shared_ptr<const ModelFacts> model;
-  Request request;  // as asked, with the layout that was chosen
+  Request request;          // as asked, with the layout that was chosen
+  Parallel asked_parallel;  // as asked
   std::string engine_version;
   Load load;  // with every default filled in
   EngineSettings settings;
@@ -155,6 +160,7 @@ struct Plan {
   // The memory of the card that holds `memory[gpu]`, `alike` where they do not differ.
   Bytes card_of(std::size_t gpu, Bytes alike) const;
   Bytes host_total() const;
+  Request as_asked() const;  // the request, whose layout is searched where it was
 };
 
 // One plan among several, and how its request differs from the one that was asked.
@@ -162,7 +168,15 @@ struct Answer {
   std::string name;                                          // "longest_context", "fp8 x fp8_e4m3"
   std::vector<std::pair<std::string, std::string>> changes;  // option and value
   std::string note;                                          // one sentence; may be empty
+  bool other_checkpoint = false;                    // its weights are not made at load time from those of the model
+  std::vector<std::string> stored;                  // models of local stores that have such weights
+  std::optional<std::uint64_t> longest, most_seqs;  // of a layout: the longest context, the most sequences
   Plan plan;
+};
+
+// --users: copies of a layout that hold them all at once.
+struct UsersAnswer {
+  std::uint64_t users = 0, of_a_copy = 0, copies = 0, gpus = 0, nodes = 0;
 };
 
 // compare and fit.
@@ -172,6 +186,7 @@ struct Answers {
   std::vector<std::string> sentences;  // "KV to fp8_e4m3: +61k tokens"
   std::string buys_most;               // the change behind the largest gain; "" for none
   Frontier frontier;
+  std::optional<UsersAnswer> users;
   std::vector<Note> notes;
 };
 
@@ -182,6 +197,16 @@ struct FleetEntry {
   std::optional<Plan> plan;
   std::string error;  // one line, without the program's name
   Exit exit = Exit::kAnswered;
+};
+
+// Several models on one card, each with an engine of its own.
+struct SharedCard {
+  std::vector<FleetEntry> models;
+  std::string card;  // its name; empty where only a size was given
+  Bytes memory;      // of one
+  Bytes total;       // that all models claim of one card
+  Bytes usable;      // of it, less what is kept free
+  Verdict status = Verdict::kUnknown;
 };
 
 // fit for one engine and card of several.
@@ -198,7 +223,7 @@ struct GridCell {
   VerdictReport verdict;        // of the request as it is
   std::uint64_t longest = 0;    // the longest context that fits at the requested sequences; 0: none does
   std::uint64_t most_seqs = 0;  // the most sequences at the requested context
-  std::uint64_t tensor_parallel = 1, pipeline_parallel = 1;
+  Parallel parallel;
   Bytes total;        // of the fullest GPU
   std::string error;  // the engine refuses; everything else is empty then
 };
@@ -265,6 +290,8 @@ struct PlanDiff {
   std::vector<CapacityChange> capacity;  // unchanged figures left out
   GrowthLimit limit;                     // as the user set it
   bool is_too_much = false;              // the total grew beyond it
+  bool lost_fit = false;                 // what fitted does not any more
+  std::vector<std::string> broken;  // limits that the new plan breaks: "31.40 GiB are more than --max-vram of 24 GiB"
 };
 
 struct LogLine {
@@ -374,6 +401,26 @@ struct LogCheck {
   std::size_t compared = 0;       // exact figures that do not rest on what had to be assumed
   std::size_t disagreements = 0;  // of them, off by more than what was rounded for printing
   std::vector<std::string> remarks;
+};
+
+// A part of a plan beside what was watched of it.
+struct WatchedLine {
+  StartStage stage = StartStage::kWeights;
+  bool is_whole = false;        // of all stages behind the process's own
+  std::optional<Bytes> logged;  // as the engine printed it
+  Bytes planned, low, high;     // over all GPUs, or all of the processes
+  std::int64_t seen = 0;        // what the counter grew by
+  bool is_judged = false;       // the verdict rests on it
+  bool is_inside = true;        // of the range
+};
+
+// A watched start beside its plan.
+struct WatchReport {
+  Plan plan;
+  Watched seen;
+  LogCheck check;  // of the engine's own lines
+  std::vector<WatchedLine> lines;
+  bool agrees = true;
 };
 
 // A row of the table of engines.

@@ -2,6 +2,8 @@
 #ifndef KVPLAN_PLAN_ANSWERS_H_
 #define KVPLAN_PLAN_ANSWERS_H_
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "plan/plan.h"
@@ -9,8 +11,23 @@
 
 namespace kvplan {
 
-// Weight types x KV types. The checkpoint's own types come first and are always there.
-Answers compare_types(const ModelSpec& model, const Request& request);
+// Types to compare; those that the engine's users choose where a list is empty. "auto" is the model's own.
+struct TypeLists {
+  std::vector<std::string> weights, kv;
+  std::vector<std::string> stored;  // models of local stores, to be named where they have what another checkpoint has
+};
+// Weight types x KV types in the layout of the request, what loses least first. The checkpoint's own types are always
+// there.
+Answers compare_types(const ModelSpec& model, const Request& request, const TypeLists& lists = {});
+
+// Copies of the layout that takes the fewest GPUs for all of the request's users at once, and the plan of one copy;
+// nothing where no layout of up to two nodes holds one of them.
+struct UsersPlan {
+  UsersAnswer answer;
+  Request copy;
+};
+std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& request);
+std::string spoken(const UsersPlan& plan);
 
 // With a card: the longest context at the requested sequences, the most sequences at the requested context, the
 // frontier of both, the best types, the fewest GPUs and the layouts that work. Without one: the smallest cards of the
@@ -26,6 +43,7 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);
 std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess);
 std::uint64_t most_that_fit(const ModelSpec& model, const Request& request);
+std::uint64_t most_that_fit(PlanCache& cache, const Request& request);
 
 }  // namespace kvplan
 

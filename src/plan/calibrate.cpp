@@ -16,7 +16,7 @@ bool of_card(std::string_view name) {
 // The record's card is the request's: by its name in the catalogue, else by the name itself. A size alone names no
 // card.
 bool same_card(const CalibrationRecord& record, const Request& request) {
-  const std::optional<std::string>& card = request.gpu ? request.gpu : request.measured_card;
+  const std::optional<std::string>& card = request.card.name ? request.card.name : request.card.measured;
   if (!card) return false;
   if (folded(record.device) == folded(*card)) return true;
   const Gpu* theirs = find_gpu(record.device);
@@ -51,8 +51,8 @@ std::string name_of(std::string_view figure) {
 }  // namespace
 
 std::string calibration_layout(const Request& request) {
-  return "any model, TP " + std::to_string(request.tensor_parallel) + ", PP " +
-         std::to_string(request.pipeline_parallel);
+  return "any model, TP " + std::to_string(request.parallel.tensor) + ", PP " +
+         std::to_string(request.parallel.pipeline);
 }
 
 std::string calibration_subject(const EngineInput& input) {
@@ -64,21 +64,22 @@ std::string calibration_subject(const EngineInput& input) {
   std::string out = std::string(model.is_gguf ? model.architecture : model.model_type) + " of " +
                     std::to_string(model.num_layers) + " layers, hidden " + std::to_string(model.hidden_size) +
                     ", vocabulary " + std::to_string(model.vocab_size) + ", TP " +
-                    std::to_string(request.tensor_parallel) + ", PP " + std::to_string(request.pipeline_parallel);
+                    std::to_string(request.parallel.tensor) + ", PP " + std::to_string(request.parallel.pipeline);
   out += option("chunk",
                 request.max_num_batched_tokens ? std::optional(request.max_num_batched_tokens->count()) : std::nullopt);
   out += option("max-num-seqs", request.max_num_seqs);
-  out += option("batch", request.batch);
-  out += option("ubatch", request.ubatch);
+  out += option("batch", request.llama_cpp.n_batch);
+  out += option("ubatch", request.llama_cpp.n_ubatch);
   if (request.enforce_eager) out += ", eager";
   // llama.cpp and ollama size their compute buffers by the context too.
   const Engine& engine = engine_of(request);
   if (engine.slot_tokens != nullptr || engine.default_context != nullptr) {
-    const std::optional<Tokens>& tokens = request.ctx_size ? request.ctx_size : request.max_model_len;
+    const std::optional<Tokens>& tokens =
+        request.llama_cpp.ctx_size ? request.llama_cpp.ctx_size : request.max_model_len;
     out += option("context", tokens ? std::optional(tokens->count()) : std::nullopt);
     if (request.num_seqs > 1) out += ", " + std::to_string(request.num_seqs) + " sequences";
-    if (request.flash_attention != FlashAttention::kAuto)
-      out += request.flash_attention == FlashAttention::kOn ? ", flash attention" : ", no flash attention";
+    if (request.llama_cpp.flash_attention != FlashAttention::kAuto)
+      out += request.llama_cpp.flash_attention == FlashAttention::kOn ? ", flash attention" : ", no flash attention";
   }
   return out;
 }
@@ -107,7 +108,7 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
 }
 
 std::optional<Bytes> calibrated_memory(const Request& request) {
-  if (!request.gpu) return std::nullopt;
+  if (!request.card.name) return std::nullopt;
   const auto found = find_figure(request, kUsableFigure);
   return found ? std::optional(found->figure.mean_bytes()) : std::nullopt;
 }

@@ -50,4 +50,24 @@ std::string what_to_lower(const CacheLayout& layout, const Plan& plan, const Gpu
   return "choose a smaller type with --weights";
 }
 
+std::optional<Range> budget_range(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes budget) {
+  const std::optional<Bytes>& memory = input.request.card.memory;
+  if (!memory || plan.request.kv_cache_memory_bytes || engine.cache_budget == nullptr) return std::nullopt;
+  const std::string own = std::string(engine.name) + " card";
+  const Range card = range_around(own, *memory);
+  if (card.low != card.high) {
+    const Bytes below = *memory - card.low;
+    const Bytes above = card.high - *memory;
+    return Range{budget - std::min(budget, below), budget + above};
+  }
+  RangeSum beside;
+  for (const LedgerLine& line : plan.fullest().lines)
+    if (line.part != Section::kKvCache || line.id == LineId::kEncoderCache)
+      beside.add(line.bytes, {line.low, line.high});
+  const Range range = beside.range();
+  const Bytes above = beside.bytes() - range.low;
+  const Bytes below = range.high - beside.bytes();
+  return Range{budget - std::min(budget, below), budget + above};
+}
+
 }  // namespace kvplan

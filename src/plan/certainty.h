@@ -1,14 +1,15 @@
 // How sure a plan is: the range of each estimate, and what to do where the limit lies inside it.
 //
 // Exact lines have no range. An estimate has the range that its engine's file gives it (held against logs), +-5 % where
-// it gives none, and +-P % of --margin P% in place of both. Ranges of a total are the sums of the lines' ranges: sound
-// whatever the lines have to do with each other, and wider than they are likely to be all at once.
+// it gives none, and +-P % of --margin P% in place of both. Ranges of a total are closer than the sums of its
+// lines' ends: errors of one start hardly go together (kvplan/ranges.h).
 #ifndef KVPLAN_PLAN_CERTAINTY_H_
 #define KVPLAN_PLAN_CERTAINTY_H_
 
 #include <optional>
 #include <string>
 
+#include "kvplan/ranges.h"
 #include "plan/plan.h"
 
 namespace kvplan {
@@ -17,6 +18,10 @@ void apply_margin(LedgerLine& line, const std::optional<double>& margin);
 
 // The first thing to lower, so that the high end of the range fits too: `over` bytes are too much for it.
 std::string what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over);
+
+// A budget is as uncertain as what it is taken from: the parts beside the cache, and what of the card is free at the
+// start, where the engine goes by that. Absent where it was given.
+std::optional<Range> budget_range(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes budget);
 
 }  // namespace kvplan
 

@@ -1,14 +1,16 @@
 #include "plan/changes.h"
 
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/strings.h"
+#include "plan/layouts.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
 
 Request with_context(Request request, std::uint64_t tokens) {
   request.max_model_len = Tokens(tokens);
-  request.ctx_size.reset();
+  request.llama_cpp.ctx_size.reset();
   return request;
 }
 
@@ -28,7 +30,7 @@ std::string option_count(std::uint64_t n) {
 
 std::pair<std::string, std::string> context_option(const Request& request, std::uint64_t tokens) {
   // Where --ctx-size is another name of it, the two must agree.
-  const bool is_alias = request.ctx_size && engine_of(request).slot_tokens == nullptr;
+  const bool is_alias = request.llama_cpp.ctx_size && engine_of(request).slot_tokens == nullptr;
   return {is_alias ? "--ctx-size" : "--max-model-len", option_count(tokens)};
 }
 
@@ -60,35 +62,40 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked) {
   return out;
 }
 
-std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request) {
-  if (!request.rig.empty()) return std::nullopt;  // which cards would be added is not known
-  for (const bool by_heads : {true, false}) {
-    Request doubled = request;
-    if (searches_layouts(request)) {
-      doubled.gpu_count *= 2;
-    } else {
-      (by_heads ? doubled.tensor_parallel : doubled.pipeline_parallel) *= 2;
-      doubled.gpu_count = doubled.gpus();
-      doubled.layout_given = true;
-    }
-    try {
-      make_plan(cache, doubled);
-      return Change{layout_options(request, doubled), doubled};
-    } catch (const Error& error) {
-      take_as_misfit(error);
-      continue;
-    }
+std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count) {
+  if (!request.card.rig.empty()) return std::nullopt;  // which cards would be added is not known
+  // A whole machine each: one that stands alone does not become two.
+  if (request.card.name && parse_gpu(*request.card.name).unified && request.card.count == 1 && !request.parallel.given)
+    return std::nullopt;
+  Request more = request;
+  more.card.count = count;
+  more.parallel.given = false;
+  more.parallel.tensor = more.parallel.pipeline = 1;
+  try {
+    more = chosen_layout(cache, more);
+    return Change{layout_options(request, more), more};
+  } catch (const Error& error) {
+    take_as_misfit(error);
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 OptionValues layout_options(const Request& before, const Request& after) {
   OptionValues out;
+  const Parallel& from = before.parallel;
+  const Parallel& to = after.parallel;
   const auto add = [&](const char* option, std::uint64_t value) { out.emplace_back(option, std::to_string(value)); };
-  if (after.layout_given && after.tensor_parallel != before.tensor_parallel) add("-tp", after.tensor_parallel);
-  if (after.layout_given && after.pipeline_parallel != before.pipeline_parallel) add("-pp", after.pipeline_parallel);
-  if ((before.gpu_count_given || searches_layouts(before)) && after.gpu_count != before.gpu_count)
-    add("--gpu-count", after.gpu_count);
+  const bool names_ranks = to.given && (searches_layouts(before) || to.tensor != from.tensor ||
+                                        to.pipeline != from.pipeline || to.data != from.data);
+  if (names_ranks) add("-tp", to.tensor);
+  if (to.given && (to.pipeline != from.pipeline || (searches_layouts(before) && to.pipeline > 1)))
+    add("-pp", to.pipeline);
+  if (to.data != from.data) add("-dp", to.data);
+  if (to.decode_context != from.decode_context) add("-dcp", to.decode_context);
+  if (to.dp_attention && !from.dp_attention) out.emplace_back("--enable-dp-attention", "");
+  if (to.expert && !from.expert) out.emplace_back("--enable-expert-parallel", "");
+  if ((before.card.count_given || searches_layouts(before)) && after.card.count != before.card.count)
+    add("--gpu-count", after.card.count);
   return out;
 }
 

@@ -26,10 +26,10 @@ std::pair<std::string, std::string> seqs_option(std::uint64_t seqs);
 
 // Each other KV type and weight type that the engine's users choose.
 std::vector<Change> type_changes(const Request& request, const Plan& asked);
-// Twice the cards: where the layout is chosen, that is all; else by heads, or by layers for engines and models that
-// cannot split heads. Nothing where neither is possible.
-std::optional<Change> twice_the_cards(PlanCache& cache, const Request& request);
-// What leads from the layout of `before` to that of `after`: every option that must be named.
+// `count` cards in place of the request's, in the layout that fits best there. Nothing where more cards are no answer:
+// cards that differ, and machines whose memory is their card's.
+std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count);
+// What leads from the layout of `before` to that of `after`, added to a command that asks for `before`.
 OptionValues layout_options(const Request& before, const Request& after);
 
 // "-tp 8 -pp 2"

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -17,27 +19,85 @@ void add_unique(std::vector<std::string>& list, std::string_view word) {
 // "f16" is another name of float16.
 bool same_type(std::string_view a, std::string_view b) {
   const WeightType* type = find_weight_type(a);
-  return type != nullptr && type == find_weight_type(b);
+  return a == b || (type != nullptr && type == find_weight_type(b));
+}
+
+// Halvings from 16 bit: 0 for 16 and more, 1 for 8, 2 for 4.
+double halvings(double bits) {
+  return bits > 0 && bits < 16 ? std::log2(16 / bits) : 0;
+}
+
+double bits_of(Dtype type) {
+  constexpr std::uint64_t kUsualHead = 128;
+  return bytes_per_element(info(type).key, kUsualHead) * 8;
+}
+
+// What a combination may cost in quality, roughly, for an order: each halving of the weights or of the cache doubles
+// what the one before has lost. What the checkpoint has of itself loses nothing.
+double loss_of(const Answer& answer, const Plan& asked) {
+  const auto lost = [](double halved) { return halved > 0 ? std::exp2(2 * halved) : 0; };
+  double out = 0;
+  if (!same_type(answer.plan.weights_dtype, asked.weights_dtype))
+    if (const WeightType* type = find_weight_type(answer.plan.weights_dtype))
+      out += lost(halvings(type->millibits / 1000.0));
+  if (answer.plan.types.key != asked.types.key) out += lost(halvings(bits_of(answer.plan.types.key)));
+  return out;
+}
+
+// Whether the engine starts with such weights from this model's own files.
+bool needs_other_checkpoint(const ModelSpec& model, const Answer& answer, const Plan& asked) {
+  const Engine& engine = engine_of(answer.plan.request);
+  const std::string& type = answer.plan.weights_dtype;
+  if (engine.is_logical || same_type(type, asked.weights_dtype)) return false;
+  const WeightType* own = find_weight_type(asked.weights_dtype);
+  const bool is_plain = own != nullptr && own->scope == Scope::kEverything;
+  return model.is_gguf || !is_plain || !has_word(engine.loading.made_at_load, type);
+}
+
+// Letters and digits alone, small.
+std::string bare(std::string_view text) {
+  std::string out;
+  for (const char c : lower(text))
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+  return out;
+}
+
+// Whether a stored model's name says that it is `model` in weights of that type: "qwen3-32b" in "Qwen/Qwen3-32B-AWQ".
+bool has_weights(std::string_view stored, std::string_view model, std::string_view weights) {
+  const WeightType* type = find_weight_type(weights);
+  const std::string there = bare(stored);
+  const auto at = there.find(bare(model));
+  if (type == nullptr || at == std::string::npos) return false;
+  const std::string rest = there.substr(at + bare(model).size());
+  std::vector<std::string_view> names = split(type->aliases);
+  names.push_back(type->name);
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return rest.find(bare(name)) != std::string::npos; });
 }
 
 }  // namespace
 
-Answers compare_types(const ModelSpec& model, const Request& request) {
+Answers compare_types(const ModelSpec& model, const Request& request, const TypeLists& lists) {
+  PlanCache cache(model);
   Answers out;
-  out.asked = make_plan(model, request);
+  out.asked = make_plan(cache, request);
   const Engine& engine = engine_of(request);
   const std::string own_weights = out.asked.weights_dtype;
   const std::string own_kv(name(out.asked.types.key));
   std::vector<std::string> weights{own_weights};
   std::vector<std::string> kvs{own_kv};
-  for (const std::string_view word : split(engine.weight_choices))
-    if (!same_type(word, own_weights)) add_unique(weights, word);
-  for (const std::string_view word : split(engine.kv_choices)) add_unique(kvs, word);
+  for (const std::string& word : lists.weights) add_unique(weights, same_type(word, own_weights) ? own_weights : word);
+  for (const std::string& word : lists.kv) add_unique(kvs, word == "auto" ? own_kv : word);
+  if (lists.weights.empty())
+    for (const std::string_view word : split(engine.weight_choices))
+      if (!same_type(word, own_weights)) add_unique(weights, word);
+  if (lists.kv.empty())
+    for (const std::string_view word : split(engine.kv_choices)) add_unique(kvs, word);
 
-  const Answer* cheapest = nullptr;
   for (const std::string& weight : weights) {
     for (const std::string& kv : kvs) {
-      Request changed = request;
+      // Types are compared in one layout.
+      Request changed = out.asked.request;
       Answer answer;
       answer.name = weight + " x " + kv;
       if (weight != own_weights) {
@@ -46,29 +106,37 @@ Answers compare_types(const ModelSpec& model, const Request& request) {
       }
       if (kv != own_kv) {
         changed.cache_type_k = changed.cache_type_v = parse_dtype(kv, "--kv-cache-dtype");
-        answer.changes.emplace_back("--kv-cache-dtype", kv);
+        // The types of K and V go over --kv-cache-dtype.
+        if (request.cache_type_k == request.cache_type_v)
+          answer.changes.emplace_back("--kv-cache-dtype", kv);
+        else
+          answer.changes.insert(answer.changes.end(), {{"--cache-type-k", kv}, {"--cache-type-v", kv}});
       }
       try {
-        answer.plan = make_plan(model, changed);
+        answer.plan = make_plan(cache, changed);
       } catch (const Error& error) {
         take_as_misfit(error);
         continue;  // the engine or the model has no such type
       }
+      const OptionValues layout = layout_options(request, changed);
+      answer.changes.insert(answer.changes.end(), layout.begin(), layout.end());
+      answer.other_checkpoint = needs_other_checkpoint(model, answer, out.asked);
+      if (answer.other_checkpoint)
+        for (const std::string& stored : lists.stored)
+          if (has_weights(stored, out.asked.model->name, answer.plan.weights_dtype)) answer.stored.push_back(stored);
       out.answers.push_back(std::move(answer));
     }
   }
-  // The fewest changes that make it fit, and of those the one that gives up the fewest bytes.
+  // The least loss first, and of equals what needs no other files.
+  const auto rank = [&](const Answer& a) { return std::tuple(loss_of(a, out.asked), a.other_checkpoint); };
+  std::stable_sort(out.answers.begin(), out.answers.end(),
+                   [&](const Answer& a, const Answer& b) { return rank(a) < rank(b); });
   if (out.asked.verdict.status == Verdict::kDoesNotFit) {
-    for (const Answer& answer : out.answers) {
-      if (answer.plan.verdict.status != Verdict::kFits) continue;
-      const auto cost = [](const Answer& a) { return std::pair(a.changes.size(), ~a.plan.total.bytes.count()); };
-      if (cheapest == nullptr || cost(answer) < cost(*cheapest)) cheapest = &answer;
-    }
-    if (cheapest == nullptr) {
-      out.sentences.push_back("no combination of types fits");
-    } else {
-      out.sentences.push_back(options_text(cheapest->changes) + " makes it fit");
-    }
+    const auto first = std::find_if(out.answers.begin(), out.answers.end(),
+                                    [](const Answer& a) { return a.plan.verdict.status == Verdict::kFits; });
+    out.sentences.push_back(first == out.answers.end() ? "no combination of types fits"
+                                                       : options_text(first->changes) + " makes it fit" +
+                                                             (first->other_checkpoint ? " (another checkpoint)" : ""));
   }
   return out;
 }

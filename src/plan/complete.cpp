@@ -76,7 +76,7 @@ Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
   for (std::uint64_t seqs = 1; seqs <= kMostSeqs; seqs *= 2) {
     Request request = plan.request;
     request.num_seqs = seqs;
-    request.layout_given = true;
+    request.parallel.given = true;
     const std::uint64_t tokens = longest_that_fits(model, request);
     if (tokens == 0 || tokens >= kAnyCount) break;
     out.emplace_back(seqs, tokens);
@@ -88,8 +88,8 @@ Frontier frontier_of(const ModelSpec& model, const Plan& plan) {
 std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
   std::vector<EngineVerdict> out;
   for (const Engine& engine : engines()) {
-    if (engine.name == "logical" || engine.name == "ollama" || !request.gpu ||
-        !runs_on(engine, parse_gpu(*request.gpu)))
+    if (engine.name == "logical" || engine.name == "ollama" || !request.card.name ||
+        !runs_on(engine, parse_gpu(*request.card.name)))
       continue;
     Request here = request;
     here.engine = engine.name;
@@ -118,7 +118,7 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
   }
   out.prefill_chunk = prefill_chunk(plan.request, plan.load);
   if (const std::uint64_t usual = engine_of(plan.request).micro_batch; usual > 0)
-    out.prefill_chunk = std::min(out.prefill_chunk, plan.request.ubatch.value_or(usual));
+    out.prefill_chunk = std::min(out.prefill_chunk, plan.request.llama_cpp.n_ubatch.value_or(usual));
   const std::vector<LayerGroup> groups = group_layers(model);
   out.num_heads = most_heads(groups);
   out.attention_flops = decode_attention_flops(groups, plan.load);
@@ -128,8 +128,11 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
 }  // namespace
 
 void suggest(const ModelSpec& model, Plan& plan) {
-  if (plan.verdict.status != Verdict::kDoesNotFit) return;
   PlanCache cache(model);
+  if (plan.request.users && plan.card)
+    if (const auto users = fewest_for_users(cache, plan.as_asked()))
+      plan.notes.push_back({NoteLevel::kInfo, "users", spoken(*users)});
+  if (plan.verdict.status != Verdict::kDoesNotFit) return;
   std::vector<Remedy>& found = plan.verdict.suggestions;
   found = remedies(cache, plan);
   if (found.empty()) {
@@ -139,7 +142,7 @@ void suggest(const ModelSpec& model, Plan& plan) {
   }
   const Remedy& first = found.front();
   plan.verdict.reason += "; " + options_text(first.changes);
-  if (first.gpus != plan.request.gpu_count) plan.verdict.reason += " (" + std::to_string(first.gpus) + " GPUs)";
+  if (first.gpus != plan.request.card.count) plan.verdict.reason += " (" + std::to_string(first.gpus) + " GPUs)";
   plan.verdict.reason += " makes it fit";
 }
 
@@ -154,7 +157,7 @@ void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
     plan.curves = curves_of(model, plan, most);
     plan.frontier = frontier_of(model, plan);
   }
-  if (wanted.engines) plan.engines = engine_verdicts(model, plan.request);
+  if (wanted.engines) plan.engines = engine_verdicts(model, plan.as_asked());
   if (wanted.launch) plan.launch = launch_of(model, plan);
 }
 

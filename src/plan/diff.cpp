@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "kvplan/spoken.h"
+
 namespace kvplan {
 
 namespace {
@@ -47,7 +49,7 @@ bool grew_beyond(const MemoryChange& total, const GrowthLimit& limit) {
 
 }  // namespace
 
-PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit) {
+PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit, const Limits& limits) {
   PlanDiff out;
   compare(before.config, after.config, "config", out.values);
   Pairs of_before = before.request;
@@ -69,6 +71,18 @@ PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limi
   for (const char* what : {"tokens", "max_model_len", "max_num_seqs"})
     if (const auto was = figure(before, what), is = figure(after, what); was != is)
       out.capacity.push_back({what, was, is});
+  if (limits.max_vram && after.fullest > limits.max_vram->count())
+    out.broken.push_back(spoken_gib(Bytes(after.fullest)) + " on a GPU is more than --max-vram of " +
+                         spoken_gib(*limits.max_vram));
+  const auto at_least = [&](std::optional<std::uint64_t> least, std::string_view what, const std::string& option) {
+    const std::optional<std::uint64_t> there = figure(after, what);
+    if (least && there && *there < *least)
+      out.broken.push_back(std::to_string(*there) + " fit, fewer than " + option + " " + std::to_string(*least));
+  };
+  at_least(limits.min_context ? std::optional(limits.min_context->count()) : std::nullopt, "max_model_len",
+           "--min-context");
+  at_least(limits.min_seqs, "max_num_seqs", "--min-seqs");
+  out.lost_fit = before.verdict == "fits" && after.verdict == "does_not_fit";
   const auto side = [](PlanDigest& plan) {
     return DiffSide{std::move(plan.source), std::move(plan.model_file), std::move(plan.verdict), plan.bytes_per_token};
   };

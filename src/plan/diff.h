@@ -7,7 +7,7 @@
 
 namespace kvplan {
 
-PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit = {});
+PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limit = {}, const Limits& limits = {});
 
 }  // namespace kvplan
 

@@ -83,16 +83,16 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
 }  // namespace
 
 std::optional<Bytes> card_memory(const Request& request) {
-  if (request.gpu_memory) return request.gpu_memory;
+  if (request.card.memory) return request.card.memory;
   if (const auto memory = calibrated_memory(request)) return memory;
-  if (request.gpu) return parse_gpu(*request.gpu).budget();
+  if (request.card.name) return parse_gpu(*request.card.name).budget();
   return std::nullopt;
 }
 
 EngineInput engine_input(const ModelSpec& model, const Request& request, const EngineInput* known) {
   EngineInput input;
   input.request = request;
-  input.request.gpu_memory = card_memory(request);
+  input.request.card.memory = card_memory(request);
   if (known != nullptr) {
     input.model = known->model;
     input.caches = known->caches;
@@ -103,7 +103,7 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
   }
   const Engine& engine = engine_of(request);
   // Where it sees no quantization it sees no declared type of the cache either.
-  if (engine.asks_quant_method && is_declared(model.quantization) && !model.quantization.names_method)
+  if (engine.loading.asks_quant_method && is_declared(model.quantization) && !model.quantization.names_method)
     input.model.declared_kv_dtype.reset();
   input.types = engine.resolve_types(input.model, request);
   input.draft_method = draft_method_of(request);
@@ -114,17 +114,18 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
 
 Load load_of(const ModelSpec& model, const Request& request) {
   Load load;
-  load.num_seqs = ceil_div(request.sequences(), request.data_parallel);
+  load.num_seqs = ceil_div(request.sequences(), request.parallel.data);
   const auto slot_tokens = engine_of(request).slot_tokens;
-  load.pooled = request.kv_unified && slot_tokens != nullptr;
+  load.pooled = request.llama_cpp.kv_unified && slot_tokens != nullptr;
   if (request.max_model_len)
     load.max_model_len = *request.max_model_len;
-  else if (request.ctx_size)
-    load.max_model_len = slot_tokens == nullptr ? *request.ctx_size : slot_tokens(*request.ctx_size, request);
+  else if (request.llama_cpp.ctx_size)
+    load.max_model_len =
+        slot_tokens == nullptr ? *request.llama_cpp.ctx_size : slot_tokens(*request.llama_cpp.ctx_size, request);
   else
     load.max_model_len = model.max_model_len > Tokens(0) ? model.max_model_len : Tokens(kDefaultContext);
   if (const auto context = engine_of(request).default_context;
-      context != nullptr && !request.max_model_len && !request.ctx_size)
+      context != nullptr && !request.max_model_len && !request.llama_cpp.ctx_size)
     load.max_model_len = std::min(load.max_model_len, context(card_memory(request)));
   load.source_tokens = request.encoder_len.value_or(model.source_tokens);
   return load;

@@ -127,12 +127,12 @@ std::optional<DraftMethod> draft_method_of(const Request& request) {
 
 Request draft_request(const Request& request) {
   Request out = request;
-  if (!engine_of(request).deals_draft) out.pipeline_parallel = 1;
+  if (!engine_of(request).parallel.deals_draft) out.parallel.pipeline = 1;
   out.weights = request.extras.draft_weights;
   out.mtp = false;
   out.num_speculative_tokens = 0;
-  out.gpu_layers.reset();
-  if (engine_of(request).deals_draft) {
+  out.llama_cpp.gpu_layers.reset();
+  if (engine_of(request).parallel.deals_draft) {
     out.cache_type_k = request.extras.draft_cache_type_k;
     out.cache_type_v = request.extras.draft_cache_type_v;
   }
@@ -146,9 +146,9 @@ void check_extras(const ModelSpec& model, const Request& request) {
   const ExtrasRequest& extras = request.extras;
   if (const auto method = draft_method_of(request)) {
     const std::string word(name(*method));
-    if (!has_word(engine.draft_methods, word) && !(request.mtp && model.num_nextn_layers == 0))
+    if (!has_word(engine.extras.draft_methods, word) && !(request.mtp && model.num_nextn_layers == 0))
       refuse("--speculative-method: " + engine_name + " has no speculative decoding of the kind " + word,
-             "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.draft_methods, word); }));
+             "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.extras.draft_methods, word); }));
     if (request.mtp && extras.draft != nullptr)
       refuse("--draft names a model, and the model's own MTP layers are asked for", "leave one of the two out");
     const bool needs_draft = *method != DraftMethod::kMtp && *method != DraftMethod::kNgram;
@@ -157,20 +157,20 @@ void check_extras(const ModelSpec& model, const Request& request) {
     if (!needs_draft && extras.draft != nullptr)
       refuse("--draft names a model, and " + word + " needs none", "leave one of the two out");
   }
-  if (extras.num_beams > 1 && !engine.has_beams)
+  if (extras.num_beams > 1 && !engine.extras.has_beams)
     refuse("--num-beams: " + engine_name + " has no beam search",
-           "it belongs to " + engines_with([](const Engine& e) { return e.has_beams; }));
-  if (extras.projector && !engine.has_projector_files && !engine.is_logical)
+           "it belongs to " + engines_with([](const Engine& e) { return e.extras.has_beams; }));
+  if (extras.projector && !engine.extras.has_projector_files && !engine.is_logical)
     refuse("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
-           "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.has_projector_files; }));
-  if (!extras.adapters.empty() && engine.lora == LoraHolding::kNone)
+           "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.extras.has_projector_files; }));
+  if (!extras.adapters.empty() && engine.extras.lora == LoraHolding::kNone)
     refuse("--lora: " + engine_name + " takes no LoRA adapters",
-           "it belongs to " + engines_with([](const Engine& e) { return e.lora != LoraHolding::kNone; }));
+           "it belongs to " + engines_with([](const Engine& e) { return e.extras.lora != LoraHolding::kNone; }));
 }
 
 ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {
   ExtraLines out;
-  out.stages.resize(input.request.pipeline_parallel);
+  out.stages.resize(input.request.parallel.pipeline);
   add_draft(model, input, out, notes);
   add_lora(model, input, out, notes);
   add_projector(input.request.extras.projector, out);

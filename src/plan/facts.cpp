@@ -1,7 +1,9 @@
 #include "plan/facts.h"
 
 #include <algorithm>
+#include <string_view>
 
+#include "kvplan/numbers.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
@@ -84,6 +86,31 @@ std::uint64_t most_heads(const std::vector<LayerGroup>& groups) {
     for (const Symbol& symbol : symbols(*group.mixer))
       if (symbol.symbol == "H") out = std::max(out, symbol.value);
   return out;
+}
+
+std::string unknown_release(const Engine& engine, const Request& request) {
+  if (request.engine_version.empty()) return "";
+  for (const EngineVersion& known : engine.versions)
+    if (known.version == request.engine_version) return "";
+  Request other = request;
+  const auto number = [&](std::string_view version) {
+    other.engine_version = version;
+    return engine_version(engine, other);
+  };
+  const std::uint64_t wanted = engine_version(engine, request);
+  std::string_view oldest = engine.versions.front().version;
+  std::string_view newest = engine.versions.back().version;
+  const bool older = wanted < number(oldest);
+  // Builds of llama.cpp ("b6900") are counted apart from its versions: those behind the known one are as the newest.
+  const auto build = [](std::string_view version) {
+    return version.starts_with('b') ? whole_number(version.substr(1)).value_or(0) : 0;
+  };
+  constexpr std::uint64_t kBuildsOfRow = 100;
+  const bool newer = build(request.engine_version) >= build(oldest) + kBuildsOfRow || wanted > number(newest);
+  const bool is_older = older || (build(request.engine_version) > 0 && build(request.engine_version) < build(oldest));
+  if (!is_older && !newer) return "";
+  return std::string(engine.name) + " " + request.engine_version + " is not known: planned as " +
+         std::string(newer ? newest : oldest);
 }
 
 }  // namespace kvplan

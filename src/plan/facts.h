@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engines/engine.h"
 #include "formulas/model.h"
 #include "plan/answer.h"
 
@@ -17,6 +18,9 @@ std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model);
 
 // Layers at the types and the load of a plan.
 std::vector<LayerFacts> layer_facts(const std::vector<LayerGroup>& groups, const CacheTypes& types, const Load& load);
+
+// A release before the first or behind the last that is known: what it is planned as. "" for one that is known.
+std::string unknown_release(const Engine& engine, const Request& request);
 
 // The most query heads of any layer; 0 where none has such.
 std::uint64_t most_heads(const std::vector<LayerGroup>& groups);

@@ -3,10 +3,13 @@
 #include <cmath>
 #include <functional>
 
+#include "engines/launch_words.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "plan/answers.h"
 #include "plan/changes.h"
+#include "plan/layouts.h"
+#include "plan/offload.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {
@@ -14,7 +17,6 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kMost = kAnyCount;
-constexpr std::uint64_t kMostGpus = 64;
 
 // Whether a request fits, and the room that it leaves (negative where it lacks some), where the plan says.
 struct Probe {
@@ -103,47 +105,82 @@ std::string short_count(std::uint64_t n) {
   return std::to_string(n);
 }
 
-// `request` has its layout named. `searched`: the user's own command does not name it, and where it would find another
-// one, the layout is among the changes.
-Answer answer_of(PlanCache& cache, const Request& request, std::string name, OptionValues changes,
-                 bool searched = false) {
-  if (searched) {
-    Request own = request;
-    own.layout_given = false;
-    Plan plan = make_plan(cache, own);
-    if (plan.request.tensor_parallel == request.tensor_parallel &&
-        plan.request.pipeline_parallel == request.pipeline_parallel)
-      return {std::move(name), std::move(changes), "", std::move(plan)};
-    changes.emplace_back("-tp", std::to_string(request.tensor_parallel));
-    changes.emplace_back("-pp", std::to_string(request.pipeline_parallel));
-  }
-  Plan plan = make_plan(cache, request);  // throws before anything of the answer is there
-  return {std::move(name), std::move(changes), "", std::move(plan)};
+// The plan of `changed`, as the options that lead there from the user's own command say. It is judged as that command
+// would be; what it leaves free was asked for when it was found.
+Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::string name, OptionValues changes) {
+  changed.limits.reserve = own.limits.reserve;
+  const OptionValues layout = layout_options(own, changed);
+  changes.insert(changes.end(), layout.begin(), layout.end());
+  Answer out;
+  out.name = std::move(name);
+  out.changes = std::move(changes);
+  out.plan = make_plan(cache, changed);
+  return out;
 }
 
-// All answers rest on the layout of the plan that was asked for.
-void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) {
-  const bool searched = searches_layouts(plain);
-  Request request = out.asked.request;
-  request.layout_given = true;
-  const std::uint64_t guess = out.asked.capacity ? out.asked.capacity->max_model_len : 4096;
-  const std::uint64_t longest = longest_from(cache, request, guess);
-  const std::uint64_t usual = std::max(out.asked.load.max_model_len, cache.model().max_model_len).count();
+// A layout with what it holds, the usual reserve left free.
+struct Held {
+  Request request;
+  std::uint64_t longest = 0, most = 0;
+};
+
+std::uint64_t model_maximum(const PlanCache& cache, const Request& request) {
+  const std::uint64_t most = cache.model().max_model_len.count();
+  const std::uint64_t asked = request.max_model_len.value_or(Tokens(0)).count();
+  return most == 0 ? kMost : std::max(most, asked);
+}
+
+// Every layout of the request's cards, or the one that was named.
+std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Request& own) {
+  std::vector<Request> layouts{asked.request};
+  if (searches_layouts(own)) layouts = layouts_of(cache, own, own.card.count);
+  std::vector<Held> out;
+  for (const Request& layout : layouts) {
+    Held held{with_reserve(layout)};
+    try {
+      // Nothing on the way that is not memory.
+      if (!probe(cache, with_context(held.request, 1)).fits) continue;
+      held.longest = longest_from(cache, held.request, asked.capacity ? asked.capacity->max_model_len : 4096);
+      held.most = most_from(cache, held.request);
+    } catch (const Error& error) {
+      take_as_misfit(error);
+      continue;  // the engine refuses this layout
+    }
+    out.push_back(std::move(held));
+  }
+  return out;
+}
+
+void add_longest_and_most(PlanCache& cache, const Request& own, const std::vector<Held>& layouts, Answers& out) {
+  const std::uint64_t usual = model_maximum(cache, own);
   const auto shown = [usual](std::uint64_t tokens) { return tokens >= kMost ? usual : tokens; };
   const auto add = [&](const Request& changed, const char* name, OptionValues options) {
-    out.answers.push_back(answer_of(cache, changed, name, std::move(options), searched));
+    out.answers.push_back(answer_of(cache, own, changed, name, std::move(options)));
   };
-  if (longest > 0) add(with_context(request, shown(longest)), "longest_context", {context_option(request, longest)});
-  const std::uint64_t most = most_from(cache, request);
-  if (most > 0) add(with_seqs(request, most >= kMost ? request.num_seqs : most), "most_sequences", {seqs_option(most)});
-  if (longest == 0) {
-    out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
-  } else {
-    out.sentences.push_back("max context: " + short_count(longest) + " tokens at " + std::to_string(request.num_seqs) +
-                            " sequence" + (request.num_seqs == 1 ? "" : "s"));
+  // Lengths beyond the model's own are no gain.
+  const Held* widest = nullptr;
+  const Held* fullest = nullptr;
+  for (const Held& held : layouts) {
+    if (widest == nullptr || std::min(held.longest, usual) > std::min(widest->longest, usual)) widest = &held;
+    if (fullest == nullptr || held.most > fullest->most) fullest = &held;
   }
+  if (widest == nullptr || widest->longest == 0) {
+    out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
+    return;
+  }
+  const Request& request = widest->request;
+  const std::uint64_t longest = widest->longest;
+  add(with_context(request, shown(longest)), "longest_context", {context_option(request, longest)});
+  if (fullest->most > 0)
+    add(with_seqs(fullest->request, fullest->most >= kMost ? request.num_seqs : fullest->most), "most_sequences",
+        {seqs_option(fullest->most)});
+  out.sentences.push_back("max context: " + short_count(longest) + " tokens at " + std::to_string(request.num_seqs) +
+                          " sequence" + (request.num_seqs == 1 ? "" : "s") +
+                          (searches_layouts(own)
+                               ? ", " + layout_name(request.parallel) + " (" + reason_of_layout(cache, request) + ")"
+                               : ""));
 
-  // The frontier: powers of two of sequences, each with its longest context.
+  // The frontier: powers of four of sequences, each with its longest context.
   for (std::uint64_t seqs = 1; seqs <= 256; seqs *= 4) {
     const Request here = with_seqs(request, seqs);
     const std::uint64_t tokens = longest_from(cache, here, std::max<std::uint64_t>(1, longest / seqs));
@@ -156,23 +193,24 @@ void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) 
     out.sentences.push_back("the model's own maximum is " + short_count(cache.model().max_model_len.count()) +
                             " tokens");
 
-  // The one change that buys most context; twice the cards is said apart, for it is no change of a setting.
+  // The one change that buys most context, in the same layout; twice the cards is said apart, for it is no change of a
+  // setting.
   std::uint64_t best_gain = 0;
   std::vector<Change> changes = type_changes(request, out.asked);
-  if (auto doubled = twice_the_cards(cache, plain)) {
-    doubled->request = make_plan(cache, doubled->request).request;
-    doubled->request.layout_given = true;
+  if (auto doubled = on_more_cards(cache, own, 2 * std::max(own.card.count, own.parallel.gpus()))) {
+    doubled->request = with_reserve(doubled->request);
     changes.push_back(std::move(*doubled));
   }
   for (const Change& change : changes) {
+    const bool more_cards = change.request.card.count != request.card.count;
     const std::uint64_t tokens = longest_from(cache, change.request, std::max<std::uint64_t>(longest, 1024) * 2);
     if (tokens <= longest) continue;
     const std::uint64_t gain = tokens - longest;
-    OptionValues options = change.options;
+    OptionValues options = more_cards ? OptionValues{} : change.options;
     options.push_back(context_option(request, tokens));
     add(with_context(change.request, shown(tokens)), "change", std::move(options));
-    if (change.request.gpu_count != request.gpu_count) {
-      out.sentences.push_back(std::to_string(change.request.gpu_count) + " GPUs: +" + short_count(gain) + " tokens");
+    if (more_cards) {
+      out.sentences.push_back(std::to_string(change.request.card.count) + " GPUs: +" + short_count(gain) + " tokens");
     } else if (gain > best_gain) {
       best_gain = gain;
       out.buys_most = options_text(change.options) + ": +" + short_count(gain) + " tokens";
@@ -185,7 +223,7 @@ void add_longest_and_most(PlanCache& cache, const Request& plain, Answers& out) 
 Bytes least_memory(const Plan& asked) {
   Bytes weights;
   for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
-  const std::uint64_t copies = asked.request.tensor_parallel * layout_copies(asked.request);
+  const std::uint64_t copies = asked.request.parallel.tensor * layout_copies(asked.request);
   // Ranks may repeat what they cannot split: an equal share of it is certain.
   return copies > 1 ? Bytes(weights.count() / copies)
                     : weights + std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
@@ -197,48 +235,62 @@ std::uint64_t fewest_cards(const Plan& asked) {
   return card == Bytes(0) ? 1 : std::max<std::uint64_t>(1, ceil_div(least_memory(asked).count(), card.count()));
 }
 
-void add_layouts(PlanCache& cache, const Request& request, Answers& out) {
-  // The fewest GPUs that hold the request, and every layout of that many (or of those at hand).
-  const bool has_experts = engine_of(request).expert_parallel && cache.model().experts.count > 0;
-  for (std::uint64_t count = fewest_cards(out.asked); count <= kMostGpus; ++count) {
-    std::vector<Answer> found;
-    const std::uint64_t copies = layout_copies(request);
-    if (count % copies != 0) continue;
-    const std::uint64_t of_a_copy = count / copies;
-    for (std::uint64_t tensor = 1; tensor <= of_a_copy; ++tensor) {
-      if (of_a_copy % tensor != 0) continue;
-      Request layout = request;
-      layout.gpu_count = count;
-      layout.layout_given = true;
-      layout.tensor_parallel = tensor;
-      layout.pipeline_parallel = of_a_copy / tensor;
-      // Experts cut like the rest, or whole ones dealt to the ranks.
-      for (const bool dealt : {false, true}) {
-        if (dealt && (tensor == 1 || !has_experts || request.expert_parallel)) continue;
-        layout.expert_parallel = dealt || request.expert_parallel;
-        OptionValues options{{"-tp", std::to_string(tensor)}, {"-pp", std::to_string(of_a_copy / tensor)}};
-        if (request.gpu_count_given && count != request.gpu_count)
-          options.emplace_back("--gpu-count", std::to_string(count));
-        if (dealt) options.emplace_back("--enable-expert-parallel", "");
-        try {
-          if (layout_fits(cache, layout)) found.push_back(answer_of(cache, layout, "layout", std::move(options)));
-        } catch (const Error& error) {
-          take_as_misfit(error);
-          break;  // the engine refuses this layout
-        }
-      }
+// Layouts of the cards at hand, and of the fewest that hold the request, the first choice first.
+void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& at_hand, Answers& out) {
+  if (own.card.name && parse_gpu(*own.card.name).unified && own.parallel.gpus() == 1 && own.card.count == 1) return;
+  const std::uint64_t at_least = fewest_cards(out.asked);
+  Request free = own;
+  free.parallel.given = false;
+  free.parallel.tensor = free.parallel.pipeline = 1;
+  const auto fits = [&](const Request& layout) {
+    try {
+      return layout_fits(cache, with_reserve(layout));
+    } catch (const Error& error) {
+      take_as_misfit(error);
+      return false;  // the engine refuses this layout
     }
-    if (found.empty()) continue;
-    if (count != request.gpu_count)
-      out.sentences.push_back("minimum: " + std::to_string(count) + " GPU" + (count == 1 ? "" : "s"));
-    for (Answer& answer : found) out.answers.push_back(std::move(answer));
+  };
+  const auto add = [&](const Request& layout) -> Answer& {
+    out.answers.push_back(answer_of(cache, own, layout, "layout", {}));
+    Answer& answer = out.answers.back();
+    answer.note = reason_of_layout(cache, layout);
+    return answer;
+  };
+  const std::uint64_t here = own.card.count;
+  bool fits_here = false;
+  if (searches_layouts(own)) {
+    for (const Held& held : at_hand) {
+      if (!fits(held.request)) continue;
+      fits_here = true;
+      Answer& answer = add(held.request);
+      answer.longest = held.longest;
+      answer.most_seqs = held.most;
+    }
+  }
+  for (const std::uint64_t count : usual_gpu_counts(free)) {
+    if (count < at_least) continue;
+    if (searches_layouts(own) && count == here && fits_here) return;  // named above
+    bool any = false;
+    for (const Request& layout : layouts_of(cache, free, count)) {
+      if (!fits(layout)) continue;
+      any = true;
+      add(layout);
+      if (fits_here) break;  // fewer than there are: the first choice will do
+    }
+    if (!any) continue;
+    const Request& first = out.answers.back().plan.request;
+    if (count != out.asked.request.parallel.gpus() || fits_here)
+      out.sentences.push_back("minimum: " + std::to_string(count) + " GPU" + (count == 1 ? "" : "s") +
+                              (fits_here && count > 1 ? " (" + layout_name(first.parallel) + ")" : ""));
     return;
   }
-  out.sentences.push_back("no layout of up to " + std::to_string(kMostGpus) + " GPUs holds the request");
+  if (!fits_here)
+    out.sentences.push_back("no layout of up to " + std::to_string(usual_gpu_counts(free).back()) +
+                            " GPUs holds the request");
 }
 
-void add_cards(PlanCache& cache, const Request& request, Answers& out) {
-  const Engine& engine = engine_of(request);
+void add_cards(PlanCache& cache, const Request& own, Answers& out) {
+  const Engine& engine = engine_of(own);
   std::vector<const Gpu*> cards;
   for (const Gpu& gpu : gpus())
     if (runs_on(engine, gpu)) cards.push_back(&gpu);
@@ -246,8 +298,8 @@ void add_cards(PlanCache& cache, const Request& request, Answers& out) {
   constexpr std::size_t kShown = 5;
   const Bytes least = least_memory(out.asked);
   std::vector<std::uint64_t> counts{1, 2, 4, 8, 16};
-  const std::uint64_t named = request.gpus();
-  if (request.layout_given || named > 1) counts = {named};
+  const std::uint64_t named = own.parallel.gpus();
+  if (own.parallel.given || named > 1) counts = {named};
   for (const std::uint64_t count : counts) {
     // Cards too small for an equal share need no plan.
     const Bytes share(least.count() / count);
@@ -256,14 +308,20 @@ void add_cards(PlanCache& cache, const Request& request, Answers& out) {
     for (; first != cards.end() && out.answers.size() < kShown; ++first) {
       const Gpu* gpu = *first;
       if (count > 1 && gpu->unified) continue;  // a whole machine each
-      Request on = request;
-      on.gpu = std::string(gpu->name);
-      on.gpu_count = count;
-      on.layout_given = count == 1 || named > 1;
+      Request on = own;
+      on.card.name = std::string(gpu->name);
+      on.card.count = count;
+      on.parallel.given = count == 1 || named > 1;
       try {
-        if (verdict_of(cache, on).status == Verdict::kFits)
-          out.answers.push_back(
-              answer_of(cache, on, "card", {{"--gpu", *on.gpu}, {"--gpu-count", std::to_string(count)}}));
+        if (searches_layouts(on)) on = chosen_layout(cache, on);
+        if (verdict_of(cache, with_reserve(on)).status != Verdict::kFits) continue;
+        out.answers.push_back(
+            answer_of(cache, on, on, "card", {{"--gpu", *on.card.name}, {"--gpu-count", std::to_string(count)}}));
+        Request plain = own;
+        plain.card = on.card;
+        Answer& answer = out.answers.back();
+        const OptionValues layout = layout_options(plain, on);
+        answer.changes.insert(answer.changes.end(), layout.begin(), layout.end());
       } catch (const Error& error) {
         take_as_misfit(error);
         continue;
@@ -291,19 +349,25 @@ std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request) 
   return longest_from(cache, request, 4096);
 }
 
+std::uint64_t most_that_fit(PlanCache& cache, const Request& request) {
+  return most_from(cache, request);
+}
+
 std::uint64_t most_that_fit(const ModelSpec& model, const Request& request) {
   PlanCache cache(model);
   return most_from(cache, request);
 }
 
 std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
-  const Request& request = asked.request;
+  const Request own = asked.as_asked();
+  const Request request = with_reserve(own);
   std::vector<Remedy> out;
-  const auto add_if_fits = [&](const Request& changed, const OptionValues& options) {
+  const auto add_if_fits = [&](Request changed, const OptionValues& options) {
     if (!probe(cache, changed).fits) return false;
+    changed.limits.reserve = own.limits.reserve;
     try {
       const Plan plan = make_plan(cache, changed);
-      out.push_back({options, changed.gpu_count, plan.fullest().total, plan.verdict.headroom});
+      out.push_back({options, changed.card.count, plan.fullest().total, plan.verdict.headroom});
       return true;
     } catch (const Error& error) {
       take_as_misfit(error);  // a context below the lengths that were stated
@@ -317,56 +381,80 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
   };
   const std::uint64_t wanted = asked.load.max_model_len.count();
   const auto add_shorter = [&](std::uint64_t least) {
-    if (request.min_context) return;
+    if (request.limits.min_context) return;
     const std::uint64_t longest = longest_from(cache, request, asked.capacity ? asked.capacity->max_model_len : 4096);
     if (longest >= least && longest < wanted)
       add_if_fits(with_context(request, longest), {context_option(request, longest)});
   };
   // llama.cpp deals layers to card and host: the fewest there that let the rest fit, of a mixture its experts first.
+  const Engine& engine = engine_of(request);
   const auto add_offload = [&] {
-    if (!engine_of(request).embedding_on_host || request.gpu_layers || request.cpu_moe_layers) return;
-    const std::uint64_t layers = cache.model().layers.size();
-    const auto fewest = [&](const auto& with) -> std::optional<std::uint64_t> {
-      if (layers == 0 || !probe(cache, with(layers)).fits) return std::nullopt;
+    if (!engine.loading.embedding_on_host || request.llama_cpp.gpu_layers || request.llama_cpp.cpu_moe_layers) return;
+    if (engine.loading.places_parts)
+      if (const auto split = unevenly_split(cache, request))
+        add_if_fits(*split, {{"--tensor-split", shares_text(split->llama_cpp.tensor_split)}});
+    const auto fewest = [&](std::uint64_t most, const auto& with) -> std::optional<std::uint64_t> {
+      if (most == 0 || !probe(cache, with(most)).fits) return std::nullopt;
       std::uint64_t low = 0;
-      std::uint64_t high = layers;
+      std::uint64_t high = most;
       while (high - low > 1) {
         const std::uint64_t middle = low + (high - low) / 2;
         (probe(cache, with(middle)).fits ? high : low) = middle;
       }
       return high;
     };
+    const std::uint64_t layers = cache.model().layers.size();
+    const std::uint64_t units = layers + cache.model().num_nextn_layers + 1;  // the output is one of them
     const auto with_experts = [&](std::uint64_t on_host) {
       Request changed = request;
-      changed.cpu_moe_layers = on_host;
+      changed.llama_cpp.cpu_moe_layers = on_host;
       return changed;
     };
     const auto with_layers = [&](std::uint64_t on_host) {
       Request changed = request;
-      changed.gpu_layers = layers - on_host;
+      changed.llama_cpp.gpu_layers = units - on_host;
       return changed;
     };
-    if (cache.model().experts.count > 0)
-      if (const auto count = fewest(with_experts))
+    if (cache.model().experts.count > 0 && engine.loading.places_parts)
+      if (const auto count = fewest(layers, with_experts))
         add_if_fits(with_experts(*count), {{"--n-cpu-moe", std::to_string(*count)}});
-    if (const auto count = fewest(with_layers); count && *count < layers)
-      add_if_fits(with_layers(*count), {{"-ngl", std::to_string(layers - *count)}});
+    if (const auto count = fewest(units, with_layers))
+      add_if_fits(with_layers(*count), {{"-ngl", std::to_string(units - *count)}});
   };
-  add_type(false);
-  // A length that nobody named is given up early, one that was asked for last.
-  const bool named = request.max_model_len || request.ctx_size;
-  if (!named) add_shorter(kDefaultContext);
-  if (cache.model().is_gguf) add_offload();  // its weights are as they are
-  add_type(true);
-  if (!cache.model().is_gguf) add_offload();
-  Request more = request;
-  for (int doubling = 0; doubling < 4; ++doubling) {
-    const auto doubled = twice_the_cards(cache, more);
-    if (!doubled) break;
-    more = doubled->request;
-    if (add_if_fits(more, layout_options(request, more))) break;
+  const std::uint64_t here = asked.request.parallel.gpus();
+  // The same cards in another layout give nothing up.
+  if (here > 1 && own.parallel.given)
+    if (const auto dealt = on_more_cards(cache, own, here))
+      if (!dealt->options.empty()) add_if_fits(with_reserve(dealt->request), dealt->options);
+  // Tokens shared out otherwise between layers of a window and the others lose nothing: as near to the usual share as
+  // fits.
+  if (engine_of(request).has_window_ratio && !request.extras.swa_ratio) {
+    for (int percent = 95; percent >= 5; percent -= 5) {
+      Request shared = request;
+      shared.extras.swa_ratio = percent / 100.0;
+      const std::string value = "0." + std::string(percent < 10 ? "0" : "") + std::to_string(percent);
+      if (add_if_fits(shared, {{"--swa-full-tokens-ratio", value}})) break;
+    }
   }
-  if (!request.min_seqs && request.num_seqs > 1)
+  // A length that nobody named is given up early, one that was asked for last.
+  const bool named = request.max_model_len || request.llama_cpp.ctx_size;
+  // A file's weights are as they are: llama.cpp itself shortens the context, and then moves layers.
+  const bool moves_layers = engine.loading.embedding_on_host && cache.model().is_gguf;
+  if (!moves_layers) add_type(false);
+  if (!named) add_shorter(kDefaultContext);
+  if (moves_layers) {
+    add_offload();
+    add_type(false);
+  }
+  add_type(true);
+  if (!moves_layers) add_offload();
+  for (const std::uint64_t count : usual_gpu_counts(own)) {
+    if (count <= std::max(here, own.card.count)) continue;
+    if (const auto more = on_more_cards(cache, own, count);
+        more && add_if_fits(with_reserve(more->request), more->options))
+      break;
+  }
+  if (!request.limits.min_seqs && request.num_seqs > 1)
     if (const std::uint64_t most = most_from(cache, request); most > 0 && most < request.num_seqs)
       add_if_fits(with_seqs(request, most), {seqs_option(most)});
   if (named || out.empty()) add_shorter(1);
@@ -377,7 +465,7 @@ Answers fit_model(const ModelSpec& model, const Request& request) {
   PlanCache cache(model);
   Answers out;
   out.asked = make_plan(cache, request);
-  if (!request.gpu && !request.gpu_memory && !request.kv_cache_memory_bytes) {
+  if (!request.card.name && !request.card.memory && !request.kv_cache_memory_bytes) {
     add_cards(cache, request, out);
     return out;
   }
@@ -389,8 +477,21 @@ Answers fit_model(const ModelSpec& model, const Request& request) {
         "--kv-cache-memory-bytes");
     return out;
   }
-  add_longest_and_most(cache, request, out);
-  add_layouts(cache, out.asked.request, out);
+  if (request.users) {
+    if (const auto users = fewest_for_users(cache, request)) {
+      out.users = users->answer;
+      out.answers.push_back(
+          answer_of(cache, request, users->copy, "users",
+                    users->answer.copies > 1 ? OptionValues{seqs_option(users->answer.of_a_copy)} : OptionValues{}));
+      out.answers.back().note = spoken(*users);
+      out.sentences.push_back(spoken(*users));
+    } else {
+      out.sentences.push_back("no layout of up to two nodes holds one user");
+    }
+  }
+  const std::vector<Held> layouts = held_by_layouts(cache, out.asked, request);
+  add_longest_and_most(cache, request, layouts, out);
+  add_layouts(cache, request, layouts, out);
   return out;
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "kvplan/error.h"
 #include "plan/answers.h"
+#include "plan/layouts.h"
+
 namespace kvplan {
 
 namespace {
@@ -15,16 +18,28 @@ GridCell cell_of(PlanCache& cache, const Request& request, GridRow& row) {
   row.types = plan.types;
   row.max_model_len = plan.load.max_model_len.count();
   cell.verdict = plan.verdict;
-  cell.tensor_parallel = plan.request.tensor_parallel;
-  cell.pipeline_parallel = plan.request.pipeline_parallel;
+  cell.parallel = plan.request.parallel;
   for (const GpuMemory& gpu : plan.memory) cell.total = std::max(cell.total, gpu.total);
   if (plan.verdict.status == Verdict::kUnknown) return cell;
-  Request laid_out = plan.request;
-  laid_out.layout_given = true;
   // Where nothing is left beside the cache, one question settles it.
   const std::uint64_t guess = plan.capacity ? plan.capacity->max_model_len : row.max_model_len;
-  cell.longest = longest_that_fits(cache, laid_out, std::max<std::uint64_t>(guess, 1));
+  cell.longest = longest_that_fits(cache, plan.request, std::max<std::uint64_t>(guess, 1));
   cell.most_seqs = plan.capacity ? plan.capacity->max_num_seqs : 0;
+  if (!searches_layouts(request)) return cell;
+  // Another layout may hold more.
+  const std::uint64_t own = cache.model().max_model_len.count();
+  const std::uint64_t enough = own == 0 ? kAnyCount : std::max(own, row.max_model_len);
+  for (const Request& layout : layouts_of(cache, request, request.card.count)) {
+    if (cell.longest >= enough) break;
+    try {
+      const std::uint64_t longest = longest_that_fits(cache, layout, std::max<std::uint64_t>(cell.longest, 1));
+      if (longest <= cell.longest) continue;
+      cell.longest = longest;
+      cell.parallel = layout.parallel;
+    } catch (const Error& error) {
+      take_as_misfit(error);  // the engine refuses this layout
+    }
+  }
   return cell;
 }
 
@@ -46,7 +61,7 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
       row.weights = type;
       bool planned = false;
       for (const std::string& card : cards) {
-        here.gpu = card;
+        here.card.name = card;
         try {
           row.cells.push_back(cell_of(cache, here, row));
           planned = true;

@@ -58,6 +58,7 @@ LaunchModel launch_model(const ModelSpec& model) {
     out.name.resize(out.name.size() - std::string_view(".json").size());
     out.is_placeholder = true;
   }
+  if (out.name.starts_with('-')) out.name.insert(0, "./");  // no option
   return out;
 }
 
@@ -102,25 +103,22 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
   input.weights = type_name(request.weights);
   input.draft_weights = type_name(request.extras.draft_weights);
   input.own_weights = !request.weights || own_weights(model, request) == plan.weights_dtype;
+  input.quantization = model.quantization.dialect;
   if (plan.capacity && plan.kv_cache.bytes_per_sequence == Bytes(0)) input.tokens = plan.capacity->tokens;
   return engine.launch(input);
 }
 
 void add_launch(const ModelSpec& model, Answers& answers) {
-  constexpr std::uint64_t kNode = 8;
   Plan* chosen = answers.asked.verdict.status == Verdict::kFits ? &answers.asked : nullptr;
-  const bool named = answers.asked.request.max_model_len || answers.asked.request.ctx_size;
-  // Of layouts the one with the most tensor parallelism within a node, as where a plan chooses one.
-  const auto is_better = [](const Plan& plan, const Plan& than) {
-    return plan.request.tensor_parallel <= kNode && plan.request.tensor_parallel > than.request.tensor_parallel;
-  };
+  const bool named = answers.asked.request.max_model_len || answers.asked.request.llama_cpp.ctx_size;
   const std::string_view first = named ? "layout" : "longest_context";
   const std::string_view second = named ? "longest_context" : "layout";
   for (const std::string_view name : {first, second, std::string_view("card")}) {
     if (chosen != nullptr) break;
     for (Answer& answer : answers.answers) {
       if (answer.name != name || answer.plan.verdict.status != Verdict::kFits) continue;
-      if (chosen == nullptr || (name == "layout" && is_better(answer.plan, *chosen))) chosen = &answer.plan;
+      chosen = &answer.plan;
+      break;
     }
   }
   if (chosen == nullptr) {

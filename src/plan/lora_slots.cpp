@@ -70,20 +70,20 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
   if (lora.slots > kMost || lora.rank > kMost)
     refuse("--max-loras and --max-lora-rank are 65536 at most", "name a smaller number");
   lora.fully_sharded = request.extras.fully_sharded_loras;
-  if (lora.fully_sharded && lora.rank % request.tensor_parallel != 0)
-    refuse("--fully-sharded-loras: " + std::to_string(request.tensor_parallel) + " ranks do not divide the LoRA rank " +
+  if (lora.fully_sharded && lora.rank % request.parallel.tensor != 0)
+    refuse("--fully-sharded-loras: " + std::to_string(request.parallel.tensor) + " ranks do not divide the LoRA rank " +
                std::to_string(lora.rank),
            "use a --max-lora-rank that they divide");
-  lora.share.tensor_parallel = request.tensor_parallel;
+  lora.share.tensor_parallel = request.parallel.tensor;
   lora.share.attention_parallel = tensor_cuts(request).attention;
-  if (request.expert_parallel) lora.share.expert_parallel = request.tensor_parallel;
+  if (request.parallel.expert) lora.share.expert_parallel = request.parallel.tensor;
   const std::string source(slots.source);
   const std::uint64_t layers = model.layers.size();
-  const std::uint64_t stages = request.pipeline_parallel;
+  const std::uint64_t stages = request.parallel.pipeline;
   std::vector<StageShare> shares{{0, layers, true, true}};
   if (stages > 1)
-    shares = engine.stages != nullptr ? engine.stages(layers, request)
-                                      : stage_shares(layers, stages, StageSplit::kSpareLast);
+    shares = engine.parallel.stages != nullptr ? engine.parallel.stages(layers, request)
+                                               : stage_shares(layers, stages, StageSplit::kSpareLast);
   std::uint64_t matched = 0;
   for (std::size_t stage = 0; stage < shares.size() && stage < out.stages.size(); ++stage) {
     lora.share.first_layer = shares[stage].first_layer;
@@ -168,11 +168,11 @@ void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out,
   const std::vector<AdapterFile>& adapters = request.extras.adapters;
   if (!wanted && adapters.empty()) return;
   note_strangers(model, adapters, notes);
-  const bool files = engine.lora == LoraHolding::kFiles || engine.lora == LoraHolding::kFloat32Files ||
-                     (engine.lora == LoraHolding::kSlotsOrFiles && !wanted);
-  if (files) return add_files(adapters, engine.lora, out);
-  if (engine.lora_slots == nullptr) return;
-  add_slots(model, input, engine.lora_slots(question_of(model, adapters), request, notes), out, notes);
+  const bool files = engine.extras.lora == LoraHolding::kFiles || engine.extras.lora == LoraHolding::kFloat32Files ||
+                     (engine.extras.lora == LoraHolding::kSlotsOrFiles && !wanted);
+  if (files) return add_files(adapters, engine.extras.lora, out);
+  if (engine.extras.lora_slots == nullptr) return;
+  add_slots(model, input, engine.extras.lora_slots(question_of(model, adapters), request, notes), out, notes);
 }
 
 }  // namespace kvplan

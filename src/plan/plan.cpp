@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engines/capacity.h"
 #include "engines/estimates.h"
@@ -10,11 +9,14 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
+#include "kvplan/ranges.h"
 #include "kvplan/spoken.h"
 #include "plan/certainty.h"
 #include "plan/extras.h"
 #include "plan/facts.h"
+#include "plan/layouts.h"
 #include "plan/mix.h"
+#include "plan/offload.h"
 #include "plan/plan_cache.h"
 #include "plan/roofline.h"
 #include "plan/verdict.h"
@@ -52,7 +54,7 @@ GpuMemory memory_of(const EngineInput& input, const Engine& engine, std::size_t 
   // Extras alone make no weights known.
   if (!weights.is_known) gpu.weights.reset();
   for (const LedgerLine& line : cache) add_line(gpu, line, margin);
-  const OverheadInput overhead{&input,      plan.load, stage, gpu.weights.value_or(Bytes(0)), input.request.gpu_memory,
+  const OverheadInput overhead{&input,      plan.load, stage, gpu.weights.value_or(Bytes(0)), input.request.card.memory,
                                weights.bits};
   std::vector<LedgerLine> beside = engine.overhead(overhead);
   if (plan.request.attention == AttentionKernel::kNaive && !engine.has_scores)
@@ -65,9 +67,9 @@ GpuMemory memory_of(const EngineInput& input, const Engine& engine, std::size_t 
 // The ledger of every GPU.
 void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
                  const RankWeights& weights, const ExtraLines& extras, Plan& plan) {
-  const std::uint64_t per_stage = ranks.size() / plan.request.pipeline_parallel;
+  const std::uint64_t per_stage = ranks.size() / plan.request.parallel.pipeline;
   // One for each copy; with DP attention the copies share their experts and the MLPs, and stand on a part of the ranks.
-  const std::uint64_t copies = plan.request.data_parallel;
+  const std::uint64_t copies = plan.request.parallel.data;
   for (std::uint64_t copy = 0; copy < copies; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const std::size_t stage = per_stage == 0 ? 0 : r / per_stage;
@@ -76,11 +78,11 @@ void fill_memory(const EngineInput& input, const Engine& engine, const std::vect
     }
   }
   for (const GpuMemory& gpu : plan.memory) {
-    for (const LedgerLine& line : gpu.lines) {
-      plan.total.bytes += line.bytes;
-      plan.total.low += line.low;
-      plan.total.high += line.high;
-    }
+    // What one rank misses its fellows miss too.
+    const Range range = range_of(gpu.lines);
+    plan.total.bytes += gpu.total;
+    plan.total.low += range.low;
+    plan.total.high += range.high;
   }
 }
 
@@ -97,7 +99,7 @@ void fill_cache(const TermSum& whole, const CacheLayout& layout, const std::vect
     if (rank.reserved > fullest->reserved) fullest = &rank;
     kv.reserved_total += rank.reserved;
   }
-  kv.reserved_total = kv.reserved_total * plan.request.data_parallel;
+  kv.reserved_total = kv.reserved_total * plan.request.parallel.data;
   kv.reserved = fullest->reserved;
   kv.logical_per_gpu = fullest->logical;
   kv.gap = fullest->gap;
@@ -116,7 +118,7 @@ Bytes beside_cache(const GpuMemory& gpu) {
 // What is left for the cache on the fullest GPU, or what the user set.
 std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine, const Plan& plan) {
   if (plan.request.kv_cache_memory_bytes) return plan.request.kv_cache_memory_bytes;
-  const std::optional<Bytes>& memory = input.request.gpu_memory;
+  const std::optional<Bytes>& memory = input.request.card.memory;
   if (!memory) return std::nullopt;
   if (engine.cache_budget != nullptr) {
     const GpuMemory* fullest = &plan.memory.front();
@@ -143,7 +145,7 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
 // One GPU of each stage, numbers alone: what a search asks.
 void fill_stages(const EngineInput& input, const Engine& engine, const CacheLayout& layout, const RankWeights& weights,
                  const ExtraLines& extras, Plan& plan) {
-  const std::vector<Bytes> stages = layout.reserved_by_stage(plan.load, plan.request.pipeline_parallel);
+  const std::vector<Bytes> stages = layout.reserved_by_stage(plan.load, plan.request.parallel.pipeline);
   plan.memory.clear();
   plan.kv_cache.reserved = Bytes(0);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -155,7 +157,13 @@ void fill_stages(const EngineInput& input, const Engine& engine, const CacheLayo
 
 // What fits one copy of the engine, as requests (each with its beams or samples) over all of them.
 std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
-  return checked_mul(sequences, request.data_parallel, "the sequences of all copies") / request.extras.copies();
+  return checked_mul(sequences, request.parallel.data, "the sequences of all copies") / request.extras.copies();
+}
+
+// As many of one copy as the least number of requests takes; 0 where none was named.
+std::uint64_t least_sequences(const Request& request) {
+  const std::uint64_t all = checked_mul(request.limits.min_seqs.value_or(0), request.extras.copies(), "the sequences");
+  return ceil_div(all, request.parallel.data);
 }
 
 // The largest n up to kAnyCount that fits, from a guess that may be off either way.
@@ -175,78 +183,6 @@ std::uint64_t largest_near(std::uint64_t guess, const Fits& fits) {
   return low;
 }
 
-// A budget is what the request leaves. What lies beside the cache can grow with the load (scores, compute buffers,
-// logits): a longer load is asked for with its own, and judged as a plan of it would be.
-void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLayout& layout,
-                   const RankWeights& weights, const ExtraLines& extras, Depth depth, Plan& plan) {
-  const auto budget = cache_budget(input, engine, plan);
-  if (!budget) return;
-  // A verdict rests on the budget, and on what it holds only where a least was asked for.
-  if (depth == Depth::kVerdict && !plan.request.min_context && !plan.request.min_seqs) {
-    plan.capacity.emplace().kv_cache_memory = *budget;
-    return;
-  }
-  Capacity capacity = layout.capacity(*budget, plan.load);
-  capacity.kv_cache_memory = *budget;
-  if (capacity.max_model_len == 0) capacity.max_model_len = longest_sequence(layout, *budget, plan.load);
-  if (capacity.max_num_seqs == 0) capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
-  if (const std::optional<Bytes>& memory = input.request.gpu_memory; memory && !plan.request.kv_cache_memory_bytes) {
-    const bool has_rule = engine.cache_budget != nullptr;
-    Plan other;
-    other.request = plan.request;
-    other.request.data_parallel = 1;  // each copy is as the first
-    const auto fits = [&](const Load& load) {
-      try {
-        other.load = load;
-        other.calibrated.clear();
-        fill_stages(input, engine, layout, weights, extras, other);
-        for (std::size_t i = 0; i < other.memory.size(); ++i) {
-          const Bytes card = other.card_of(i, *memory);
-          if (other.memory[i].total > (has_rule ? card : usable_memory(engine, input, card))) return false;
-        }
-        return !has_rule || layout.shortfall(cache_budget(input, engine, other).value_or(Bytes(0)), load).empty();
-      } catch (const Error& error) {
-        take_as_misfit(error);
-        return false;  // an overflow is more than any memory
-      }
-    };
-    capacity.max_model_len = largest_near(capacity.max_model_len, [&](std::uint64_t tokens) {
-      Load load = plan.load;
-      load.max_model_len = Tokens(tokens);
-      return fits(load);
-    });
-    capacity.max_num_seqs = largest_near(capacity.max_num_seqs, [&](std::uint64_t sequences) {
-      Load load = plan.load;
-      load.num_seqs = sequences;
-      return fits(load);
-    });
-  }
-  if (!plan.request.rig.empty()) {  // tokens of one card's budget say nothing of the others
-    capacity.tokens.reset();
-    capacity.max_concurrency =
-        static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());
-  }
-  if (const std::uint64_t most = engine.most_sequences; most > 0 && capacity.max_num_seqs > most) {
-    plan.notes.push_back({NoteLevel::kInfo, "most_sequences",
-                          "the memory would hold more sequences; " + std::string(engine.name) + " takes " +
-                              std::to_string(most) + " at most"});
-    capacity.max_num_seqs = most;
-    if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));
-  }
-  if (capacity.max_num_seqs < kAnyCount) capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
-  plan.capacity = capacity;
-}
-
-constexpr std::uint64_t kMostGpus = 2048;
-
-// Every GPU has a row of the ledger: so many are 5 MB of JSON, and compare has fifteen such plans.
-void check_gpus(const Request& request) {
-  const std::uint64_t gpus = request.gpus();
-  if (gpus > kMostGpus)
-    refuse("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpus),
-           "use smaller -tp, -pp or -dp");
-}
-
 std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights& weights, const ExtraLines& extras,
                                    const Plan& plan) {
   std::vector<LedgerLine> out;
@@ -259,17 +195,106 @@ std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights&
       out.push_back(std::move(line));
     }
   };
-  add(layout.host(plan.load), plan.request.data_parallel);
+  add(layout.host(plan.load), plan.request.parallel.data);
   add(weights.host, layout_copies(plan.request));
   add(extras.host, layout_copies(plan.request));
   return out;
+}
+
+// A budget is what the request leaves. What lies beside the cache can grow with the load (scores, compute buffers,
+// logits): a longer load is asked for with its own, and judged as a plan of it would be.
+void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLayout& layout,
+                   const RankWeights& weights, const ExtraLines& extras, Depth depth, Plan& plan) {
+  const auto budget = cache_budget(input, engine, plan);
+  if (!budget) return;
+  // A verdict rests on the budget, and on what it holds only where a least was asked for.
+  if (depth == Depth::kVerdict && !plan.request.limits.min_context && !plan.request.limits.min_seqs) {
+    plan.capacity.emplace().kv_cache_memory = *budget;
+    return;
+  }
+  Capacity capacity = layout.capacity(*budget, plan.load);
+  capacity.kv_cache_memory = *budget;
+  if (const auto range = budget_range(input, engine, plan, *budget)) {
+    capacity.kv_cache_memory_low = range->low;
+    capacity.kv_cache_memory_high = range->high;
+    if (capacity.tokens && range->low < range->high) {
+      capacity.tokens_low = layout.capacity(range->low, plan.load).tokens;
+      capacity.tokens_high = layout.capacity(range->high, plan.load).tokens;
+    }
+  }
+  if (capacity.max_model_len == 0) capacity.max_model_len = longest_sequence(layout, *budget, plan.load);
+  if (capacity.max_num_seqs == 0) capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
+  if (const std::optional<Bytes>& memory = input.request.card.memory; memory && !plan.request.kv_cache_memory_bytes) {
+    const bool has_rule = engine.cache_budget != nullptr;
+    const std::optional<Bytes> shared = shared_memory(plan.request);
+    Plan other;
+    other.request = plan.request;
+    other.request.parallel.data = 1;  // each copy is as the first
+    const auto fits = [&](const Load& load) {
+      try {
+        other.load = load;
+        other.calibrated.clear();
+        fill_stages(input, engine, layout, weights, extras, other);
+        if (shared) other.host = host_lines(layout, weights, extras, other);
+        for (std::size_t i = 0; i < other.memory.size(); ++i) {
+          const Bytes card = other.card_of(i, *memory);
+          if (other.memory[i].total > (has_rule ? card : usable_memory(engine, input, card))) return false;
+          if (shared && other.memory[i].total + other.host_total() > *shared) return false;
+        }
+        return !has_rule || layout.shortfall(cache_budget(input, engine, other).value_or(Bytes(0)), load).empty();
+      } catch (const Error& error) {
+        take_as_misfit(error);
+        return false;  // an overflow is more than any memory
+      }
+    };
+    // A verdict asks for no more than the least that was asked for.
+    const auto largest = [&](std::uint64_t guess, std::uint64_t least, const auto& holds) {
+      if (depth == Depth::kPlan) return largest_near(guess, holds);
+      return least > 0 && least <= kAnyCount && holds(least) ? least : 0;
+    };
+    const Tokens least = plan.request.limits.min_context.value_or(Tokens(0));
+    capacity.max_model_len = largest(capacity.max_model_len, least.count(), [&](std::uint64_t tokens) {
+      Load load = plan.load;
+      load.max_model_len = Tokens(tokens);
+      return fits(load);
+    });
+    capacity.max_num_seqs = largest(capacity.max_num_seqs, least_sequences(plan.request), [&](std::uint64_t sequences) {
+      Load load = plan.load;
+      load.num_seqs = sequences;
+      return fits(load);
+    });
+  }
+  if (!plan.request.card.rig.empty()) {  // tokens of one card's budget say nothing of the others
+    capacity.tokens.reset();
+    capacity.max_concurrency =
+        static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());
+  }
+  if (const std::uint64_t most = engine.most_sequences; most > 0 && capacity.max_num_seqs > most) {
+    plan.notes.push_back({NoteLevel::kInfo, "most_sequences",
+                          "the memory would hold more sequences; " + std::string(engine.name) + " takes " +
+                              std::to_string(most) + " at most"});
+    capacity.max_num_seqs = most;
+    if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));
+  }
+  if (const Tokens most = input.model.max_model_len; most > Tokens(0) && is_encoder(input))
+    capacity.max_model_len = std::min(capacity.max_model_len, most.count());
+  if (capacity.max_num_seqs < kAnyCount) capacity.max_num_seqs = in_requests(capacity.max_num_seqs, plan.request);
+  plan.capacity = capacity;
+}
+
+// Every GPU has a row of the ledger: so many are 5 MB of JSON, and compare has fifteen such plans.
+void check_gpus(const Request& request) {
+  const std::uint64_t gpus = request.parallel.gpus();
+  if (gpus > kMostGpusOfPlan)
+    refuse("the layout has " + std::to_string(gpus) + " GPUs, and a plan holds " + std::to_string(kMostGpusOfPlan),
+           "use smaller -tp, -pp or -dp");
 }
 
 // A plan adds up all its GPUs and refuses what 64 bits do not hold; so does a verdict, which looks at one of each
 // stage.
 void check_total(const Plan& plan) {
   const std::uint64_t copies =
-      checked_mul(plan.request.tensor_parallel, plan.request.data_parallel, "the number of GPUs");
+      checked_mul(plan.request.parallel.tensor, plan.request.parallel.data, "the number of GPUs");
   Bytes all;
   for (const GpuMemory& gpu : plan.memory)
     for (const LedgerLine& line : gpu.lines) all += line.high * copies;
@@ -277,7 +302,7 @@ void check_total(const Plan& plan) {
 
 // The card, the share of it that the engine may use, and what an engine that takes its cache at the start holds then.
 void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
-  plan.card = input.request.gpu_memory;
+  plan.card = input.request.card.memory;
   if (plan.card) plan.card = plan.card_of(static_cast<std::size_t>(&plan.fullest() - plan.memory.data()), *plan.card);
   plan.usable_share = plan.card ? usable_share(engine, input) : plan.request.memory_utilization;
   if (plan.capacity && engine.cache_budget != nullptr)
@@ -299,9 +324,8 @@ VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
   const RankWeights& weights = cache.weighed(request, false).weights;
   const ExtraLines extras = extra_lines(model, input, plan.notes);
   fill_stages(input, engine, layout, weights, extras, plan);
-  // A card of its own has nothing to do with the host's memory.
-  if (request.gpu && !request.gpu_memory && parse_gpu(*request.gpu).unified)
-    plan.host = host_lines(layout, weights, extras, plan);
+  // A card of its own has nothing to do with the host's memory, unless that is judged too.
+  if (shared_memory(request) || request.card.host_memory) plan.host = host_lines(layout, weights, extras, plan);
   check_total(plan);
   fill_capacity(input, engine, layout, weights, extras, Depth::kVerdict, plan);
   judge(input, engine, layout, Depth::kVerdict, plan);
@@ -315,43 +339,17 @@ bool stage_exceeds(PlanCache& cache, const Request& request) {
   const PlanCache::LaidOut& laid_out = cache.laid_out(request);
   const EngineInput& input = laid_out.input;
   // Where the table is on the host, figures of one stage hang on all weights.
-  if (!input.request.gpu_memory || engine.embedding_on_host) return false;
+  if (!input.request.card.memory || engine.loading.embedding_on_host) return false;
   if (engine.cache_budget == nullptr && usable_share(engine, input) > 1) return false;
   Plan plan;
   plan.request = request;
   plan.load = load_of(model, request);
-  const std::size_t stage = request.pipeline_parallel > 1 ? request.pipeline_parallel - 2 : 0;
+  const std::size_t stage = request.parallel.pipeline > 1 ? request.parallel.pipeline - 2 : 0;
   const RankWeights weights = rank_weights(model, cache.weigher(request), request, false, plan.notes, stage);
-  const std::vector<Bytes> stages = laid_out.layout->reserved_by_stage(plan.load, request.pipeline_parallel);
+  const std::vector<Bytes> stages = laid_out.layout->reserved_by_stage(plan.load, request.parallel.pipeline);
   if (stage >= stages.size()) return false;
   const std::vector<LedgerLine> cached{exact_line(Section::kKvCache, "", stages[stage], "", "")};
-  return memory_of(input, engine, stage, cached, weights, {}, plan).total > *input.request.gpu_memory;
-}
-
-// A release before the first or behind the last that is known: what it is planned as.
-std::string unknown_release(const Engine& engine, const Request& request) {
-  if (request.engine_version.empty()) return "";
-  for (const EngineVersion& known : engine.versions)
-    if (known.version == request.engine_version) return "";
-  Request other = request;
-  const auto number = [&](std::string_view version) {
-    other.engine_version = version;
-    return engine_version(engine, other);
-  };
-  const std::uint64_t wanted = engine_version(engine, request);
-  std::string_view oldest = engine.versions.front().version;
-  std::string_view newest = engine.versions.back().version;
-  const bool older = wanted < number(oldest);
-  // Builds of llama.cpp ("b6900") are counted apart from its versions: those behind the known one are as the newest.
-  const auto build = [](std::string_view version) {
-    return version.starts_with('b') ? whole_number(version.substr(1)).value_or(0) : 0;
-  };
-  constexpr std::uint64_t kBuildsOfRow = 100;
-  const bool newer = build(request.engine_version) >= build(oldest) + kBuildsOfRow || wanted > number(newest);
-  const bool is_older = older || (build(request.engine_version) > 0 && build(request.engine_version) < build(oldest));
-  if (!is_older && !newer) return "";
-  return std::string(engine.name) + " " + request.engine_version + " is not known: planned as " +
-         std::string(newer ? newest : oldest);
+  return memory_of(input, engine, stage, cached, weights, {}, plan).total > *input.request.card.memory;
 }
 
 Plan plan_layout(PlanCache& cache, const Request& request) {
@@ -394,16 +392,17 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   fill_card(input, engine, plan);
   judge(input, engine, layout, Depth::kPlan, plan);
   plan.mix = mix_of(input, layout, plan.load);
-  plan.roofline = roofline_of(model, cache.groups(), plan, weights);
+  if (!is_encoder(input)) plan.roofline = roofline_of(model, cache.groups(), plan, weights);  // it writes no tokens
 
-  if (request.gpu && !runs_on(engine, parse_gpu(*request.gpu)))
-    plan.notes.push_back({NoteLevel::kWarning, "unsupported_card",
-                          std::string(engine.name) + " does not list " + *request.gpu + " among the cards it runs on"});
-  if (auto memory = find_figure(request, kUsableFigure); memory && request.gpu && !request.gpu_memory) {
+  if (request.card.name && !runs_on(engine, parse_gpu(*request.card.name)))
+    plan.notes.push_back(
+        {NoteLevel::kWarning, "unsupported_card",
+         std::string(engine.name) + " does not list " + *request.card.name + " among the cards it runs on"});
+  if (auto memory = find_figure(request, kUsableFigure); memory && request.card.name && !request.card.memory) {
     memory->what = "memory of the card";
     plan.calibrated.push_back(std::move(*memory));
   }
-  if (auto speed = find_figure(request, kBandwidthFigure); speed && plan.roofline && !request.gpu_bandwidth) {
+  if (auto speed = find_figure(request, kBandwidthFigure); speed && plan.roofline && !request.card.bandwidth) {
     speed->what = "bandwidth of the card, bytes a second";
     plan.calibrated.push_back(std::move(*speed));
   }
@@ -412,13 +411,13 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
                           "the calibration holds nothing for this card, engine and model: nothing was changed by it"});
   if (std::string stands_for = unknown_release(engine, request); !stands_for.empty())
     plan.notes.push_back({NoteLevel::kInfo, "unknown_release", std::move(stands_for)});
-  if (!request.gpu_note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.gpu_note});
+  if (!request.card.note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.card.note});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
     plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",
                           std::to_string(plan.load.max_model_len.count()) +
                               " tokens are beyond the model's maximum of " +
                               std::to_string(model.max_model_len.count())});
-  if (model.max_model_len == Tokens(0) && !request.max_model_len && !request.ctx_size)
+  if (model.max_model_len == Tokens(0) && !request.max_model_len && !request.llama_cpp.ctx_size)
     plan.notes.push_back(
         {NoteLevel::kInfo, "default_context",
          "the config names no maximum length: planned for " + std::to_string(kDefaultContext) + " tokens"});
@@ -432,75 +431,49 @@ Plan make_plan(const ModelSpec& model, const Request& request) {
   return make_plan(cache, request);
 }
 
-bool searches_layouts(const Request& request) {
-  return request.gpu_count > 1 && !request.layout_given;
+std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request) {
+  const ModelSpec& model = cache.model(request);
+  check_gpus(request);
+  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
+  Plan plan;
+  plan.request = request;
+  plan.load = load_of(model, request);
+  const ExtraLines extras = extra_lines(model, laid_out.input, plan.notes);
+  fill_stages(laid_out.input, engine_of(request), *laid_out.layout, cache.weighed(request, false).weights, extras,
+              plan);
+  return std::move(plan.memory);
 }
-
-namespace {
-
-// Several cards and no layout named: the one with the most tensor parallelism that fits, for it is the fastest, as far
-// as a node reaches; where none fits, the one that lacks least.
-template <class Answer, class Ask, class Judged>
-Answer best_layout(const Request& request, const Ask& ask, const Judged& judged) {
-  if (request.gpu_count > kMostGpus)
-    refuse("--gpu-count " + std::to_string(request.gpu_count) + " is more than a plan holds",
-           "use at most " + std::to_string(kMostGpus));
-  constexpr std::uint64_t kNode = 8;
-  const std::uint64_t cards =
-      request.dp_attention ? request.gpu_count : std::max<std::uint64_t>(1, request.gpu_count / request.data_parallel);
-  std::vector<std::uint64_t> sizes;
-  for (std::uint64_t size = cards; size >= 1; --size)
-    if (cards % size == 0) sizes.push_back(size);
-  std::stable_partition(sizes.begin(), sizes.end(), [](std::uint64_t size) { return size <= kNode; });
-  std::optional<Answer> best;
-  std::optional<Error> refusal;
-  const auto room = [&](const Answer& answer) {
-    return judged(answer).refusal ? std::numeric_limits<std::int64_t>::min() : judged(answer).headroom.value_or(0);
-  };
-  for (const std::uint64_t size : sizes) {
-    Request candidate = request;
-    candidate.tensor_parallel = size;
-    candidate.pipeline_parallel = cards / size;
-    try {
-      Answer answer = ask(candidate);
-      if (judged(answer).status != Verdict::kDoesNotFit) return answer;
-      if (!best || room(answer) > room(*best)) best = std::move(answer);
-    } catch (const Error& error) {
-      take_as_misfit(error);
-      if (!refusal) refusal = error;
-    }
-  }
-  if (!best) throw *refusal;
-  return std::move(*best);
-}
-
-}  // namespace
 
 Plan make_plan(PlanCache& cache, const Request& request) {
-  if (!searches_layouts(request)) return plan_layout(cache, request);
-  Plan best = best_layout<Plan>(
-      request, [&](const Request& candidate) { return plan_layout(cache, candidate); },
-      [](const Plan& plan) -> const VerdictReport& { return plan.verdict; });
-  best.notes.push_back(
+  if (request.llama_cpp.fit) {
+    const Request placed = fitted(cache, request);
+    Plan plan = make_plan(cache, placed);
+    plan.notes.push_back({NoteLevel::kInfo, "fitted", "-ngl auto: " + placement_text(request, placed)});
+    return plan;
+  }
+  const bool searched = searches_layouts(request);
+  Plan plan = plan_layout(cache, searched ? chosen_layout(cache, request) : request);
+  plan.asked_parallel = request.parallel;
+  if (std::string repeated = repeated_cache(cache, plan); !repeated.empty())
+    plan.notes.push_back({NoteLevel::kInfo, "repeated_cache", std::move(repeated)});
+  if (!searched) return plan;
+  plan.notes.push_back(
       {NoteLevel::kInfo, "chosen_layout",
-       std::to_string(request.gpu_count) + " GPUs: tensor parallel " + std::to_string(best.request.tensor_parallel) +
-           ", pipeline parallel " + std::to_string(best.request.pipeline_parallel) +
-           (best.verdict.status == Verdict::kDoesNotFit ? ", of the layouts that do not fit the one that lacks least"
-            : best.verdict.status == Verdict::kFits     ? ", the most tensor parallelism within a node that fits"
-                                                        : ", the most tensor parallelism within a node")});
-  return best;
+       std::to_string(request.card.count) + " GPUs: " + layout_name(plan.request.parallel) + ", " +
+           (plan.verdict.status == Verdict::kDoesNotFit ? "of the layouts that do not fit the one that lacks least"
+                                                        : reason_of_layout(cache, plan.request))});
+  return plan;
 }
 
 bool layout_fits(PlanCache& cache, const Request& request) {
+  if (request.llama_cpp.fit) return layout_fits(cache, fitted(cache, request));
   check_gpus(request);
   return !stage_exceeds(cache, request) && verdict_of_layout(cache, request).status == Verdict::kFits;
 }
 
 VerdictReport verdict_of(PlanCache& cache, const Request& request) {
-  if (!searches_layouts(request)) return verdict_of_layout(cache, request);
-  return best_layout<VerdictReport>(
-      request, [&](const Request& candidate) { return verdict_of_layout(cache, candidate); },
-      [](const VerdictReport& verdict) -> const VerdictReport& { return verdict; });
+  if (request.llama_cpp.fit) return verdict_of(cache, fitted(cache, request));
+  return verdict_of_layout(cache, searches_layouts(request) ? chosen_layout(cache, request) : request);
 }
 
 }  // namespace kvplan

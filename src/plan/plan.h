@@ -3,6 +3,7 @@
 #define KVPLAN_PLAN_PLAN_H_
 
 #include <optional>
+#include <vector>
 
 #include "engines/engine.h"
 #include "formulas/model.h"
@@ -19,8 +20,10 @@ class PlanCache;
 Plan make_plan(PlanCache& cache, const Request& request);
 // Whether it fits, and the room that is left or missing: the verdict of make_plan from numbers alone, without a word.
 VerdictReport verdict_of(PlanCache& cache, const Request& request);
-// Several cards and no layout named: each question finds the layout that fits best.
-bool searches_layouts(const Request& request);
+// GPUs of a plan at most.
+inline constexpr std::uint64_t kMostGpusOfPlan = 2048;
+// One GPU of each pipeline stage, in numbers alone: what a search over placements asks.
+std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request);
 // The verdict of a layout, as yes or no: one stage that exceeds the card settles it.
 bool layout_fits(PlanCache& cache, const Request& request);
 

@@ -14,10 +14,10 @@ constexpr std::size_t kMostTypes = 32;
 // A request without what no layout reads: the length of a sequence, and the limits that judge the finished plan.
 Request without_length(Request request) {
   request.max_model_len.reset();
-  request.ctx_size.reset();
-  request.max_vram.reset();
-  request.min_context.reset();
-  request.min_seqs.reset();
+  request.llama_cpp.ctx_size.reset();
+  request.limits.max_vram.reset();
+  request.limits.min_context.reset();
+  request.limits.min_seqs.reset();
   return request;
 }
 
@@ -35,16 +35,17 @@ Request of_weights(const Request& request) {
   out.cache_type_v = none.cache_type_v;
   out.state_dtype = none.state_dtype;
   out.block_size = none.block_size;
-  out.layout_given = none.layout_given;
-  if (engine_of(request).mxfp4_padding == nullptr) out.gpu = none.gpu;  // kernels of a card may pad weights
+  out.parallel.given = none.parallel.given;
+  if (engine_of(request).loading.mxfp4_padding == nullptr)
+    out.card.name = none.card.name;  // kernels of a card may pad weights
   // A buffer of an indexer is as long as a batch, whose default goes by the card.
-  if (engine_of(request).side_tensors == nullptr) {
-    out.gpu_memory = none.gpu_memory;
+  if (engine_of(request).loading.side_tensors == nullptr) {
+    out.card.memory = none.card.memory;
     out.max_num_batched_tokens = none.max_num_batched_tokens;
   }
-  out.gpu_note = none.gpu_note;
-  out.gpu_count = none.gpu_count;
-  out.gpu_count_given = none.gpu_count_given;
+  out.card.note = none.card.note;
+  out.card.count = none.card.count;
+  out.card.count_given = none.card.count_given;
   out.memory_utilization = none.memory_utilization;
   out.kv_cache_memory_bytes = none.kv_cache_memory_bytes;
   return out;
@@ -57,7 +58,7 @@ PlanCache::PlanCache(const ModelSpec& model)
 
 const PlanCache::OfEngine* PlanCache::made(const Request& request) {
   const Engine& engine = engine_of(request);
-  if (engine.make_tensors == nullptr || model_->is_gguf) return nullptr;
+  if (engine.loading.make_tensors == nullptr || model_->is_gguf) return nullptr;
   for (const OfEngine& known : made_)
     if (known.engine == engine.name) return &known;
   OfEngine& fresh = made_.emplace_back(OfEngine{engine.name, as_made(*model_, engine), nullptr});
@@ -78,13 +79,13 @@ const std::shared_ptr<const ModelFacts>& PlanCache::facts(const Request& request
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);
   key.weights.reset();
-  key.layout_given = key.gpu_count_given = false;  // no layout asks whether it was chosen
+  key.parallel.given = key.card.count_given = false;  // no layout asks whether it was chosen
   for (auto known = laid_out_.begin(); known != laid_out_.end(); ++known) {
     if (known->key != key) continue;
     laid_out_.splice(laid_out_.begin(), laid_out_, known);
-    const std::optional<Bytes> card = known->input.request.gpu_memory;
+    const std::optional<Bytes> card = known->input.request.card.memory;
     known->input.request = request;
-    known->input.request.gpu_memory = card;
+    known->input.request.card.memory = card;
     return *known;
   }
   const EngineInput* same_model = laid_out_.empty() ? nullptr : &laid_out_.front().input;

@@ -81,12 +81,12 @@ Bytes bytes_of(const std::vector<WeightLine>& lines, Component component) {
   return out;
 }
 
-void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, RankWeights& out) {
+void count_reads(const std::vector<WeightLine>& lines, bool embedding_is_head, Bytes& always, Bytes& experts) {
   for (const WeightLine& line : lines) {
     if (line.component == Component::kExperts)
-      out.experts += line.bytes;
+      experts += line.bytes;
     else if (is_read(line.component, embedding_is_head))
-      out.read_always += line.bytes;
+      always += line.bytes;
   }
 }
 
@@ -116,10 +116,10 @@ std::uint64_t index_topk(const ModelSpec& model) {
 std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
                                       const Request& request) {
   const Engine& engine = engine_of(request);
-  if (engine.loading == Loading::kTensors || model.is_gguf) return {};
-  const std::uint64_t element = engine.rotary_in_float32 ? 4 : plain_bytes(asked.dtype.value_or(model.dtype));
+  if (engine.loading.counted == CountedAs::kTensors || model.is_gguf) return {};
+  const std::uint64_t element = engine.loading.rotary_in_float32 ? 4 : plain_bytes(asked.dtype.value_or(model.dtype));
   Request on_card = request;
-  on_card.gpu_memory = card_memory(request);
+  on_card.card.memory = card_memory(request);
   const std::uint64_t layers = asked.share.layers.value_or(model.layers.size());
   const SideTensorsInput beside{model.known_as->id,
                                 model.architecture,
@@ -130,8 +130,8 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
   std::vector<Bytes> tables;
   std::string formula;
   for (const RotaryTable& table : model.rotary_tables) {
-    const Bytes bytes = engine.rotary_table != nullptr ? engine.rotary_table(table, beside, element)
-                                                       : Bytes(table.positions) * table.width * element;
+    const Bytes bytes = engine.loading.rotary_table != nullptr ? engine.loading.rotary_table(table, beside, element)
+                                                               : Bytes(table.positions) * table.width * element;
     if (bytes == Bytes(0)) continue;
     tables.push_back(bytes);
     if (!asked.in_words) continue;
@@ -144,16 +144,16 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
                                               : std::to_string(rows) + " positions x " + std::to_string(table.width) +
                                                     " x " + std::to_string(each) + " B");
   }
-  const bool reserves = engine.loading == Loading::kReserved;
+  const bool reserves = engine.loading.counted == CountedAs::kReserved;
   const LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);
   std::vector<LedgerLine> out;
   if (loaded.rotary > Bytes(0))
-    out.push_back(
-        of_kind(LineId::kRotary, exact_line(Section::kWeights, "rotary tables", loaded.rotary, std::move(formula),
-                                            engine.rotary_in_float32 ? "RotaryEmbedding.cos_sin_cache, in float32"
-                                                                     : "RotaryEmbedding.cos_sin_cache")));
-  if (engine.side_tensors != nullptr) {
-    const std::vector<LedgerLine> lines = engine.side_tensors(beside);
+    out.push_back(of_kind(LineId::kRotary,
+                          exact_line(Section::kWeights, "rotary tables", loaded.rotary, std::move(formula),
+                                     engine.loading.rotary_in_float32 ? "RotaryEmbedding.cos_sin_cache, in float32"
+                                                                      : "RotaryEmbedding.cos_sin_cache")));
+  if (engine.loading.side_tensors != nullptr) {
+    const std::vector<LedgerLine> lines = engine.loading.side_tensors(beside);
     out.insert(out.end(), lines.begin(), lines.end());
   }
   const Bytes taken = reserves ? loaded.reserved : loaded.allocated;
@@ -189,7 +189,7 @@ std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& re
     if (is_tower(group.component) || group.place == Place::kFirst) continue;
     if (group.component == Component::kMtp && !request.mtp) continue;
     std::uint64_t tensors = group.layers.empty() && part.has_head ? 1 : 0;
-    const std::uint64_t on_host = group.is_expert ? request.cpu_moe_layers.value_or(0) : 0;
+    const std::uint64_t on_host = group.is_expert ? request.llama_cpp.cpu_moe_layers.value_or(0) : 0;
     for (const LayerRun& run : group.layers)
       for (std::uint64_t i = 0; i < run.count; ++i) {
         const std::uint64_t layer = run.first + i * run.step;
@@ -225,7 +225,8 @@ bool hears(const ModelSpec& model) {
 
 // The checkpoint is quantized, and the engine sees nothing of it.
 bool ignores_quantization(const ModelSpec& model, const Request& request) {
-  return engine_of(request).asks_quant_method && is_declared(model.quantization) && !model.quantization.names_method;
+  return engine_of(request).loading.asks_quant_method && is_declared(model.quantization) &&
+         !model.quantization.names_method;
 }
 
 Elements in_towers(const ModelSpec& model) {
@@ -239,10 +240,10 @@ Elements in_towers(const ModelSpec& model) {
 
 ModelSpec as_made(const ModelSpec& model, const Engine& engine) {
   ModelSpec out = model;
-  if (engine.make_tensors == nullptr || model.is_gguf) return out;
+  if (engine.loading.make_tensors == nullptr || model.is_gguf) return out;
   EngineTensors tensors{out.root_type, out.model_type,   out.layers.size(), out.tensors, out.unknown_tensors,
                         out.stored,    out.quantization, out.notes,         model.facts, model.decoder_ties_head};
-  engine.make_tensors(tensors);
+  engine.loading.make_tensors(tensors);
   return out;
 }
 
@@ -271,31 +272,33 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   // A file of the text model alone: encoders of images and sounds come with a projector file. Where the model is itself
   // such a file, what it holds is there.
   const Engine& engine = engine_of(request);
-  asked.with_towers = !engine.has_projector_files || model.is_gguf;
-  if (engine.leaves_towers != nullptr && engine.leaves_towers(request, model.known_as->id, hears(model)))
+  asked.with_towers = !engine.extras.has_projector_files || model.is_gguf;
+  if (engine.loading.leaves_towers != nullptr &&
+      engine.loading.leaves_towers(request, model.known_as->id, hears(model)))
     asked.with_towers = false;
   WeightShare& share = asked.share;
-  share.tensor_parallel = request.tensor_parallel;
+  share.tensor_parallel = request.parallel.tensor;
   const TensorCuts cuts = tensor_cuts(request);
   share.attention_parallel = cuts.attention;
   share.embedding_parallel = cuts.embedding;
-  const std::uint64_t flat = checked_mul(request.tensor_parallel, request.data_parallel, "the number of ranks");
-  const std::uint64_t expert_ranks = engine.data_ranks_share_experts ? flat : request.tensor_parallel;
+  const std::uint64_t flat = checked_mul(request.parallel.tensor, request.parallel.data, "the number of ranks");
+  const std::uint64_t expert_ranks = engine.parallel.data_ranks_share_experts ? flat : request.parallel.tensor;
   share.expert_tensor_parallel = expert_ranks;
-  if (request.expert_parallel) share.expert_parallel = expert_ranks;
-  share.embedding_on_host = engine.embedding_on_host;
-  share.cuts_towers = engine.cuts_towers;
-  share.keeps_types = engine.keeps_types;
-  share.pads_vocab = engine.pads_vocab != nullptr && engine.pads_vocab(request);
-  share.refines_blocks = engine.refines_blocks != nullptr && engine.refines_blocks(request);
-  if (engine.mxfp4_padding != nullptr) std::tie(share.mxfp4_width, share.mxfp4_hidden) = engine.mxfp4_padding(request);
-  const std::uint64_t layers =
-      checked_add(model.layers.size(), engine.places_nextn_layers ? model.num_nextn_layers : 0, "a number of layers");
+  if (request.parallel.expert) share.expert_parallel = expert_ranks;
+  share.embedding_on_host = engine.loading.embedding_on_host;
+  share.cuts_towers = engine.parallel.cuts_towers;
+  share.keeps_types = engine.loading.keeps_types;
+  share.pads_vocab = engine.parallel.pads_vocab != nullptr && engine.parallel.pads_vocab(request);
+  share.refines_blocks = engine.parallel.refines_blocks != nullptr && engine.parallel.refines_blocks(request);
+  if (engine.loading.mxfp4_padding != nullptr)
+    std::tie(share.mxfp4_width, share.mxfp4_hidden) = engine.loading.mxfp4_padding(request);
+  const std::uint64_t layers = checked_add(
+      model.layers.size(), engine.parallel.places_nextn_layers ? model.num_nextn_layers : 0, "a number of layers");
   std::vector<StageShare> stages{{0, layers, true, true}};
-  if (engine.stages != nullptr)
-    stages = engine.stages(layers, request);
-  else if (request.pipeline_parallel > 1)
-    stages = stage_shares(layers, request.pipeline_parallel, StageSplit::kSpareLast);
+  if (engine.parallel.stages != nullptr)
+    stages = engine.parallel.stages(layers, request);
+  else if (request.parallel.pipeline > 1)
+    stages = stage_shares(layers, request.parallel.pipeline, StageSplit::kSpareLast);
   const bool head_is_embedding =
       std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& group) { return group.is_tied; });
   Bytes offloaded;
@@ -314,39 +317,45 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     WeightReport report = weigher.weigh(asked);
     out.type = report.type;
     out.is_known = report.is_known;
-    count_reads(report.lines, head_is_embedding && part.has_embedding && part.has_head, out);
-    if (request.cpu_moe_layers.value_or(0) > part.first_layer) {
+    count_reads(report.lines, head_is_embedding && part.has_embedding && part.has_head, out.read_always, out.experts);
+    if (request.llama_cpp.cpu_moe_layers.value_or(0) > part.first_layer) {
       WeightRequest first = asked;
-      first.share.layers = std::min(part.layers, *request.cpu_moe_layers - part.first_layer);
+      first.share.layers = std::min(part.layers, *request.llama_cpp.cpu_moe_layers - part.first_layer);
       const Bytes bytes = bytes_of(weigher.weigh(first).lines, Component::kExperts);
       for (WeightLine& line : report.lines)
         if (line.component == Component::kExperts) take(line, std::min(bytes, line.bytes), "in host memory");
       host_experts += bytes;
+      out.host_experts += bytes;
     }
-    if (request.cpu_offload) offloaded += offload(report.lines, *request.cpu_offload) * request.tensor_parallel;
+    if (request.cpu_offload) {
+      const Bytes moved = offload(report.lines, *request.cpu_offload);
+      offloaded += moved * request.parallel.tensor;
+      out.host_always += std::min(moved, out.read_always - out.host_always);
+    }
     std::vector<LedgerLine> lines;
     for (const WeightLine& line : report.lines) lines.push_back(ledger_line(line, line.source));
     if (out.is_known)
       for (LedgerLine& line : loading_lines(model, weigher, asked, request)) lines.push_back(std::move(line));
-    if (engine.embedding_on_host && out.is_known)
+    if (engine.loading.embedding_on_host && out.is_known)
       if (auto line = padding_line(model, request, part)) lines.push_back(std::move(*line));
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
   if (!out.is_known || only_stage) return out;
-  if (in_words && engine.has_projector_files && !asked.with_towers && !request.extras.projector && has_towers(model))
+  if (in_words && engine.extras.has_projector_files && !asked.with_towers && !request.extras.projector &&
+      has_towers(model))
     notes.push_back({NoteLevel::kInfo, "towers_left_out",
                      "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE"});
   if (offloaded > Bytes(0))
     out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
                                  request.engine + " --cpu-offload-gb"));
   if (host_experts > Bytes(0))
-    out.host.push_back(
-        host_line("experts", host_experts,
-                  "of the first " +
-                      std::to_string(std::min<std::uint64_t>(model.layers.size(), *request.cpu_moe_layers)) + " layers",
-                  "llama.cpp --n-cpu-moe"));
-  if (engine.embedding_on_host) {
+    out.host.push_back(host_line(
+        "experts", host_experts,
+        "of the first " +
+            std::to_string(std::min<std::uint64_t>(model.layers.size(), *request.llama_cpp.cpu_moe_layers)) + " layers",
+        "llama.cpp --n-cpu-moe"));
+  if (engine.loading.embedding_on_host) {
     // The table, and the layers before the first on a GPU; the head with them where no GPU has it.
     WeightRequest rest = asked;
     rest.share.embedding_on_host = false;
@@ -356,11 +365,16 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     rest.share.first_stage = true;
     rest.share.last_stage = !stages.back().has_head;
     const std::vector<WeightLine> lines = weigher.weigh(rest).lines;
-    count_reads(lines, false, out);
+    count_reads(lines, false, out.host_always, out.host_experts);
+    Bytes always, experts;
+    count_reads(lines, false, always, experts);
+    out.read_always += always;
+    out.experts += experts;
+    out.host_layers = *rest.share.layers;
     for (const WeightLine& line : lines)
       if (line.bytes > Bytes(0)) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));
   }
-  if (engine.embedding_on_host) {
+  if (engine.loading.embedding_on_host) {
     Bytes all;
     for (const std::vector<LedgerLine>& stage : out.lines)
       for (const LedgerLine& line : stage) all += line.bytes;

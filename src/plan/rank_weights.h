@@ -22,7 +22,9 @@ struct RankWeights {
   // What a step of decoding reads of one rank's weights, all stages together: by every token, and of the experts. What
   // lies in host memory is read too.
   Bytes read_always, experts;
-  double bits = 16;  // of a weight as stored, on average
+  Bytes host_always, host_experts;  // the parts of them that lie in host memory
+  std::uint64_t host_layers = 0;    // so many first layers have all there, their cache too
+  double bits = 16;                 // of a weight as stored, on average
 };
 
 // The model with its tensors as the engine's own classes make them.

@@ -11,8 +11,8 @@ namespace kvplan {
 namespace {
 
 const Peak* peak_of(const Request& request) {
-  if (!request.gpu) return nullptr;
-  const Peak& peak = parse_gpu(*request.gpu).peak;
+  if (!request.card.name) return nullptr;
+  const Peak& peak = parse_gpu(*request.card.name).peak;
   return peak.tflops > 0 ? &peak : nullptr;
 }
 
@@ -26,10 +26,14 @@ double times_16_bit(const Peak& peak, std::string_view weights) {
 }
 
 double bandwidth_of(const Request& request) {
-  if (request.gpu_bandwidth) return *request.gpu_bandwidth;
+  if (request.card.bandwidth) return *request.card.bandwidth;
   if (const auto measured = calibrated_bandwidth(request))
     return measured->high / 1e9;  // a bound: the best that was seen
-  return request.gpu ? parse_gpu(*request.gpu).bandwidth_gb_s : 0;
+  return request.card.name ? parse_gpu(*request.card.name).bandwidth_gb_s : 0;
+}
+
+bool is_unified(const Request& request) {
+  return request.card.name && parse_gpu(*request.card.name).unified;
 }
 
 double real(Bytes bytes) {
@@ -63,7 +67,9 @@ Bytes layer_read(const Mixer& mixer, const CacheTypes& types, const Load& load, 
   return out;
 }
 
-Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan) {
+// Of all layers, or of so many first ones.
+Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
+                 std::uint64_t first_layers = ~std::uint64_t{0}) {
   Bytes out;
   const std::uint64_t ranks = tensor_cuts(plan.request).attention;
   for (const LayerGroup& group : groups) {
@@ -72,7 +78,9 @@ Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, 
       if (shared->source_layer >= model.layers.size() || model.layers[shared->source_layer].mixers.empty()) continue;
       mixer = &model.layers[shared->source_layer].mixers.front();
     }
-    out += layer_read(*mixer, plan.types, plan.load, ranks) * group.indices.size();
+    const auto read = std::count_if(group.indices.begin(), group.indices.end(),
+                                    [&](std::uint64_t layer) { return layer < first_layers; });
+    out += layer_read(*mixer, plan.types, plan.load, ranks) * static_cast<std::uint64_t>(read);
   }
   return out;
 }
@@ -115,10 +123,18 @@ double attention_macs(const std::vector<LayerGroup>& groups, const Load& load) {
   return out;
 }
 
+// What one step of decoding reads. Bytes of the slower host memory weigh as much more as they take longer: what is read
+// there and on the GPU is read one after the other.
 class Step {
  public:
-  Step(const ModelSpec& model, const RankWeights& weights, Bytes cache)
-      : always_(real(weights.read_always)), experts_(real(weights.experts)), cache_(real(cache)) {
+  struct Reads {
+    Bytes always, experts, cache;
+  };
+
+  Step(const ModelSpec& model, const Reads& all, const Reads& host, double times_slower)
+      : always_(weighed(all.always, host.always, times_slower)),
+        experts_(weighed(all.experts, host.experts, times_slower)),
+        cache_(weighed(all.cache, host.cache, times_slower)) {
     const ExpertShape& shape = model.experts;
     if (shape.count > 0 && shape.used <= shape.count)
       missed_ = 1 - static_cast<double>(shape.used) / static_cast<double>(shape.count);
@@ -126,6 +142,7 @@ class Step {
   double weights(std::uint64_t sequences) const {
     return always_ + experts_ * (1 - std::pow(missed_, static_cast<double>(sequences)));
   }
+  double cache() const { return cache_; }
   double bytes(std::uint64_t sequences) const { return weights(sequences) + static_cast<double>(sequences) * cache_; }
 
   // The fewest sequences whose caches are as much to read as the weights: the difference is convex and starts below 0.
@@ -143,9 +160,16 @@ class Step {
   }
 
  private:
+  static double weighed(Bytes all, Bytes host, double times_slower) {
+    return real(all) + real(host) * (times_slower - 1);
+  }
+
   double always_, experts_, cache_;
   double missed_ = 0;  // the chance that a token does not choose an expert
 };
+
+// Two channels of DDR5-6400, as desktops and laptops have them: servers have more, and older machines less.
+constexpr double kHostGbS = 100;
 
 }  // namespace
 
@@ -188,18 +212,18 @@ PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& 
 // they share them.
 double prefill_seconds(const PrefillWork& work, const Plan& plan, const RankWeights& weights, double tflops) {
   const Request& request = plan.request;
-  const auto ranks = static_cast<double>(request.tensor_parallel);
-  const auto copies = static_cast<double>(request.data_parallel);
+  const auto ranks = static_cast<double>(request.parallel.tensor);
+  const auto copies = static_cast<double>(request.parallel.data);
   const auto attention_ranks = static_cast<double>(tensor_cuts(request).attention);
-  const double expert_ranks = engine_of(request).data_ranks_share_experts ? ranks * copies : ranks;
-  const Peak* peak = request.gpu_tflops ? nullptr : peak_of(request);
+  const double expert_ranks = engine_of(request).parallel.data_ranks_share_experts ? ranks * copies : ranks;
+  const Peak* peak = request.card.tflops ? nullptr : peak_of(request);
   const double faster = peak != nullptr ? times_16_bit(*peak, weights.type) : 1;
   const bool narrow_cache = plain_bytes(plan.types.key) < 2;
   const double attention_faster = peak != nullptr && narrow_cache ? std::max(peak->fp8, peak->int8) : 1;
   const double units = work.attention_weights / (faster * attention_ranks) + work.experts / (faster * expert_ranks) +
                        work.others / (faster * ranks) + work.attention / (attention_faster * attention_ranks) +
                        work.head / ranks;
-  return units / (tflops * 1e12 * static_cast<double>(request.pipeline_parallel));
+  return units / (tflops * 1e12 * static_cast<double>(request.parallel.pipeline));
 }
 
 }  // namespace
@@ -219,33 +243,53 @@ double decode_attention_flops(const std::vector<LayerGroup>& groups, const Load&
   return out;
 }
 
+namespace {
+
+double host_bandwidth_of(const Request& request) {
+  if (request.card.host_bandwidth) return *request.card.host_bandwidth;
+  return is_unified(request) && bandwidth_of(request) > 0 ? bandwidth_of(request) : kHostGbS;
+}
+
+}  // namespace
+
 std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
                                     const RankWeights& weights) {
-  const double gb_s = bandwidth_of(plan.request);
+  const bool whole_model_on_host = plan.fullest().total == Bytes(0);
+  const double host_gb_s = host_bandwidth_of(plan.request);
+  const double gb_s = whole_model_on_host ? host_gb_s : bandwidth_of(plan.request);
   if (gb_s <= 0 || !weights.is_known || weights.read_always == Bytes(0)) return std::nullopt;
   const double bandwidth = gb_s * 1e9;
-  const auto stages = static_cast<double>(plan.request.pipeline_parallel);
-  const auto copies = static_cast<double>(plan.request.data_parallel);
+  const auto stages = static_cast<double>(plan.request.parallel.pipeline);
+  const auto copies = static_cast<double>(plan.request.parallel.data);
   const auto batch = static_cast<double>(plan.load.num_seqs);
   Roofline out;
   out.bandwidth_gb_s = gb_s;
   out.num_seqs = plan.request.num_seqs;
   out.cache_read = cache_read(model, groups, plan);
   // Where copies share the experts out, those of a rank meet the tokens of all copies.
-  const bool shared = layout_copies(plan.request) == 1 || engine_of(plan.request).data_ranks_share_experts;
+  const bool shared = layout_copies(plan.request) == 1 || engine_of(plan.request).parallel.data_ranks_share_experts;
   const double met = shared ? copies * batch : batch;
-  const Step step(model, weights, out.cache_read);
-  out.weights_read = Bytes(static_cast<std::uint64_t>(step.weights(1)));
-  out.weights_read_batch = Bytes(static_cast<std::uint64_t>(step.weights(static_cast<std::uint64_t>(met))));
+  const std::uint64_t host_layers = plan.request.llama_cpp.no_kv_offload ? model.layers.size() : weights.host_layers;
+  const Step::Reads all{weights.read_always, weights.experts, out.cache_read};
+  const Step::Reads host{weights.host_always, weights.host_experts, cache_read(model, groups, plan, host_layers)};
+  const Step bytes(model, all, host, 1);
+  const Step step(model, all, host, gb_s / host_gb_s);
+  out.weights_read = Bytes(static_cast<std::uint64_t>(bytes.weights(1)));
+  out.weights_read_batch = Bytes(static_cast<std::uint64_t>(bytes.weights(static_cast<std::uint64_t>(met))));
+  out.host_read = Bytes(static_cast<std::uint64_t>(Step(model, host, {}, 1).bytes(1)));
+  if (out.host_read > Bytes(0)) {
+    out.host_gb_s = host_gb_s;
+    out.host_assumed = !plan.request.card.host_bandwidth && !is_unified(plan.request);
+  }
   out.tokens_per_s_empty = bandwidth / step.weights(1);
   out.tokens_per_s = bandwidth / step.bytes(1);
   out.tokens_per_s_batch = copies * batch * bandwidth * std::min(stages, batch) /
-                           (step.weights(static_cast<std::uint64_t>(met)) + batch * real(out.cache_read));
+                           (step.weights(static_cast<std::uint64_t>(met)) + batch * step.cache());
   out.cache_outweighs_at = step.crossing();
   const PrefillWork work = prefill_work(model, groups, plan.load);
   out.prefill_flops = work.all();
-  if (plan.request.gpu_tflops)
-    out.tflops = plan.request.gpu_tflops;
+  if (plan.request.card.tflops)
+    out.tflops = plan.request.card.tflops;
   else if (const Peak* peak = peak_of(plan.request))
     out.tflops = peak->tflops;
   if (out.tflops && out.prefill_flops > 0)

@@ -1,8 +1,10 @@
 #include "plan/verdict.h"
 
 #include <algorithm>
+#include "engines/estimates.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/ranges.h"
 #include "kvplan/spoken.h"
 #include "plan/certainty.h"
 
@@ -17,22 +19,35 @@ std::int64_t difference(Bytes a, Bytes b) {
 // Where processor and GPU share one memory, both shares must fit it.
 template <class Require>
 void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, Bytes high, const Require& require) {
-  if (!plan.request.gpu || plan.request.gpu_memory || plan.host.empty()) return;
-  const Gpu& card = parse_gpu(*plan.request.gpu);
-  if (!card.unified) return;
-  Bytes host;
-  for (const LedgerLine& line : plan.host) host += line.bytes;
-  const Bytes all(card.memory_mib * kMiB);
-  if (gpu.total + host > all)
-    require(gpu.total + host, low + host, high + host, all, VerdictLimit::kSharedMemory,
+  const std::optional<Bytes> all = shared_memory(plan.request);
+  if (!all || plan.host.empty()) return;
+  const Bytes host = plan.host_total();
+  if (gpu.total + host > *all)
+    require(gpu.total + host, low + host, high + host, *all, VerdictLimit::kSharedMemory,
             "the memory that GPU and processor share");
+}
+
+// What the engine keeps in the machine's own memory, where that is known. A machine without a card has nothing else.
+template <class Require>
+void require_host_memory(const Plan& plan, const GpuMemory& gpu, const Require& require) {
+  if (!plan.request.card.host_memory || plan.host.empty()) return;
+  Bytes need, low, high;
+  for (const LedgerLine& line : plan.host) {
+    need += line.bytes;
+    low += line.low;
+    high += line.high;
+  }
+  const Bytes all = *plan.request.card.host_memory;
+  const bool alone = !plan.request.card.name && !plan.request.card.memory && gpu.total == Bytes(0);
+  if (need > all || alone) require(need, low, high, all, VerdictLimit::kHostMemory, "the host memory");
 }
 
 // Whether the engine starts with what the verdict was held against.
 std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, const Plan& plan) {
   const VerdictReport& verdict = plan.verdict;
   if (verdict.limit == VerdictLimit::kNone || verdict.limit == VerdictLimit::kMaxVram ||
-      verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs)
+      verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs ||
+      verdict.limit == VerdictLimit::kHostMemory)  // a file is mapped: it may start, and read from disk
     return std::nullopt;
   const bool fits = verdict.status == Verdict::kFits;
   if (engine.start == Start::kUnknown) return std::nullopt;
@@ -44,13 +59,18 @@ std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, cons
   return budget > Bytes(0) && layout.shortfall(budget, least).empty();
 }
 
-// Sequences of the stated lengths, or of the request's; one that is beyond memory runs none.
-std::optional<std::uint64_t> runs_at_once(const CacheLayout& layout, const Plan& plan) {
+Bytes less(Bytes bytes, Bytes kept) {
+  return bytes - std::min(bytes, kept);
+}
+
+// Sequences of the stated lengths, or of the request's, with `kept` bytes of the budget left alone; one that is beyond
+// memory runs none.
+std::optional<std::uint64_t> runs_at_once(const CacheLayout& layout, const Plan& plan, Bytes kept) {
   if (!plan.capacity) return std::nullopt;
   const Request& request = plan.request;
   Running running{request.seq_lens, request.shared_prefix.value_or(Tokens(0))};
   if (running.lengths.empty()) running.lengths = {request.avg_len.value_or(plan.load.max_model_len)};
-  return layout.runs_at_once(plan.capacity->kv_cache_memory, plan.load, running);
+  return layout.runs_at_once(less(plan.capacity->kv_cache_memory, kept), plan.load, running);
 }
 
 // Lengths that were stated decide where it is known what they take: by the engine's scheduler, by pages, or where there
@@ -61,11 +81,11 @@ struct Stated {
   Bytes held;  // on the fullest GPU, while all of them run
 };
 
-std::optional<Stated> stated_lengths(const Engine& engine, const CacheLayout& layout, const Plan& plan) {
+std::optional<Stated> stated_lengths(const Engine& engine, const CacheLayout& layout, const Plan& plan, Bytes kept) {
   const Request& request = plan.request;
   if (request.seq_lens.empty() && !request.avg_len) return std::nullopt;
-  if (!request.seq_lens.empty() && request.data_parallel > 1) return std::nullopt;  // dealt to the copies
-  Stated out{runs_at_once(layout, plan), 0, {}};
+  if (!request.seq_lens.empty() && request.parallel.data > 1) return std::nullopt;  // dealt to the copies
+  Stated out{runs_at_once(layout, plan, kept), 0, {}};
   if (!out.running && !engine.is_logical && !layout.block_size()) return std::nullopt;
   Load load = plan.load;
   const auto add = [&](Tokens length, std::uint64_t sequences) {
@@ -90,6 +110,12 @@ std::optional<Stated> stated_lengths(const Engine& engine, const CacheLayout& la
 
 }  // namespace
 
+std::optional<Bytes> shared_memory(const Request& request) {
+  if (!request.card.name || request.card.memory) return std::nullopt;
+  const Gpu& card = parse_gpu(*request.card.name);
+  return card.unified ? std::optional(Bytes(card.memory_mib * kMiB)) : std::nullopt;
+}
+
 double usable_share(const Engine& engine, const EngineInput& input) {
   if (input.request.memory_utilization) return *input.request.memory_utilization;
   return engine.utilization_of != nullptr ? engine.utilization_of(input) : engine.memory_utilization;
@@ -103,13 +129,16 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   const bool in_words = depth == Depth::kPlan;
   VerdictReport& verdict = plan.verdict;
   const GpuMemory* fullest = &plan.fullest();
-  Bytes low;
-  Bytes high;
-  for (const LedgerLine& line : fullest->lines) {
-    low += line.low;
-    high += line.high;
-  }
-  const std::optional<Stated> stated = stated_lengths(engine, layout, plan);
+  const Range range = range_of(fullest->lines);
+  Bytes low = range.low;
+  Bytes high = range.high;
+  std::optional<Bytes> memory = input.request.card.memory;
+  if (memory) memory = plan.card_of(static_cast<std::size_t>(fullest - plan.memory.data()), *memory);
+  if (memory && plan.request.limits.reserve) verdict.reserve = plan.request.limits.reserve->of(*memory);
+  const Bytes kept = verdict.reserve.value_or(Bytes(0));
+  // A budget that the user set is the user's own.
+  const Bytes kept_of_budget = plan.request.kv_cache_memory_bytes ? Bytes(0) : kept;
+  const std::optional<Stated> stated = stated_lengths(engine, layout, plan, kept_of_budget);
   const Bytes held = stated ? stated->held : plan.kv_cache.reserved;
   // What the ledger has for full lengths and the stated ones do not take.
   const Bytes spared = plan.kv_cache.reserved - std::min(held, plan.kv_cache.reserved);
@@ -162,26 +191,26 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       verdict.reason =
           shortfall.empty() ? spoken_gib(need) + " fits the cache's budget of " + spoken_gib(budget) : shortfall;
   };
-  std::optional<Bytes> memory = input.request.gpu_memory;
-  if (memory) memory = plan.card_of(static_cast<std::size_t>(fullest - plan.memory.data()), *memory);
   if (memory && engine.cache_budget != nullptr) {
-    require(total, low, high, *memory, VerdictLimit::kCard, "the memory of a GPU");
+    require(total, low, high, less(*memory, kept), VerdictLimit::kCard, "the memory of a GPU");
     if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
-      const Bytes budget = plan.capacity->kv_cache_memory;
+      const Bytes budget = less(plan.capacity->kv_cache_memory, kept);
       require_cache(budget);
       // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
       const Bytes most = held + (high - total);
-      const bool may_fit = low <= *memory && held <= budget + (total - low);
+      const bool may_fit = low <= less(*memory, kept) && held <= budget + (total - low);
       over = std::max(over, most > budget ? most - budget : Bytes(0));
       verdict.close = may_fit && over > Bytes(0);
     }
   } else if (memory) {
-    const Bytes usable = usable_memory(engine, input, *memory);
+    const Bytes usable = less(usable_memory(engine, input, *memory), kept);
     require(total, low, high, usable, VerdictLimit::kUsable, "the usable memory of a GPU");
   }
   require_shared_memory(plan, *fullest, low, high, require);
+  require_host_memory(plan, *fullest, require);
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
-  if (plan.request.max_vram) require(total, low, high, *plan.request.max_vram, VerdictLimit::kMaxVram, "--max-vram");
+  if (plan.request.limits.max_vram)
+    require(total, low, high, *plan.request.limits.max_vram, VerdictLimit::kMaxVram, "--max-vram");
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view what,
                             std::string_view option) {
     if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
@@ -197,14 +226,22 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   };
   const std::uint64_t context = plan.capacity ? plan.capacity->max_model_len : plan.load.max_model_len.count();
   const std::uint64_t seqs = plan.capacity ? plan.capacity->max_num_seqs : plan.request.num_seqs;
-  at_least(plan.request.min_context ? std::optional(plan.request.min_context->count()) : std::nullopt, context, "token",
-           "--min-context");
-  at_least(plan.request.min_seqs, seqs, "sequence", "--min-seqs");
+  at_least(plan.request.limits.min_context ? std::optional(plan.request.limits.min_context->count()) : std::nullopt,
+           context, "token", "--min-context");
+  at_least(plan.request.limits.min_seqs, seqs, "sequence", "--min-seqs");
   verdict.starts = starts(engine, layout, plan);
   if (engine.refusal != nullptr) verdict.refusal = engine.refusal(input, plan.load);
-  if (in_words) verdict.runs_at_once = runs_at_once(layout, plan);
+  // The positions of an encoder are a table, or what it was trained with: there is nothing to stretch while it runs.
+  if (const Tokens most = input.model.max_model_len;
+      !verdict.refusal && most > Tokens(0) && plan.load.max_model_len > most && is_encoder(input))
+    verdict.refusal = Refusal{"position_table",
+                              std::to_string(plan.load.max_model_len.count()) + " tokens are more than the " +
+                                  std::to_string(most.count()) + " positions of this encoder",
+                              "use --max-model-len " + std::to_string(most.count())};
+  if (in_words) verdict.runs_at_once = runs_at_once(layout, plan, Bytes(0));
   // A part that is not known may be the largest: without it nothing is said to fit.
-  const bool whole = fullest->weights && fullest->activation && fullest->runtime;
+  const bool whole =
+      fullest->weights && ((fullest->activation && fullest->runtime) || verdict.limit == VerdictLimit::kHostMemory);
   if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes) {
     verdict.status = Verdict::kUnknown;
     verdict.reason = "the known parts fit, but the weights are not known";

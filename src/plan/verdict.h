@@ -14,6 +14,9 @@ enum class Depth { kVerdict, kPlan };
 double usable_share(const Engine& engine, const EngineInput& input);
 Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory);
 
+// All of the memory where processor and GPU share one; nothing for a card of its own.
+std::optional<Bytes> shared_memory(const Request& request);
+
 // Fills plan.verdict from its ledger, cache and capacity.
 void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan);
 

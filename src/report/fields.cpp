@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "report/fields_tables.h"
@@ -13,6 +14,7 @@ namespace kvplan {
 namespace {
 
 constexpr int kSchemaVersion = 1;
+constexpr std::size_t kLongestCell = 4096;
 
 // RFC 4180: quote what holds a comma, a quote or a line end.
 std::string quoted(std::string_view text) {
@@ -130,14 +132,19 @@ std::string cell_text(const Json& value) {
   // The digits of a real number differ between machines.
   if (value.is_number_float()) return std::to_string(static_cast<std::uint64_t>(value.get<double>()));
   if (!value.is_string()) return value.dump();
-  // A spreadsheet takes such a text for a formula.
-  const auto& text = value.get_ref<const std::string&>();
-  return (std::string_view("=+-@\t\r").find(text.empty() ? ' ' : text.front()) == std::string_view::npos ? "" : "'") +
+  // A spreadsheet takes such a text for a formula, whatever space stands before it.
+  const std::string text = one_line(value.get_ref<const std::string&>(), kLongestCell);
+  const auto first = text.find_first_not_of(' ');
+  return (first != std::string::npos && std::string_view("=+-@").find(text[first]) != std::string_view::npos ? "'"
+                                                                                                             : "") +
          text;
 }
 
 std::string json_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string out = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // In a string alone, and a command to a workflow's runner there too.
+  for (auto at = out.find("##["); at != std::string::npos; at = out.find("##[", at)) out.replace(at + 2, 1, "\\u005b");
+  return out;
 }
 
 std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines) {
@@ -167,6 +174,7 @@ std::string schema_json(std::span<const KindInfo> kinds) {
   define_plan(definitions);
   define_answers(definitions);
   define_measurements(definitions);
+  define_watched(definitions);
   define_lists(definitions);
   Json reports = Json::array();
   for (const auto& [name, definition] : definitions.items())

@@ -19,6 +19,7 @@ Failed failure_of(const Entry& entry) {
 using FleetItem = std::variant<const Plan*, Failed>;
 struct Fleet {
   std::vector<FleetItem> plans;
+  const SharedCard* shared = nullptr;
 };
 using FitItem = std::variant<const Answers*, Failed>;
 struct Fits {
@@ -97,8 +98,25 @@ const Table<Failed>& table() {
 }
 
 template <>
+const Table<SharedCard>& table() {
+  using T = SharedCard;
+  static constexpr auto rows = rows_of<T>(
+      {{"gpu", or_null<&T::card>},
+       {"gpu_memory_bytes", at<&T::memory>, "of one card"},
+       {"total_bytes", at<&T::total>, "that all models claim of it"},
+       {"budget_bytes", at<&T::usable>, "of it, less what is kept free"},
+       {"headroom_bytes", [](const T& of) { return signed_difference(of.usable.count(), of.total.count()); }},
+       {"status", at<&T::status>}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
+template <>
 const Table<Fleet>& table() {
-  static constexpr auto rows = rows_of<Fleet>({{"plans", at<&Fleet::plans>}});
+  static constexpr auto rows = rows_of<Fleet>(
+      {{"plans", at<&Fleet::plans>},
+       {"shared_card", [](const Fleet& of) { return of.shared == nullptr ? std::nullopt : std::optional(*of.shared); },
+        "kvplan MODEL + MODEL: models that share a card"}});
   static constexpr Table<Fleet> fields("fleet", "kvplan MODEL MODEL... or a directory of configs; also with one entry",
                                        rows, TableKind::kReport);
   return fields;
@@ -112,8 +130,16 @@ const Table<Answer>& table() {
                   {"changes", at<&T::changes>, "option and value"},
                   {"weights_dtype", [](const T& of) { return if_any(of.plan.weights_dtype); }},
                   {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.plan.types); }},
-                  {"kv_cache", at<&T::plan, &Plan::kv_cache>}  // namespace kvplan
-                  ,
+                  {"layout", [](const T& of) { return layout_name(of.plan.request.parallel); }, "as people write it"},
+                  {"note", [](const T& of) { return if_any(of.note); }, "why a layout is so, or what it rests on"},
+                  {"other_checkpoint", at<&T::other_checkpoint>,
+                   "the engine does not make such weights of this model while it loads"},
+                  {"stored", at<&T::stored>, "models of local stores that have such weights"},
+                  {"max_model_len", [](const T& of) { return if_bounded(of.longest); },
+                   "of a layout: the longest context that fits at the requested sequences"},
+                  {"max_num_seqs", [](const T& of) { return if_bounded(of.most_seqs); },
+                   "of a layout: the most sequences that fit at the requested length"},
+                  {"kv_cache", at<&T::plan, &Plan::kv_cache>},
                   {"memory", at<&T::plan, &Plan::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
                   {"total", at<&T::plan, &Plan::total>},
                   {"capacity", at<&T::plan, &Plan::capacity>},
@@ -124,11 +150,24 @@ const Table<Answer>& table() {
 }
 
 template <>
+const Table<UsersAnswer>& table() {
+  using T = UsersAnswer;
+  static constexpr auto rows = rows_of<T>({{"users", at<&T::users>, "at once"},
+                                           {"users_of_a_copy", at<&T::of_a_copy>},
+                                           {"copies", at<&T::copies>, "of the layout of the answer \"users\""},
+                                           {"gpus", at<&T::gpus>, "of all copies"},
+                                           {"nodes", at<&T::nodes>, "of 8 GPUs"}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
+template <>
 const Table<Answers>& table() {
   using T = Answers;
   static constexpr auto rows = rows_of<T>({{"model", [](const T& of) { return ModelOf{&of.asked}; }},
                                            {"request", [](const T& of) { return RequestOf{&of.asked}; }},
                                            {"answers", at<&T::answers>},
+                                           {"users", at<&T::users>, "--users: what holds them all at once"},
                                            {"notes", at<notes_of>}});
   static constexpr Table<T> fields("answers", "kvplan compare and kvplan fit", rows, TableKind::kReport);
   return fields;
@@ -158,10 +197,14 @@ const Table<CellOf>& table() {
   static constexpr auto rows = rows_of<T>(
       {{"gpu", at<&T::card, &GridCard::name>, "", column()},
        {"error", [](const T& of) { return if_any(of.cell->error); }, "why the engine refuses", column()},
-       {"tensor_parallel_size", [](const T& of) { return of.if_planned(of.cell->tensor_parallel); }, "",
+       {"tensor_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.tensor); }, "",
         column().limit(kFromOne)},
-       {"pipeline_parallel_size", [](const T& of) { return of.if_planned(of.cell->pipeline_parallel); }, "",
+       {"pipeline_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.pipeline); }, "",
         column().limit(kFromOne)},
+       {"data_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.data); }, "", limit(kFromOne)},
+       {"decode_context_parallel_size", [](const T& of) { return of.if_planned(of.cell->parallel.decode_context); }, "",
+        limit(kFromOne)},
+       {"enable_expert_parallel", [](const T& of) { return of.if_planned(of.cell->parallel.expert); }},
        {"total_bytes", [](const T& of) { return of.if_planned(of.cell->total); }, "of the fullest GPU", column()},
        {"max_model_len", [](const T& of) { return if_bounded(of.if_planned(of.cell->longest)); },
         "the longest that fits at the requested sequences", column("longest_context")},
@@ -294,8 +337,10 @@ const Table<PlanDiff>& table() {
        {"capacity", at<&T::capacity>, "what the card holds, where that changed"},
        {"verdict", [](const T& diff) { return Sides{&diff}; }},
        {"limit", [](const T& diff) { return GrowthLimitOf{&diff}; }, "--fail-over, and whether the total grew by more"},
+       {"fit_lost", at<&T::lost_fit>, "the old plan fits, the new one does not"},
+       {"broken_limits", at<&T::broken>, "--max-vram, --min-context and --min-seqs that the new plan breaks"},
        {"changes", at<&T::values>}});
-  static constexpr Table<T> fields("diff", "kvplan diff OLD.json NEW.json", rows, TableKind::kReport);
+  static constexpr Table<T> fields("diff", "kvplan diff OLD NEW", rows, TableKind::kReport);
   return fields;
 }
 
@@ -315,6 +360,13 @@ std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptio
   Fleet fleet;
   for (const FleetEntry& entry : entries)
     entry.plan ? fleet.plans.emplace_back(&*entry.plan) : fleet.plans.emplace_back(failure_of(entry));
+  return json_text(table<Fleet>().json(fleet));
+}
+
+std::string shared_json(const SharedCard& shared, const ReportOptions&) {
+  Fleet fleet;
+  fleet.shared = &shared;
+  for (const FleetEntry& entry : shared.models) fleet.plans.emplace_back(&*entry.plan);
   return json_text(table<Fleet>().json(fleet));
 }
 

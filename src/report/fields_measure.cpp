@@ -271,7 +271,7 @@ const Table<LogCheck>& table() {
        {"engine_version", [](const T& check) { return if_planned(check, check.plan.engine_version); }},
        {"log_version", or_null<&T::options, &LogOptions::version>, "the release that the log names"},
        {"max_model_len", [](const T& check) { return if_planned(check, check.plan.load.max_model_len); }},
-       {"tensor_parallel_size", [](const T& check) { return if_planned(check, check.plan.request.tensor_parallel); }},
+       {"tensor_parallel_size", [](const T& check) { return if_planned(check, check.plan.request.parallel.tensor); }},
        {"diagnosis", at<&T::diagnosis>, "what became of the start, and why"},
        {"read", at<&T::read>, "options that the log tells"},
        {"assumed", at<&T::assumed>, "what it does not tell"},

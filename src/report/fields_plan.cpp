@@ -1,4 +1,5 @@
 // The fields of a plan. Bytes are integers; what does not apply is null, never absent.
+#include "kvplan/ranges.h"
 #include "report/fields_tables.h"
 
 namespace kvplan {
@@ -22,12 +23,6 @@ std::optional<std::string_view> kernel_name(AttentionKernel kernel) {
 template <class Part>
 std::optional<std::string_view> source_of(const Part& part) {
   return part ? std::optional<std::string_view>(part->source) : std::nullopt;
-}
-
-Bytes sum_of(const std::vector<LedgerLine>& lines, Bytes LedgerLine::*figure) {
-  Bytes out;
-  for (const LedgerLine& line : lines) out += line.*figure;
-  return out;
 }
 
 }  // namespace
@@ -153,12 +148,13 @@ const Table<RequestOf>& table() {
           return weights.empty() ? std::string(name(of.plan->model->dtype)) : weights;
         },
         "", column()},
-       {"tensor_parallel_size", at<&Of::plan, &Plan::request, &R::tensor_parallel>, "", limit(kFromOne)},
-       {"pipeline_parallel_size", at<&Of::plan, &Plan::request, &R::pipeline_parallel>, "", limit(kFromOne)},
-       {"data_parallel_size", at<&Of::plan, &Plan::request, &R::data_parallel>, "", limit(kFromOne)},
-       {"decode_context_parallel_size", at<&Of::plan, &Plan::request, &R::decode_context_parallel>, "",
+       {"tensor_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::tensor>, "", limit(kFromOne)},
+       {"pipeline_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::pipeline>, "",
         limit(kFromOne)},
-       {"enable_expert_parallel", at<&Of::plan, &Plan::request, &R::expert_parallel>},
+       {"data_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::data>, "", limit(kFromOne)},
+       {"decode_context_parallel_size", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::decode_context>, "",
+        limit(kFromOne)},
+       {"enable_expert_parallel", at<&Of::plan, &Plan::request, &R::parallel, &Parallel::expert>},
        {"enforce_eager", at<&Of::plan, &Plan::request, &R::enforce_eager>},
        {"attention", [](const Of& of) { return kernel_name(of.plan->request.attention); }, "as --attention named it",
         limit(R"("enum": ["naive", "flash", null])")},
@@ -172,8 +168,8 @@ const Table<RequestOf>& table() {
        {"max_lora_rank", at<&Of::plan, &Plan::request, &R::extras, &E::max_lora_rank>},
        {"loras", at<&Of::plan, &Plan::request, &R::extras, &E::adapters>},
        {"mmproj", [](const Of& of) { return source_of(of.plan->request.extras.projector); }},
-       {"gpu", at<&Of::plan, &Plan::request, &R::gpu>, "", column()},
-       {"gpu_memory_bytes", at<&Of::plan, &Plan::request, &R::gpu_memory>},
+       {"gpu", at<&Of::plan, &Plan::request, &R::card, &CardRequest::name>, "", column()},
+       {"gpu_memory_bytes", at<&Of::plan, &Plan::request, &R::card, &CardRequest::memory>},
        {"gpu_memory_utilization", at<&Of::plan, &Plan::usable_share>, "the share of the card that the engine may use"},
        {"kv_cache_memory_bytes", at<&Of::plan, &Plan::request, &R::kv_cache_memory_bytes>}});
   static constexpr Table<Of> fields("request", "", rows);
@@ -252,7 +248,10 @@ const Table<GpuMemory>& table() {
 template <>
 const Table<Host>& table() {
   static constexpr auto rows =
-      rows_of<Host>({{"total_bytes", at<&Host::plan, &Plan::host_total>}, {"lines", at<&Host::plan, &Plan::host>}});
+      rows_of<Host>({{"total_bytes", at<&Host::plan, &Plan::host_total>},
+                     {"limit_bytes", [](const Host& host) { return host.plan->request.card.host_memory; },
+                      "--host-memory, or this machine's with --gpu auto; null where it is not judged"},
+                     {"lines", at<&Host::plan, &Plan::host>}});
   static constexpr Table<Host> fields(
       "host_memory",
       "what an engine keeps in host memory besides: no part of the GPUs' totals; null where it keeps nothing there",
@@ -293,8 +292,13 @@ const Table<Capacity>& table() {
   using T = Capacity;
   static constexpr auto rows =
       rows_of<T>({{"kv_cache_memory_bytes", at<&T::kv_cache_memory>, "per GPU"},
+                  {"kv_cache_memory_low_bytes", at<&T::kv_cache_memory_low>,
+                   "null where the budget was given, or is the engine's by no rule"},
+                  {"kv_cache_memory_high_bytes", at<&T::kv_cache_memory_high>},
                   {"num_blocks", at<&T::num_blocks>},
                   {"tokens", at<&T::tokens>, "as the engine's own log prints them", column("capacity_tokens")},
+                  {"tokens_low", at<&T::tokens_low>},
+                  {"tokens_high", at<&T::tokens_high>},
                   {"max_concurrency", at<&T::max_concurrency>, "at max_model_len", limit(kFromZero)},
                   {"max_model_len", [](const T& of) { return if_bounded(of.max_model_len); },
                    "the longest at the requested sequences; null: any length", column("longest_context")},
@@ -341,7 +345,11 @@ const Table<Roofline>& table() {
        {"cache_outweighs_at", at<&T::cache_outweighs_at>, "sequences from which a step reads more cache than weights"},
        {"prefill_flops", at<&T::prefill_flops>, "of one prompt of full length", limit(kFromZero)},
        {"tflops", at<&T::tflops>, "10^12 a second of one GPU, dense"},
-       {"first_token_s", at<&T::first_token_s>, "", limit(kFromZero)}});
+       {"first_token_s", at<&T::first_token_s>, "", limit(kFromZero)},
+       {"host_read_bytes", at<&T::host_read>, "of a step of one sequence at full length, from host memory"},
+       {"host_bandwidth_gb_s",
+        [](const T& bounds) { return bounds.host_gb_s > 0 ? std::optional(bounds.host_gb_s) : std::nullopt; },
+        "at which that is read; null where nothing lies there"}});
   static constexpr Table<T> fields(
       "bounds",
       "bounds of speed from the card's bandwidth: upper for tokens a second, lower for the first token; null where no "
@@ -374,6 +382,7 @@ const Table<VerdictReport>& table() {
        {"runs_at_once", at<&T::runs_at_once>,
         "sequences like the request's that the engine's scheduler runs together; null where not known"},
        {"budget_bytes", or_null<&T::budget>, "what the verdict was held against"},
+       {"reserve_bytes", at<&T::reserve>, "kept free of budget_bytes, where --reserve asks for it"},
        {"suggestions", at<&T::suggestions>, "what makes it fit: one change each, the one that gives up least first"},
        {"either_way_bytes", [](const T& of) { return of.close ? std::optional(of.either_way) : std::nullopt; },
         "where it is close: half the width of the range of what a GPU needs"},
@@ -404,10 +413,8 @@ const Table<Plan>& table() {
        {"memory", at<&T::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
        {"gpus", [](const T& plan) { return plan.memory.size(); }, "", csv_only()},
        {"fullest", at<&T::fullest>, "", csv_only()},
-       {"total_low_bytes", [](const T& plan) { return sum_of(plan.fullest().lines, &LedgerLine::low); }, "",
-        csv_only()},
-       {"total_high_bytes", [](const T& plan) { return sum_of(plan.fullest().lines, &LedgerLine::high); }, "",
-        csv_only()},
+       {"total_low_bytes", [](const T& plan) { return range_of(plan.fullest().lines).low; }, "", csv_only()},
+       {"total_high_bytes", [](const T& plan) { return range_of(plan.fullest().lines).high; }, "", csv_only()},
        {"host_bytes", at<&T::host_total>, "", csv_only()},
        {"host_memory", [](const T& plan) { return plan.host.empty() ? std::nullopt : std::optional(Host{&plan}); }},
        {"total", at<&T::total>},

@@ -39,11 +39,14 @@ template <>
 const Table<Measurement>& table();
 template <>
 const Table<CalibrationOf>& table();
+template <>
+const Table<LogCheck>& table();
 
 // Adds what a report is called in the schema, with all that it names.
 void define_plan(Json& definitions);
 void define_answers(Json& definitions);
 void define_measurements(Json& definitions);
+void define_watched(Json& definitions);
 void define_lists(Json& definitions);
 
 }  // namespace kvplan

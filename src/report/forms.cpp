@@ -93,6 +93,11 @@ Reply reply_of(const std::vector<FleetEntry>& entries) {
           [&entries] { return fleet_csv(entries, {}); }};
 }
 
+Reply reply_of(const SharedCard& shared) {
+  return {[&shared] { return shared_page(shared); }, [&shared] { return shared_json(shared, {}); },
+          [&shared] { return fleet_csv(shared.models, {}); }};
+}
+
 Reply side_by_side(const std::vector<FleetEntry>& entries) {
   Reply out = reply_of(entries);
   out.page = [&entries] { return engines_page(entries); };
@@ -140,6 +145,10 @@ Reply reply_of(const PlanDiff& diff) {
 
 Reply reply_of(const LogCheck& check) {
   return {[&check] { return check_log_page(check); }, [&check] { return check_log_json(check); }, {}};
+}
+
+Reply reply_of(const WatchReport& report) {
+  return {[&report] { return watch_page(report); }, [&report] { return watch_json(report); }, {}};
 }
 
 Reply reply_of(std::span<const KindInfo> kinds) {

@@ -1,26 +1,14 @@
-// The plan as something to paste: the engine's own command line, and a container's resources and arguments.
+// The plan as something to paste: the engine's own command line, and a container's resources and arguments. YAML's
+// plain style breaks on many characters; a string of JSON never does.
 #include <fmt/format.h>
 
+#include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
 #include "report/text.h"
 
 namespace kvplan {
-
-namespace {
-
-// YAML's plain style breaks on many characters; double quotes with JSON's escapes never do.
-std::string yaml_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-  }
-  return out + "\"";
-}
-
-}  // namespace
 
 std::string launch_args(const Plan& plan) {
   const auto setting = [](const auto& variable) { return variable.first + "=" + shell_word(variable.second) + " "; };
@@ -40,14 +28,14 @@ std::string launch_k8s(const Plan& plan) {
   const auto container = [&](const std::vector<std::string>& words) {
     std::string out =
         fmt::format("containers:\n  - name: {}\n    image: {}\n    command:\n",
-                    launch.engine == "llama.cpp" ? "llama-cpp" : launch.engine, yaml_string(launch.image));
+                    launch.engine == "llama.cpp" ? "llama-cpp" : launch.engine, json_string(launch.image));
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (i == 1) out += "    args:\n";
-      out += fmt::format("      - {}\n", yaml_string(words[i]));
+      out += fmt::format("      - {}\n", json_string(words[i]));
     }
     if (!launch.environment.empty()) out += "    env:\n";
     for (const auto& [variable, value] : launch.environment)
-      out += fmt::format("      - name: {}\n        value: {}\n", variable, yaml_string(value));
+      out += fmt::format("      - name: {}\n        value: {}\n", variable, json_string(value));
     return out + fmt::format("    resources:\n      limits:\n        nvidia.com/gpu: {}\n", launch.gpus_per_node);
   };
   // A document for each node.

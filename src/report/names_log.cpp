@@ -2,6 +2,27 @@
 
 namespace kvplan {
 
+std::string_view name(StartStage stage) {
+  switch (stage) {
+    case StartStage::kProcess: return "process";
+    case StartStage::kWeights: return "weights";
+    case StartStage::kProfile: return "profile";
+    case StartStage::kCache: return "cache";
+    case StartStage::kServing: return "serving";
+  }
+  return "";
+}
+
+std::string_view name(WatchStatus status) {
+  switch (status) {
+    case WatchStatus::kStarted: return "started";
+    case WatchStatus::kDied: return "died";
+    case WatchStatus::kSteady: return "steady";
+    case WatchStatus::kTooSlow: return "too_slow";
+  }
+  return "";
+}
+
 std::string_view name(LogEventId id) {
   switch (id) {
     case LogEventId::kCacheTooSmall: return "cache_too_small";

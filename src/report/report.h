@@ -49,6 +49,8 @@ Reply reply_of(const Plan& plan);
 PageNote machine_note(std::string_view cards, const Plan& plan);
 Reply explained(const Plan& plan);
 Reply reply_of(const std::vector<FleetEntry>& entries);
+// Several models on one card.
+Reply reply_of(const SharedCard& shared);
 // Engines side by side for one model.
 Reply side_by_side(const std::vector<FleetEntry>& entries);
 Reply compared(const Answers& answers);
@@ -57,6 +59,7 @@ Reply reply_of(const std::vector<FitEntry>& entries);
 Reply reply_of(const Grid& grid);
 Reply reply_of(const PlanDiff& diff);
 Reply reply_of(const LogCheck& check);
+Reply reply_of(const WatchReport& report);
 
 // The built-in tables: kinds, types, engines, cards.
 Reply reply_of(std::span<const KindInfo> kinds);
@@ -71,6 +74,7 @@ std::string diff_headline(const PlanDiff& diff);
 // Forms for programs.
 std::string plan_json(const Plan& plan, const ReportOptions& options);
 std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions& options);
+std::string shared_json(const SharedCard& shared, const ReportOptions& options);
 std::string answers_json(const Answers& answers, const ReportOptions& options);
 std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions& options);
 std::string grid_json(const Grid& grid, const ReportOptions& options);
@@ -81,6 +85,7 @@ std::string fits_csv(const std::vector<FitEntry>& entries, const ReportOptions& 
 std::string grid_csv(const Grid& grid, const ReportOptions& options);
 std::string diff_json(const PlanDiff& diff);
 std::string check_log_json(const LogCheck& check);
+std::string watch_json(const WatchReport& report);
 std::string gpus_json(std::span<const Gpu> cards);
 std::string engines_json(std::span<const EngineRow> rows);
 std::string dtypes_json();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kvplan/characters.h"
+
 namespace kvplan {
 
 std::string gib_number(Bytes bytes) {
@@ -55,9 +57,35 @@ std::string end_of(std::string_view text, std::size_t width) {
   return "..." + std::string(text.substr(at));
 }
 
+namespace {
+
+// What a terminal or a workflow's runner would take for something else goes into the quotes of bash, zsh and ksh, which
+// know a byte by its number. Names of files may hold it.
+bool must_be_escaped(std::string_view word) {
+  for (std::size_t at = 0; at < word.size();) {
+    const Character next = character_at(word, at);
+    if (next.bytes == 0 || is_hidden(next.code)) return true;
+    at += next.bytes;
+  }
+  return word.find("##[") != std::string_view::npos;
+}
+
+}  // namespace
+
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  // zsh takes "=name" for the path of a program.
+  if (!word.empty() && word.front() != '=' && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  if (must_be_escaped(word)) {
+    std::string out = "$'";
+    for (const char c : word) {
+      const auto byte = static_cast<unsigned char>(c);
+      out += byte < 0x20 || byte >= 0x7F || c == '#' ? fmt::format("\\x{:02x}", byte)
+             : c == '\'' || c == '\\'                ? std::string("\\") + c
+                                                     : std::string(1, c);
+    }
+    return out + "'";
+  }
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";

@@ -63,27 +63,21 @@ std::string request_text(const Plan& plan) {
                                 plural(request.num_seqs, "sequence"), engine_text(plan));
   if (!plan.weights_dtype.empty()) out += ", weights " + plan.weights_dtype;
   out += ", KV " + cache_types_name(plan.types);
-  if (request.tensor_parallel > 1) out += fmt::format(", TP {}", request.tensor_parallel);
-  if (request.pipeline_parallel > 1) out += fmt::format(", PP {}", request.pipeline_parallel);
-  if (request.data_parallel > 1)
-    out += fmt::format(", DP {}{}", request.data_parallel, request.dp_attention ? " (attention)" : "");
-  if (request.decode_context_parallel > 1) out += fmt::format(", DCP {}", request.decode_context_parallel);
-  if (request.expert_parallel) out += ", EP";
-  return out;
+  return out + (request.parallel.gpus() > 1 ? ", " + layout_name(request.parallel) : "");
 }
 
 std::string card_text(const Plan& plan) {
   if (!plan.card) return "";
-  if (!plan.request.rig.empty()) {
+  if (!plan.request.card.rig.empty()) {
     std::string sizes;
-    for (std::size_t i = 0; i < plan.request.rig.size(); ++i)
+    for (std::size_t i = 0; i < plan.request.card.rig.size(); ++i)
       sizes += (i > 0 ? " + " : "") + gib_number(plan.card_of(i, *plan.card));
-    return join(plan.request.rig, " + ") + " of " + sizes + " GiB";
+    return join(plan.request.card.rig, " + ") + " of " + sizes + " GiB";
   }
   const std::size_t cards = plan.memory.size();
   std::string out;
-  if (!plan.request.gpu_memory && plan.request.gpu)
-    out = (cards > 1 ? fmt::format("{} x ", cards) : "") + *plan.request.gpu;
+  if (!plan.request.card.memory && plan.request.card.name)
+    out = (cards > 1 ? fmt::format("{} x ", cards) : "") + *plan.request.card.name;
   else
     out = cards > 1 ? fmt::format("{} GPUs", cards) : "a GPU";
   const double share = plan.usable_share.value_or(1);
@@ -110,6 +104,7 @@ std::string_view subject_of(VerdictLimit limit) {
   switch (limit) {
     case VerdictLimit::kCacheBudget: return "KV cache needs ";
     case VerdictLimit::kSharedMemory: return "GPU and processor together need ";
+    case VerdictLimit::kHostMemory: return "host memory: needs ";
     default: return "needs ";
   }
 }
@@ -119,6 +114,8 @@ std::string need_text(const VerdictReport& verdict) {
   const std::string need = std::string(subject_of(verdict.limit)) + size_beside(verdict.needed, verdict.budget);
   const std::string budget = size_beside(verdict.budget, verdict.needed);
   const std::string option = verdict.limit == VerdictLimit::kMaxVram ? " (--max-vram)" : "";
+  if (verdict.status == Verdict::kFits && verdict.needed == Bytes(0) && verdict.limit == VerdictLimit::kCacheBudget)
+    return human_bytes(verdict.budget) + " free";  // no cache
   if (verdict.status == Verdict::kFits)
     return need + " of " + budget + option + ": " +
            human_bytes(verdict.budget - std::min(verdict.needed, verdict.budget)) + " free";

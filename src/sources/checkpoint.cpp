@@ -44,12 +44,11 @@ std::string sized(Bytes bytes) {
 Sums sums_of(const std::string& directory) {
   Sums out;
   std::uint64_t index_bytes = 0;
-  for (const std::string& path : checkpoint_files(directory, index_bytes))
-    read_safetensors(path, [&](const SafeTensor& tensor) {
-      ++out.tensors;
-      out.elements += Elements(tensor.elements);
-      out.bytes += Bytes(tensor.bytes);
-    });
+  read_safetensors(checkpoint_files(directory, index_bytes), [&](const SafeTensor& tensor) {
+    ++out.tensors;
+    out.elements += Elements(tensor.elements);
+    out.bytes += Bytes(tensor.bytes);
+  });
   out.bytes += Bytes(index_bytes);
   return out;
 }
@@ -124,11 +123,7 @@ void read_stored(const std::string& directory, ModelSpec& model) {
     model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(index_bytes)});
     return;
   }
-  add_stored(
-      [&](const TensorVisitor& visit) {
-        for (const std::string& path : files) read_safetensors(path, visit);
-      },
-      model);
+  add_stored([&](const TensorVisitor& visit) { read_safetensors(files, visit); }, model);
   // sentence-transformers: dense layers behind the model have folders of their own.
   if (exists(directory + "/modules.json")) {
     Bytes more;

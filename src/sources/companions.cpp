@@ -94,16 +94,17 @@ std::vector<std::string> declared_targets(const Fields& config, bool is_needed, 
   return {out.begin(), out.end()};
 }
 
-void read_pairs(const std::string& path, AdapterFile& out) {
+void read_pairs(const std::string& path, std::uint64_t file_bytes, AdapterFile& out) {
   std::set<std::string> found;
-  read_safetensors(path, [&](const SafeTensor& tensor) {
+  const auto take = [&](const SafeTensor& tensor) {
     ++out.tensors;
     out.elements += Elements(tensor.elements);
     out.bytes += Bytes(tensor.bytes);
     add_target(found, module_of(tensor.name));
     // A is rank x inputs.
     if (tensor.name.find(".lora_A.") != std::string_view::npos) out.rank = std::max(out.rank, tensor.rows);
-  });
+  };
+  read_safetensors(path, take, file_bytes);
   if (out.rank > kMostRank)
     fail("a lora_A has " + std::to_string(out.rank) + " rows", "a LoRA's rank is a small number");
   if (!found.empty()) out.targets.assign(found.begin(), found.end());
@@ -118,14 +119,14 @@ void read_adapter_config(const std::string& path, AdapterFile& out) {
   if (out.targets.empty()) out.targets = std::move(targets);
 }
 
-AdapterFile read_adapter_directory(const std::string& directory) {
+AdapterFile read_adapter_directory(const std::string& directory, std::uint64_t file_bytes) {
   AdapterFile out;
   const std::string config = directory + "/adapter_config.json";
   const std::string file = directory + "/adapter_model.safetensors";
   const bool has_config = exists(config);
   if (!has_config && !exists(file))
     fail("the directory holds no adapter_config.json and no adapter_model.safetensors", "give an adapter's directory");
-  if (exists(file)) read_pairs(file, out);
+  if (exists(file)) read_pairs(file, file_bytes, out);
   if (has_config) read_adapter_config(config, out);
   return out;
 }
@@ -133,7 +134,7 @@ AdapterFile read_adapter_directory(const std::string& directory) {
 AdapterFile read_safetensors_adapter(const std::string& path) {
   const std::string directory = std::filesystem::path(path).parent_path().string();
   AdapterFile out;
-  read_pairs(path, out);
+  read_pairs(path, 0, out);
   if (out.targets.empty()) fail("the file holds no pairs of lora_A and lora_B", "give a LoRA adapter");
   const std::string config = (directory.empty() ? "." : directory) + "/adapter_config.json";
   if (exists(config)) read_adapter_config(config, out);
@@ -162,24 +163,25 @@ ModelSpec load_draft(const std::string& argument, const SourceOptions& options, 
 }
 
 AdapterFile load_adapter(const std::string& argument, const SourceOptions& options) {
-  const std::string path = local_companion(argument, Companion::kAdapter, options);
+  const CompanionFile file = local_companion(argument, Companion::kAdapter, options);
+  const std::string& path = file.path;
   AdapterFile out = with_source(argument.empty() ? "command line" : argument, [&] {
-    if (is_directory(path)) return read_adapter_directory(path);
+    if (is_directory(path)) return read_adapter_directory(path, file.file_bytes);
     if (!exists(path))
       fail("--lora: there is no such file or directory", "download the adapter and name its directory");
     if (path.ends_with(".safetensors")) return read_safetensors_adapter(path);
     if (path.ends_with("adapter_config.json"))
-      return read_adapter_directory(path.size() > 20 ? path.substr(0, path.size() - 20) : ".");
-    return read_gguf_adapter(Gguf::open(path));
+      return read_adapter_directory(path.size() > 20 ? path.substr(0, path.size() - 20) : ".", file.file_bytes);
+    return read_gguf_adapter(Gguf::open(path, file.file_bytes));
   });
   out.source = argument;
   return out;
 }
 
 ProjectorFile load_projector(const std::string& argument, const SourceOptions& options) {
-  const std::string path = local_companion(argument, Companion::kProjector, options);
-  ProjectorFile out =
-      with_source(argument.empty() ? "command line" : argument, [&] { return read_gguf_projector(Gguf::open(path)); });
+  const CompanionFile file = local_companion(argument, Companion::kProjector, options);
+  ProjectorFile out = with_source(argument.empty() ? "command line" : argument,
+                                  [&] { return read_gguf_projector(Gguf::open(file.path, file.file_bytes)); });
   out.source = argument;
   return out;
 }

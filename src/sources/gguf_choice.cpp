@@ -14,7 +14,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kFirstPart = "-00001-of-";
-constexpr unsigned kMaxParts = 1000;
+constexpr unsigned kMaxParts = 400;  // of 3 GB each they hold more than a terabyte
 
 std::string_view file_name(std::string_view path) {
   const auto slash = path.rfind('/');
@@ -72,7 +72,12 @@ std::vector<std::string> files_of_set(const std::string& first) {
   if (at != std::string::npos) {
     const char* const begin = first.data() + at + kFirstPart.size();
     const auto [end, error] = std::from_chars(begin, first.data() + first.size(), count);
-    if (error != std::errc() || std::string_view(end) != ".gguf" || count > kMaxParts) count = 0;
+    if (error != std::errc() || std::string_view(end) != ".gguf") count = 0;
+    if (count > kMaxParts)
+      fail(Exit::kHub,
+           "the set has " + std::to_string(count) + " files, and kvplan fetches the headers of " +
+               std::to_string(kMaxParts) + " at most",
+           "download it and give the path of its first file");
   }
   if (count < 2) return {first};
   std::vector<std::string> out;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "formats/fields.h"
@@ -17,6 +18,7 @@
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
+#include "kvplan/sha256.h"
 #include "kvplan/strings.h"
 #include "sources/hub_id.h"
 
@@ -27,14 +29,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxRef = 256;
-// Of a file with a hole: no file system keeps a longer one.
-constexpr std::uint64_t kMaxKeptLength = std::uint64_t{1} << 42;
+constexpr const char* kSums = "SHA256SUMS";  // as sha256sum writes it, of all other files of the folder
+constexpr std::size_t kMaxSums = 64 * kKiB;
+constexpr const char* kConfig = "config.json";
+constexpr const char* kQuantConfig = "hf_quant_config.json";
+constexpr const char* kHeader = "weights.header";
+constexpr const char* kSizes = "weights.json";
+constexpr std::size_t kMaxSizes = 64 * kKiB;
+constexpr std::size_t kMaxKeptFile = kMaxSafetensorsHeader + 8;  // a GGUF's beginning is no longer
 
-// A name that no other run uses, in any process.
 std::string part_name() {
-  static unsigned count = 0;
-  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  return ".part-" + std::to_string(getpid()) + "-" + std::to_string(now) + "-" + std::to_string(++count);
+  return ".part-" + random_name();
 }
 
 // Folders that only their owner reads: a private model's config may lie there.
@@ -80,7 +85,7 @@ std::string weights_text(const HubSnapshot& snapshot) {
 }
 
 std::string gguf_name(std::size_t index) {
-  return "/gguf-" + std::to_string(index + 1) + ".header";
+  return "gguf-" + std::to_string(index + 1) + ".header";
 }
 
 std::string snapshot_name(const std::string& commit, const std::string& gguf) {
@@ -91,48 +96,85 @@ std::string files_name(const std::string& commit, const std::string& what) {
   return commit + "~+" + percent_encoded(what);
 }
 
-// Of a cache: damage of any sort is an Error.
-std::string read_kept(const std::string& path, std::size_t limit) {
-  if (!is_file(path)) fail("no file", "");
-  return read_file(path, limit);
-}
+// A folder of the cache: damage of any sort is an Error.
+class KeptFolder {
+ public:
+  explicit KeptFolder(const std::string& path) : path_(path) {
+    const std::string text = read_regular(kSums, kMaxSums);
+    for (const std::string_view line : split(text, '\n'))
+      if (const auto gap = line.find("  "); gap != std::string_view::npos)
+        sums_.emplace(line.substr(gap + 2), line.substr(0, gap));
+  }
+  bool has(const std::string& name) const { return sums_.contains(name); }
+  std::string read(const std::string& name, std::size_t limit) const {
+    std::string out = read_regular(name, limit);
+    const auto sum = sums_.find(name);
+    if (sum == sums_.end() || sum->second != sha256(out)) fail("not the file that was fetched", "");
+    return out;
+  }
 
-HubSnapshot read_snapshot(const std::string& folder) {
+ private:
+  std::string read_regular(const std::string& name, std::size_t limit) const {
+    const std::string file = path_ + "/" + name;
+    if (!is_file(file)) fail("no file", "");
+    return read_file(file, limit);
+  }
+
+  std::string path_;
+  std::map<std::string, std::string, std::less<>> sums_;
+};
+
+// Writes what a KeptFolder reads.
+class FolderWriter {
+ public:
+  explicit FolderWriter(const std::string& path) : path_(path) {}
+  void write(const std::string& name, std::string_view bytes) {
+    done_ = done_ && write_file(path_ + "/" + name, bytes);
+    if (done_) sums_ += sha256(bytes) + "  " + name + "\n";
+  }
+  bool finish() { return done_ && write_file(path_ + "/" + kSums, sums_); }
+
+ private:
+  std::string path_, sums_;
+  bool done_ = true;
+};
+
+HubSnapshot read_snapshot(const std::string& path) {
   HubSnapshot out;
-  const Fields weights = Fields::parse(read_kept(folder + "/weights.json", 65536));
+  const KeptFolder folder(path);
+  const Fields weights = Fields::parse(folder.read(kSizes, kMaxSizes));
   if (const auto sizes = weights.counts("gguf"); sizes && !sizes->empty()) {
     std::vector<Gguf::Beginning> parts;
     for (const std::uint64_t size : *sizes)
-      out.gguf.push_back({read_kept(folder + gguf_name(out.gguf.size()), kMaxGgufHeader), size});
+      out.gguf.push_back({folder.read(gguf_name(out.gguf.size()), kMaxGgufHeader), size});
     for (const GgufHeader& part : out.gguf) parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
     Gguf::parse(parts);
     out.gguf_path = weights.find_string("gguf_path").value_or("");
     return out;
   }
-  out.config = read_kept(folder + "/config.json", kMaxConfigBytes);
+  out.config = folder.read(kConfig, kMaxConfigBytes);
   Fields::parse(out.config);
-  if (exists(folder + "/hf_quant_config.json")) {
-    out.quant_config = read_kept(folder + "/hf_quant_config.json", kMaxConfigBytes);
+  if (folder.has(kQuantConfig)) {
+    out.quant_config = folder.read(kQuantConfig, kMaxConfigBytes);
     Fields::parse(out.quant_config);
   }
   out.weight_bytes = weights.find_count("weight_bytes").value_or(0);
   out.file_bytes = weights.find_count("file_bytes").value_or(0);
   if (out.file_bytes > 0) {
-    out.header = read_kept(folder + "/weights.header", kMaxSafetensorsHeader + 8);
+    out.header = folder.read(kHeader, kMaxSafetensorsHeader + 8);
     parse_safetensors(std::as_bytes(std::span(out.header)), out.file_bytes, [](const SafeTensor&) {});
   }
   return out;
 }
 
-bool write_snapshot(const std::string& folder, const HubSnapshot& snapshot) {
-  bool done = write_file(folder + "/weights.json", weights_text(snapshot));
-  if (done && !snapshot.config.empty()) done = write_file(folder + "/config.json", snapshot.config);
-  if (done && !snapshot.quant_config.empty())
-    done = write_file(folder + "/hf_quant_config.json", snapshot.quant_config);
-  if (done && snapshot.file_bytes > 0) done = write_file(folder + "/weights.header", snapshot.header);
-  for (std::size_t i = 0; done && i < snapshot.gguf.size(); ++i)
-    done = write_file(folder + gguf_name(i), snapshot.gguf[i].bytes);
-  return done;
+bool write_snapshot(const std::string& path, const HubSnapshot& snapshot) {
+  FolderWriter folder(path);
+  folder.write(kSizes, weights_text(snapshot));
+  if (!snapshot.config.empty()) folder.write(kConfig, snapshot.config);
+  if (!snapshot.quant_config.empty()) folder.write(kQuantConfig, snapshot.quant_config);
+  if (snapshot.file_bytes > 0) folder.write(kHeader, snapshot.header);
+  for (std::size_t i = 0; i < snapshot.gguf.size(); ++i) folder.write(gguf_name(i), snapshot.gguf[i].bytes);
+  return folder.finish();
 }
 
 }  // namespace
@@ -212,35 +254,47 @@ bool HubCache::write(const std::string& revision, const std::string& commit, con
   return done;
 }
 
-std::string HubCache::find_files(const std::string& commit, const std::string& what,
-                                 const std::vector<std::string>& names) const {
-  const std::string folder = folder_ + "/snapshots/" + files_name(commit, what);
-  if (folder_.empty() || commit.empty() || !is_directory(folder)) return "";
-  for (const std::string& name : names)
-    if (!is_file(folder + "/" + name)) return "";
-  return folder;
+std::optional<KeptFiles> HubCache::find_files(const std::string& commit, const std::string& what,
+                                              const std::vector<std::string>& names) const {
+  const std::string path = folder_ + "/snapshots/" + files_name(commit, what);
+  if (folder_.empty() || commit.empty() || !is_directory(path)) return std::nullopt;
+  try {
+    const KeptFolder folder(path);
+    for (const std::string& name : names) folder.read(name, kMaxKeptFile);
+    return KeptFiles{path, Fields::parse(folder.read(kSizes, kMaxSizes)).count_or("file_bytes", 0)};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
-std::string HubCache::write_files(const std::string& revision, const std::string& commit, const std::string& what,
-                                  const std::vector<KeptFile>& files) const {
+std::optional<KeptFiles> HubCache::write_files(const std::string& revision, const std::string& commit,
+                                               const std::string& what, const std::vector<KeptFile>& files,
+                                               std::uint64_t file_bytes) const {
   const auto fill = [&](const std::string& part) {
-    return std::all_of(files.begin(), files.end(), [&](const KeptFile& file) {
-      const std::string path = part + "/" + file.name;
-      return write_file(path, file.bytes) && file.file_bytes <= kMaxKeptLength &&
-             (file.file_bytes <= file.bytes.size() || truncate(path.c_str(), static_cast<off_t>(file.file_bytes)) == 0);
-    });
+    FolderWriter folder(part);
+    for (const KeptFile& file : files) folder.write(file.name, file.bytes);
+    folder.write(kSizes, nlohmann::json{{"file_bytes", file_bytes}}.dump());
+    return folder.finish();
   };
   // What was fetched now goes over what lies there.
-  if (!place(files_name(commit, what), fill, [] { return false; })) return "";
+  if (!place(files_name(commit, what), fill, [] { return false; })) return std::nullopt;
   write_ref(revision, commit);
-  return folder_ + "/snapshots/" + files_name(commit, what);
+  return KeptFiles{folder_ + "/snapshots/" + files_name(commit, what), file_bytes};
 }
 
 void HubCache::write_ref(const std::string& revision, const std::string& commit) const {
   if (is_commit(revision) || commit_of(revision) == commit || !make_folders(folder_ + "/refs")) return;
   const std::string part = folder_ + "/refs/" + part_name();
   const std::string place = folder_ + "/refs/" + percent_encoded(revision);
-  if (!write_file(part, commit + "\n") || rename(part.c_str(), place.c_str()) != 0) unlink(part.c_str());
+  if (!write_file(part, commit + "\n")) {
+    unlink(part.c_str());
+    return;
+  }
+  if (rename(part.c_str(), place.c_str()) == 0) return;
+  // A folder in its place is nothing of ours.
+  std::error_code ignored;
+  if (is_directory(place)) fs::remove_all(place, ignored);
+  if (rename(part.c_str(), place.c_str()) != 0) unlink(part.c_str());
 }
 
 }  // namespace kvplan

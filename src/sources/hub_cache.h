@@ -3,7 +3,9 @@
 //   hub/ENDPOINT/models--org--name/refs/REVISION       the commit that the revision was last seen at
 //   hub/ENDPOINT/models--org--name/snapshots/COMMIT/   config.json, hf_quant_config.json, weights.json, weights.header
 //   hub/ENDPOINT/models--org--name/snapshots/COMMIT~QUANTIZATION/   weights.json, gguf-1.header ...
-//   hub/ENDPOINT/models--org--name/snapshots/COMMIT~+WHAT/          files of an adapter or a projector, with holes
+//   hub/ENDPOINT/models--org--name/snapshots/COMMIT~+WHAT/          weights.json, the beginnings of an adapter's files
+//
+// Each of these folders has a SHA256SUMS: a file that is not what was fetched counts as absent.
 //
 // A snapshot is written beside its place and renamed, so that it is there whole or not at all, however many runs are at
 // it. What lies there is read as if a stranger had put it there.
@@ -38,13 +40,17 @@ struct HubSnapshot {
   std::string gguf_path;  // of the first of them in the repository
 };
 
-// A file to keep whole, or its beginning: then the copy has the file's length, and a hole where the rest would be.
+// A file to keep whole, or its beginning.
 struct KeptFile {
   std::string name, bytes;
+};
+// What was kept together: its folder, and how long the file is of which the beginning was kept.
+struct KeptFiles {
+  std::string folder;
   std::uint64_t file_bytes = 0;
 };
 
-// Of a GGUF: a vocabulary of 260,000 tokens and its merges take 16 MiB.
+// Of a GGUF with all its parts: a vocabulary of 260,000 tokens and its merges take 16 MiB.
 inline constexpr std::size_t kMaxGgufHeader = 64 * kMiB;
 
 class HubCache {
@@ -58,12 +64,12 @@ class HubCache {
   // False where it could not be written; nothing half-written stays.
   bool write(const std::string& revision, const std::string& commit, const std::string& gguf,
              const HubSnapshot& snapshot) const;
-  // The folder of files that were kept together as `what` ("adapter"); "" where it is not there or a file is gone.
-  std::string find_files(const std::string& commit, const std::string& what,
-                         const std::vector<std::string>& names) const;
-  // Their folder; "" where it could not be written.
-  std::string write_files(const std::string& revision, const std::string& commit, const std::string& what,
-                          const std::vector<KeptFile>& files) const;
+  // Files that were kept together as `what` ("adapter"); nothing where one is gone, or is not what was fetched.
+  std::optional<KeptFiles> find_files(const std::string& commit, const std::string& what,
+                                      const std::vector<std::string>& names) const;
+  // Nothing where they could not be written.
+  std::optional<KeptFiles> write_files(const std::string& revision, const std::string& commit, const std::string& what,
+                                       const std::vector<KeptFile>& files, std::uint64_t file_bytes) const;
   void write_ref(const std::string& revision, const std::string& commit) const;
 
  private:

@@ -20,6 +20,7 @@ namespace {
 
 const std::string kAdapterConfig = "adapter_config.json";
 const std::string kAdapterWeights = "adapter_model.safetensors";
+const std::string kGguf = "weights.gguf";
 
 bool is_path(std::string_view argument) {
   const auto ends = [&](std::string_view suffix) { return argument.ends_with(suffix); };
@@ -54,12 +55,12 @@ class Source {
     if (id_.revision.empty()) id_.revision = "main";
   }
 
-  std::string path() {
-    if (std::string found = in_hf_cache(); !found.empty()) return found;
+  CompanionFile file() {
+    if (std::string found = in_hf_cache(); !found.empty()) return {found};
     const HubCache cache(settings_, id_.repo);
     const std::string known = cache.commit_of(id_.revision);
     if (settings_.offline || is_commit(id_.revision)) {
-      if (std::string found = kept(cache, known); !found.empty()) return found;
+      if (auto found = kept(cache, known)) return *std::move(found);
       if (settings_.offline)
         fail(Exit::kHub, "no such file, and no copy in the caches; the network is off (--offline or HF_HUB_OFFLINE)",
              "plan it once with the network, or download it");
@@ -67,9 +68,9 @@ class Source {
     try {
       return fetched(cache);
     } catch (const HubUnreachable&) {
-      std::string found = kept(cache, known);
-      if (found.empty()) throw;
-      return found;
+      auto found = kept(cache, known);
+      if (!found) throw;
+      return *std::move(found);
     }
   }
 
@@ -90,38 +91,44 @@ class Source {
     return choose_projector(gguf_files(folder), id_.gguf);
   }
 
+  CompanionFile of(const KeptFiles& files) const {
+    return {is_folder() ? files.folder : files.folder + "/" + kGguf, files.file_bytes};
+  }
+
   // In kvplan's own cache, where it is sound.
-  std::string kept(const HubCache& cache, const std::string& commit) const {
+  std::optional<CompanionFile> kept(const HubCache& cache, const std::string& commit) const {
+    const auto files = cache.find_files(
+        commit, name(), is_folder() ? std::vector{kAdapterConfig, kAdapterWeights} : std::vector{kGguf});
+    if (!files) return std::nullopt;
     try {
-      if (is_folder()) {
-        std::string folder = cache.find_files(commit, name(), {kAdapterConfig, kAdapterWeights});
-        if (!folder.empty()) read_safetensors(folder + "/" + kAdapterWeights, [](const SafeTensor&) {});
-        return folder;
-      }
-      const std::string folder = cache.find_files(commit, name(), {"weights.gguf"});
-      if (folder.empty()) return "";
-      Gguf::open(folder + "/weights.gguf");
-      return folder + "/weights.gguf";
+      if (is_folder())
+        read_safetensors(
+            files->folder + "/" + kAdapterWeights, [](const SafeTensor&) {}, files->file_bytes);
+      else
+        Gguf::open(files->folder + "/" + kGguf, files->file_bytes);
+      return of(*files);
     } catch (const Error&) {
-      return "";
+      return std::nullopt;
     }
   }
 
-  std::string fetched(const HubCache& cache) {
+  CompanionFile fetched(const HubCache& cache) {
     HubClient client(settings_, id_.repo);
     HubMissing missing;
     std::string commit;
     std::vector<KeptFile> files;
+    std::uint64_t file_bytes = 0;
     if (is_folder()) {
       auto config = client.file(id_.revision, kAdapterConfig, kMaxConfigBytes, missing);
       if (!config) missing_file(kAdapterConfig, missing);
       check_json(*config, kAdapterConfig);
       commit = config->commit;
-      if (std::string found = kept(cache, commit); !found.empty()) return found;
+      if (auto found = kept(cache, commit)) return *std::move(found);
       auto weights = fetch_safetensors(client, commit.empty() ? id_.revision : commit, kAdapterWeights);
       if (!weights) missing_file(kAdapterWeights, {"EntryNotFound"});
-      files.push_back({kAdapterConfig, std::move(config->body), 0});
-      files.push_back({kAdapterWeights, std::move(weights->bytes), weights->file_bytes});
+      files.push_back({kAdapterConfig, std::move(config->body)});
+      files.push_back({kAdapterWeights, std::move(weights->bytes)});
+      file_bytes = weights->file_bytes;
     } else {
       std::string path = id_.gguf;
       if (!path.ends_with(".gguf")) {
@@ -132,13 +139,14 @@ class Source {
       }
       std::vector<GgufHeader> headers = fetch_gguf(client, id_.revision, path, commit);
       if (headers.size() != 1) fail(Exit::kHub, "the file is one of a split set", "download the set");
-      files.push_back({"weights.gguf", std::move(headers[0].bytes), headers[0].file_bytes});
+      files.push_back({kGguf, std::move(headers[0].bytes)});
+      file_bytes = headers[0].file_bytes;
     }
     if (commit.empty()) commit = stand_in_commit(id_.revision, files.back().bytes);
-    const std::string folder = cache.write_files(id_.revision, commit, name(), files);
-    if (folder.empty())
+    const auto written = cache.write_files(id_.revision, commit, name(), files, file_bytes);
+    if (!written)
       fail(Exit::kHub, "kvplan's cache could not be written", "set KVPLAN_CACHE to a folder, or download the file");
-    return is_folder() ? folder : folder + "/weights.gguf";
+    return of(*written);
   }
 
   [[noreturn]] void missing_file(const std::string& file, const HubMissing& missing) const {
@@ -157,9 +165,9 @@ class Source {
 
 }  // namespace
 
-std::string local_companion(const std::string& argument, Companion what, const SourceOptions& options) {
-  if (!is_hub_url(argument) && is_path(argument)) return argument;
-  return with_source(argument, [&] { return Source(argument, what, options).path(); });
+CompanionFile local_companion(const std::string& argument, Companion what, const SourceOptions& options) {
+  if (!is_hub_url(argument) && is_path(argument)) return {argument};
+  return with_source(argument, [&] { return Source(argument, what, options).file(); });
 }
 
 }  // namespace kvplan

@@ -3,6 +3,7 @@
 #ifndef KVPLAN_SOURCES_HUB_COMPANION_H_
 #define KVPLAN_SOURCES_HUB_COMPANION_H_
 
+#include <cstdint>
 #include <string>
 
 #include "sources/load.h"
@@ -14,10 +15,16 @@ enum class Companion {
   kProjector,  // mmproj*.gguf; by its address, or the only sort of projector in the repository
 };
 
+// A file, or an adapter's folder. `file_bytes`: how long the file of weights is where kvplan's cache has its header
+// alone; 0 for a whole one.
+struct CompanionFile {
+  std::string path;
+  std::uint64_t file_bytes = 0;
+};
+
 // `argument` itself where it is a path; for a Hub id or address the folder (safetensors) or file (GGUF) in a cache.
-// What is fetched of the weights is their header: the file in kvplan's cache has the full length, and a hole after
-// that. Throws Error with the source set: kBadInput for what is no name, kHub for what could not be had.
-std::string local_companion(const std::string& argument, Companion what, const SourceOptions& options);
+// Throws Error with the source set: kBadInput for what is no name, kHub for what could not be had.
+CompanionFile local_companion(const std::string& argument, Companion what, const SourceOptions& options);
 
 }  // namespace kvplan
 

@@ -23,6 +23,7 @@ struct HttpRequest {
 enum class HttpTrouble { kNone, kDns, kProxy, kConnect, kTimeout, kTls, kClosedEarly, kTooMuchHeader, kBroken };
 
 struct HttpResponse {
+  std::string host;  // that answered, or did not
   HttpTrouble trouble = HttpTrouble::kNone;
   std::string detail;     // libcurl's words for it
   long proxy_status = 0;  // what a proxy answered in place of a connection

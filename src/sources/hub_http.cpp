@@ -29,6 +29,11 @@ constexpr int kPlanTimeouts = 18;
 constexpr std::size_t kMaxListing = 8 * kMiB;
 constexpr std::size_t kMaxPages = 40;
 constexpr std::size_t kMaxCursor = 4096;
+// Of all answers that a model takes: a config and what says how it is quantized, 16 MiB each, an index of 64 MiB and
+// headers of 64 MiB.
+constexpr std::size_t kMaxBodies = 160 * kMiB;
+constexpr std::size_t kMaxRequests = 500;
+constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 44;  // 16 TiB: a longer file is no model's
 constexpr milliseconds kBeforeProgress{500};
 constexpr milliseconds kBetweenProgress{100};
 
@@ -107,7 +112,11 @@ void broken_file(std::string_view name, std::string_view why, std::string_view r
 }
 
 HubClient::HubClient(const HubSettings& settings, std::string repo)
-    : settings_(settings), repo_(std::move(repo)), origin_(origin_of(settings.endpoint)), start_(steady_clock::now()) {}
+    : settings_(settings),
+      repo_(std::move(repo)),
+      origin_(origin_of(settings.endpoint)),
+      echo_(settings.token),
+      start_(steady_clock::now()) {}
 
 HubClient::~HubClient() {
   if (shown_) std::fputs("\r\033[K", stderr);
@@ -143,8 +152,9 @@ std::string HubClient::url_of(const std::string& revision, const std::string& na
 }
 
 void HubClient::give_up(const HttpResponse& response) const {
-  const std::string host = without_port(origin_);
+  const std::string& host = response.host;
   const std::string again = "check the network, or use a local copy with --offline";
+  const std::string detail = response.detail.empty() ? "" : " (" + one_line(response.detail, 120) + ")";
   switch (response.trouble) {
     case HttpTrouble::kDns:
       throw HubUnreachable("the name " + host + " could not be resolved",
@@ -162,19 +172,23 @@ void HubClient::give_up(const HttpResponse& response) const {
       throw HubUnreachable(host + " did not answer in time", "try again, or raise KVPLAN_HTTP_TIMEOUT_MS (" +
                                                                  std::to_string(settings_.timeout.count()) + " now)");
     case HttpTrouble::kTls:
-      throw HubUnreachable("no secure connection to " + host + " (" + one_line(response.detail, 120) + ")",
+      throw HubUnreachable("no secure connection to " + host + detail,
                            "check the clock and the certificates (ca-certificates, or SSL_CERT_FILE)");
     case HttpTrouble::kClosedEarly: throw HubUnreachable(host + " closed the connection early", again);
     case HttpTrouble::kTooMuchHeader: throw HubUnreachable(host + " sends headers without end", "check HF_ENDPOINT");
     default: break;
   }
-  throw HubUnreachable("no sound answer from " + host + " (" + one_line(response.detail, 120) + ")", again);
+  throw HubUnreachable("no sound answer from " + host + detail, again);
 }
 
 HttpResponse HubClient::get_once(const std::string& url, const std::string& range, std::size_t limit,
                                  std::string& commit) {
   std::string at = url;
   for (int hop = 0; hop <= kMaxRedirects; ++hop) {
+    if (++requests_ > kMaxRequests || body_bytes_ > kMaxBodies)
+      throw HubUnreachable("the model takes more than " + std::to_string(kMaxRequests) + " requests or " +
+                               std::to_string(kMaxBodies >> 20) + " MiB of configs and headers",
+                           "download it and give its path");
     HttpRequest request;
     request.url = at;
     request.range = range;
@@ -185,39 +199,39 @@ HttpResponse HubClient::get_once(const std::string& url, const std::string& rang
     const std::string origin = origin_of(at);
     if (origin == origin_ && !settings_.token.empty()) request.authorization = "Bearer " + settings_.token;
     HttpResponse response = http_get(request);
+    response.host = name_of(origin);
+    body_bytes_ += response.body.size();
     check_echo(response);
     if (origin == origin_ && commit.empty())
       if (const std::string named = header(response, "x-repo-commit"); is_commit(named)) commit = named;
     if (response.trouble != HttpTrouble::kNone || response.status < 300 || response.status >= 400) return response;
     const std::string next = origin_of(response.location);
     if (next.empty())
-      throw HubUnreachable(without_port(origin_) + " redirects to no address that can be followed",
-                           "check HF_ENDPOINT");
+      throw HubUnreachable(response.host + " redirects to no address that can be followed", "check HF_ENDPOINT");
     if (origin.starts_with("https:") && !next.starts_with("https:"))
-      throw HubUnreachable(without_port(origin_) + " redirects from https to http, which is not followed",
-                           "check HF_ENDPOINT");
+      throw HubUnreachable(response.host + " redirects from https to http, which is not followed", "check HF_ENDPOINT");
     at = response.location;
   }
   throw HubUnreachable(without_port(origin_) + " redirects without end", "check HF_ENDPOINT");
 }
 
-// A body that holds the token would carry it into reports, errors and the cache.
-void HubClient::check_echo(HttpResponse& response) const {
-  if (settings_.token.empty()) return;
-  if (response.body.find(settings_.token) != std::string::npos)
+// What holds the token would carry it into reports, errors and the cache.
+void HubClient::check_echo(const HttpResponse& response) const {
+  const bool is_in_header = std::any_of(response.headers.begin(), response.headers.end(),
+                                        [&](const auto& each) { return echo_.is_in(each.second); });
+  if (is_in_header || echo_.is_in(response.body) || echo_.is_in(response.location) || echo_.is_in(response.detail))
     throw HubUnreachable(without_port(origin_) + " sends the token back, which no sound server does",
                          "check HF_ENDPOINT, and renew the token");
-  if (response.detail.find(settings_.token) != std::string::npos) response.detail = "its answer is malformed";
 }
 
 // A server that names its own pause is obeyed where that is short.
 void HubClient::wait_before(int attempt, const HttpResponse& last) {
   milliseconds pause = settings_.timeout / 20 * (1 << attempt);
   if (const auto asked = number(header(last, "retry-after"))) {
-    if (*asked * 1000 > static_cast<std::uint64_t>(settings_.timeout.count()))
+    if (*asked > static_cast<std::uint64_t>(settings_.timeout.count()) / 1000)
       throw HubUnreachable(
-          without_port(origin_) + " answers " + std::to_string(last.status) + " and asks for a pause of " +
-              std::to_string(*asked) + " seconds",
+          last.host + " answers " + std::to_string(last.status) + " and asks for a pause of " + std::to_string(*asked) +
+              " seconds",
           last.status == 429 ? "wait, or set HF_TOKEN: accounts have a larger share" : "try again then");
     pause = std::max(pause, milliseconds(static_cast<std::int64_t>(*asked * 1000)));
   }
@@ -239,15 +253,20 @@ HttpResponse HubClient::get(const std::string& url, const std::string& range, st
     if (response.trouble != HttpTrouble::kNone) give_up(response);
     const std::string tried = "after " + std::to_string(kMaxAttempts) + " attempts";
     if (response.status == 429)
-      throw HubUnreachable(without_port(origin_) + " answers 429, too many requests, " + tried,
+      throw HubUnreachable(response.host + " answers 429, too many requests, " + tried,
                            "wait, or set HF_TOKEN: accounts have a larger share");
-    throw HubUnreachable(without_port(origin_) + " answers " + std::to_string(response.status) + " " + tried,
+    throw HubUnreachable(response.host + " answers " + std::to_string(response.status) + " " + tried,
                          "try again later, or use a local copy with --offline");
   }
 }
 
 // Whatever is neither a file nor a missing one.
 void HubClient::refuse(const HttpResponse& response) const {
+  // Another host was sent no token, and says nothing about the model.
+  if (const std::string own = without_port(origin_); response.host != own)
+    throw HubUnreachable(
+        response.host + ", where " + own + " sends the request on, answers " + std::to_string(response.status),
+        "try again later, or check HF_ENDPOINT");
   const std::string code = header(response, "x-error-code");
   const bool has_token = !settings_.token.empty();
   const std::string page = settings_.endpoint + "/" + repo_;
@@ -269,6 +288,13 @@ void HubClient::refuse(const HttpResponse& response) const {
          has_token ? "check what the token may read" : "set HF_TOKEN or give --token");
   throw HubUnreachable("the server answers " + std::to_string(response.status) + ", which means nothing here",
                        "check HF_ENDPOINT, or try again later");
+}
+
+// Of the endpoint's own name another port is another host.
+std::string HubClient::name_of(const std::string& origin) const {
+  const std::string name = without_port(origin);
+  const bool is_another = origin != origin_ && name == without_port(origin_);
+  return is_another ? origin.substr(origin.find("://") + 3) : name;
 }
 
 std::optional<HubFile> HubClient::file(const std::string& revision, const std::string& name, std::size_t limit,
@@ -323,6 +349,7 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
     if (!got || response.is_cut || got->first != begin || got->last - got->first + 1 != response.body.size()) lie();
     // Short answers are for short files.
     if (response.body.size() < count && got->last + 1 != got->total) lie();
+    if (got->total > kMaxFileBytes) lie();
     out.total_bytes = got->total;
   } else if (response.status == 200 && begin == 0) {
     const auto length = number(header(response, "content-length"));

@@ -12,6 +12,7 @@
 #include "kvplan/error.h"
 #include "sources/hub_curl.h"
 #include "sources/hub_settings.h"
+#include "sources/token_echo.h"
 
 namespace kvplan {
 
@@ -57,9 +58,10 @@ class HubClient {
  private:
   std::optional<HubFile> whole(const std::string& url, const std::string& name, std::size_t limit, HubMissing& missing);
   std::string url_of(const std::string& revision, const std::string& name) const;
+  std::string name_of(const std::string& origin) const;  // for a message
   HttpResponse get(const std::string& url, const std::string& range, std::size_t limit, std::string& commit);
   HttpResponse get_once(const std::string& url, const std::string& range, std::size_t limit, std::string& commit);
-  void check_echo(HttpResponse& response) const;
+  void check_echo(const HttpResponse& response) const;
   void wait_before(int attempt, const HttpResponse& last);
   [[noreturn]] void refuse(const HttpResponse& response) const;
   [[noreturn]] void give_up(const HttpResponse& response) const;
@@ -69,6 +71,9 @@ class HubClient {
   const HubSettings& settings_;
   std::string repo_;
   std::string origin_;
+  TokenEcho echo_;
+  std::size_t requests_ = 0;
+  std::size_t body_bytes_ = 0;  // of all answers
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_shown_;
   bool shown_ = false;

@@ -6,7 +6,7 @@
 
 #include "formats/fields.h"
 #include "formats/gguf.h"
-#include "formats/json_depth.h"
+#include "formats/json_bounds.h"
 #include "formats/safetensors.h"
 #include "kvplan/quantity.h"
 #include "sources/gguf_choice.h"
@@ -20,15 +20,17 @@ constexpr std::size_t kFirstPart = 128 * kKiB;
 
 // Most headers with their vocabulary are shorter; those of a set's further parts have none.
 constexpr std::size_t kFirstBytes = 8 * kMiB;
-constexpr std::size_t kFurtherBytes = kMiB;
+constexpr std::size_t kFurtherBytes = 128 * kKiB;
 
 [[noreturn]] void broken(const std::string& path, std::string_view why) {
   broken_file(path, why, "try again, or download the file");
 }
 
+// `left`: of what all headers of a set may take, which it counts down.
 GgufHeader fetch_header(HubClient& client, const std::string& revision, const std::string& path, std::size_t count,
-                        std::string& commit) {
+                        std::size_t& left, std::string& commit) {
   GgufHeader out;
+  count = std::min(count, left);
   for (;;) {
     HubMissing missing;
     auto part = client.part(revision, path, out.bytes.size(), count, missing);
@@ -41,12 +43,16 @@ GgufHeader fetch_header(HubClient& client, const std::string& revision, const st
     const Gguf::Beginning beginning{std::as_bytes(std::span(out.bytes)), out.file_bytes};
     try {
       out.bytes.resize(Gguf::parse(std::span(&beginning, 1)).header_bytes());
+      out.bytes.shrink_to_fit();
+      left -= out.bytes.size();
       return out;
     } catch (const Error& error) {
       // Too little of it, or no header: more of it tells.
-      if (out.bytes.size() >= std::min<std::uint64_t>(out.file_bytes, kMaxGgufHeader)) broken(path, error.what());
+      if (out.bytes.size() >= out.file_bytes) broken(path, error.what());
     }
-    count = std::min(out.bytes.size(), kMaxGgufHeader - out.bytes.size());
+    if (out.bytes.size() >= left)
+      broken(path, "with it the headers take more than " + std::to_string(kMaxGgufHeader >> 20) + " MiB");
+    count = std::min(out.bytes.size(), left - out.bytes.size());
   }
 }
 
@@ -97,8 +103,8 @@ void check_json(const HubFile& file, const std::string& name) {
 std::vector<std::string> gguf_paths(const std::vector<std::string>& pages) {
   std::vector<std::string> out;
   for (const std::string& page : pages) {
-    const bool shallow = !nests_deeper(page, 8);
-    const auto list = shallow ? nlohmann::json::parse(page.begin(), page.end(), nullptr, false) : nlohmann::json();
+    const bool is_small = excess_of(page, {8}).empty();
+    const auto list = is_small ? nlohmann::json::parse(page.begin(), page.end(), nullptr, false) : nlohmann::json();
     if (!list.is_array())
       throw HubUnreachable("the server answers the list of files with something else", "check HF_ENDPOINT");
     for (const auto& entry : list) {
@@ -117,8 +123,11 @@ std::vector<GgufHeader> fetch_gguf(HubClient& client, const std::string& revisio
                                    std::string& commit) {
   std::vector<GgufHeader> out;
   std::vector<Gguf::Beginning> parts;
-  for (const std::string& file : files_of_set(path))
-    out.push_back(fetch_header(client, revision, file, out.empty() ? kFirstBytes : kFurtherBytes, commit));
+  std::size_t left = kMaxGgufHeader;
+  for (const std::string& file : files_of_set(path)) {
+    if (left == 0) broken(file, "the headers before it take " + std::to_string(kMaxGgufHeader >> 20) + " MiB");
+    out.push_back(fetch_header(client, revision, file, out.empty() ? kFirstBytes : kFurtherBytes, left, commit));
+  }
   for (const GgufHeader& part : out) parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
   try {
     Gguf::parse(parts);

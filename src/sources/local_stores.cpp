@@ -97,16 +97,6 @@ std::string find_in_ollama(std::string_view name) {
   fail("ollama's store has no model of that name", "see `ollama list`, pull it, or set OLLAMA_MODELS");
 }
 
-std::string lmstudio_models() {
-  // The application writes down where its home is when it was moved.
-  std::string home = home_folder(".lmstudio");
-  if (const std::string pointer = home_folder(".lmstudio-home-pointer"); !pointer.empty() && exists(pointer)) {
-    home = trimmed(read_file(pointer, 4096));
-  }
-  if (!home.empty() && is_directory(home + "/models")) return home + "/models";
-  return home_folder(".cache/lm-studio/models");
-}
-
 std::string find_in_lmstudio(std::string_view name) {
   const auto at = name.find('@');
   const std::vector<std::string_view> parts = parts_of(name.substr(0, at), '/');
@@ -150,6 +140,16 @@ constexpr std::array kStores{Store{kOllama, find_in_ollama}, Store{kLmStudio, fi
                              Store{kLlamaCpp, find_in_llama_cpp}};
 
 }  // namespace
+
+std::string lmstudio_models() {
+  // The application writes down where its home is when it was moved.
+  std::string home = home_folder(".lmstudio");
+  if (const std::string pointer = home_folder(".lmstudio-home-pointer"); !pointer.empty() && exists(pointer)) {
+    home = trimmed(read_file(pointer, 4096));
+  }
+  if (!home.empty() && is_directory(home + "/models")) return home + "/models";
+  return home_folder(".cache/lm-studio/models");
+}
 
 bool is_in_store(std::string_view argument) {
   return std::any_of(kStores.begin(), kStores.end(), [&](const Store& s) { return argument.starts_with(s.prefix); });

@@ -16,6 +16,9 @@ namespace kvplan {
 // Whether the argument begins with a store's name.
 bool is_in_store(std::string_view argument);
 
+// LM Studio's folder of models; "" where it is unknown.
+std::string lmstudio_models();
+
 // The model's file, or its folder where it is no GGUF. Throws Error(kBadInput).
 std::string find_in_store(std::string_view argument);
 

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kMaxRules = 300'000;     // some 400 bytes each with their text: 120 MB
 constexpr std::size_t kMaxExpressions = 5000;  // 6 KiB each at worst: 30 MiB
 constexpr std::size_t kMaxGlobs = 50'000;      // some 100 bytes each: 5 MB
-// Of all matching: half a second. 378 expressions on 126 layers of 7 modules take a third of it.
-constexpr std::uint64_t kMaxSteps = 150'000'000;
+// Of all matching: a third of a second. 378 expressions on 126 layers of 7 modules take half of it.
+constexpr std::uint64_t kMaxSteps = 100'000'000;
 // Of finding what names no module, for a note: 50 ms.
 constexpr std::uint64_t kMaxStepsOfNotes = 15'000'000;
 
@@ -364,9 +364,11 @@ class RuleBook::Marker {
     for (const bool by_layer : {false, true}) {
       const std::size_t which = by_layer ? 1 : 0;
       for (const auto& [below, order] : book_.globs_[which])
-        look(module, by_layer, order, [&](std::string_view name) { return book_.glob_names(below, name); });
+        look(module, by_layer, order,
+             [&, &glob = below](std::string_view name) { return book_.glob_names(glob, name); });
       for (const auto& [expression, order] : book_.expressions_[which])
-        look(module, by_layer, order, [&](std::string_view name) { return book_.expression_names(expression, name); });
+        look(module, by_layer, order,
+             [&, &rule = expression](std::string_view name) { return book_.expression_names(rule, name); });
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
@@ -118,6 +119,14 @@ std::optional<WeightType> fractional_type(std::string_view name) {
     return type;
   }
   return std::nullopt;
+}
+
+bool SchemeOrder::operator()(const WeightScheme& a, const WeightScheme& b) const {
+  const auto fields = [](const WeightScheme& s) {
+    return std::tie(s.type, s.millibits, s.group_size, s.zero_bits, s.tensor_bits, s.block_rows, s.block_columns,
+                    s.has_zero_points, s.double_quantized);
+  };
+  return fields(a) < fields(b);
 }
 
 WeightType resolve(const WeightScheme& scheme) {

@@ -47,6 +47,10 @@ std::span<const WeightType> weight_types();
 const WeightType* find_weight_type(std::string_view name);
 // The row that a declared scheme means, with the scheme's own group size and bits put in.
 WeightType resolve(const WeightScheme& scheme);
+// For a map of schemes: libc++ 13, which a page is compiled with, has no <=> of strings.
+struct SchemeOrder {
+  bool operator()(const WeightScheme& a, const WeightScheme& b) const;
+};
 // "exl2-4.25" and its like: a type whose bits are in its name.
 std::optional<WeightType> fractional_type(std::string_view name);
 

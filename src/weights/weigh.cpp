@@ -257,8 +257,8 @@ class Weigher::Storer {
   std::optional<WeightType> type_, expert_type_, head_;
   std::unique_ptr<GgufMixture> mixture_;
   std::unique_ptr<RuleBook> rules_;
-  mutable std::vector<std::vector<Ruled>> ruled_;        // by tensor group
-  mutable std::map<WeightScheme, WeightType> resolved_;  // entries do not move
+  mutable std::vector<std::vector<Ruled>> ruled_;                     // by tensor group
+  mutable std::map<WeightScheme, WeightType, SchemeOrder> resolved_;  // entries do not move
   mutable std::optional<std::vector<Note>> notes_;
   bool declared_ = false;
   bool as_stored_ = false;

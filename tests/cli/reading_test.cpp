@@ -104,7 +104,7 @@ TEST_CASE("reading: help offers what the command takes") {
   CHECK_FALSE(has(compare, "W[,W...]"));
   CHECK_FALSE(has(compare, "NAME[,...]"));
   CHECK(has(run_program({"fit", "--help"}).out, "NAME[,...]"));
-  CHECK(has(run_program({"diff", "--help"}).out, "the form of the answer: table, json, markdown,"));
+  CHECK(has(run_program({"diff", "--help", "all"}).out, "the form of the answer: table, json, markdown,"));
   const Run fits = run_program({"fit", kLlama, "--engine", "vllm", "--gpu", "l4,h100"});
   CHECK(has(fits.out.substr(0, fits.out.find("max context:")), "GPUs") == has(fits.out, "; GPUs: "));
 }
@@ -145,7 +145,7 @@ TEST_CASE("reading: a diff sees the room, the verdict and their cause") {
   const TemporaryFolder folder;
   const auto plan = [&](const std::string& name, std::vector<std::string> options) {
     const std::string path = folder.path() + "/" + name;
-    options.insert(options.begin(), {kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "32k"});
+    options.insert(options.begin(), {kLlama, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
     options.insert(options.end(), {"--json", "-o", path});
     run_program(options);
     return path;
@@ -153,16 +153,16 @@ TEST_CASE("reading: a diff sees the room, the verdict and their cause") {
   const std::string before = plan("before.json", {});
   const std::string after = plan("after.json", {"--gpu-memory-utilization", "0.8"});
   const Run table = run_program({"diff", before, after});
-  CHECK(table.exit == 0);
+  CHECK(table.exit == 1);  // it fitted before
   CHECK(has(table.out, "gpu_memory_utilization 0.92 -> 0.8"));
   CHECK(has(table.out, "max context"));
-  CHECK(has(table.out, "fits -> does not fit"));
+  CHECK(has(table.out, "fits  does not fit"));
   const Json json = Json::parse(run_program({"diff", before, after, "--json"}).out);
   CHECK(json["verdict"]["after"] == "does_not_fit");
   CHECK(json["capacity"].size() == 3);
   CHECK(json["limit"]["exceeded"] == false);
-  // Half as many tokens again: more than 1 %.
-  const std::string longer = plan("longer.json", {"--max-model-len", "48k"});
+  // 16k tokens more, 2 GiB: more than 1 %.
+  const std::string longer = plan("longer.json", {"--max-model-len", "24k"});
   for (const char* form : {"table", "markdown"}) {
     const Run run = run_program({"diff", before, longer, "--fail-over", "1%", "--format", form});
     CHECK(run.exit == 1);

@@ -68,7 +68,7 @@ TEST_CASE("what is no option, no value or no model of a command is refused") {
   check_refused({"++"}, "++: ");
   // Options of other commands.
   check_refused({"schema", "--gpu", "h100"}, "schema has no option --gpu; see kvplan schema --help");
-  check_refused({"diff", "a.json", "b.json", "-tp", "2"}, "diff has no option -tp");
+  check_refused({"diff", "a.json", "b.json", "--measure"}, "diff has no option --measure");
   check_refused({"fit", kLlama, "--measure"}, "fit has no option --measure");
   check_refused({"check-log", kLlama, "x.log", "--max-vram", "1GiB"}, "check-log has no option --max-vram");
   check_refused({kLlama, "--fail-over", "5%"}, "plan has no option --fail-over; see kvplan --help");

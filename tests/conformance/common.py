@@ -1,5 +1,6 @@
 """What the harnesses share: the configs, an environment for an engine outside of the tree, rows, progress."""
 import glob
+import importlib.util
 import json
 import os
 import subprocess
@@ -8,11 +9,19 @@ import time
 import zipfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 TRUTHS = os.path.join(SOURCE, "testdata", "conformance")
 
 
 class Failure(Exception):
     """One line: what could not be done, and what to do."""
+
+
+def harness_of(engine):
+    spec = importlib.util.spec_from_file_location("harness", os.path.join(FOLDER, engine, "harness.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def default_folder():

@@ -58,6 +58,13 @@ Figures mlx_figures(const Json& row, const std::string& engine, Planner& planner
       out.push_back(figure);
     }
   }
+  if (row.contains("max_kv_size_4096")) {
+    for (const auto& [tokens, bytes] : row["max_kv_size_4096"].items()) {
+      Figure figure{"cache of --max-kv-size 4096", bytes, ask(tokens, {"--max-kv-size", "4096"}).number(kCache)};
+      figure.detail = tokens + " tokens";
+      out.push_back(figure);
+    }
+  }
   return out;
 }
 

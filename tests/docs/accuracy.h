@@ -11,9 +11,10 @@ struct AccuracyPart {
   std::string page, headline;
 };
 
-AccuracyPart peers_part();        // peers_test.cpp
-std::string estimates_section();  // engines/observations_test.cpp
-std::string executed_section();   // conformance/accuracy.cpp
+AccuracyPart peers_part();         // peers_test.cpp
+std::string estimates_section();   // engines/observations_test.cpp
+std::string estimates_headline();  // the same
+std::string executed_section();    // conformance/accuracy.cpp
 
 }  // namespace kvplan
 

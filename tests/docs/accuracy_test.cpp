@@ -173,7 +173,7 @@ std::string headline(const std::vector<RecordedFigure>& figures) {
   Tally tally;
   for (const RecordedFigure& figure : figures) tally.add(figure.verdict);
   const auto& [exact, within_1, within_5, wrong] = tally.by_verdict;
-  return fmt::format(kHeadline, tally.all, exact, within_1, within_5, wrong);
+  return fmt::format(kHeadline, tally.all, exact, within_1, within_5, wrong) + estimates_headline();
 }
 
 std::string page(const std::vector<RecordedFigure>& figures, const std::string& peers) {

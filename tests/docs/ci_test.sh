@@ -1,5 +1,6 @@
 #!/bin/sh
-# The shell lines of docs/ci.md, cut out of it and run with the built program in a repository of two commits.
+# The GitHub action (packaging/action) and the shell lines of docs/ci.md, cut out of it, run with the built program in a
+# repository of two commits.
 set -u
 kvplan=$1
 source=$2
@@ -8,13 +9,13 @@ for tool in bash git awk; do
 done
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# Each block scalar (`run: |`, `- |`) of the page becomes a file: 1 builds, 2 plans, 3 compares; 4 and 5 are GitLab's.
+# Each block scalar (`- |`) of the page becomes a file: 1 writes GitLab's artifacts, 2 checks.
 awk -v folder="$work" '
   block && /[^ ]/ { match($0, /^ */); if (RLENGTH <= indent) block = 0 }
   block { print substr($0, strip + 1) > (folder "/block" count) }
   /(run:|-) \|$/ { match($0, /^ */); indent = RLENGTH; strip = indent + 2; block = 1; count++ }
 ' "$source/docs/ci.md"
-[ -f "$work/block5" ] && [ ! -f "$work/block6" ] || { echo "ci_test: docs/ci.md has other blocks than expected" >&2; exit 1; }
+[ -f "$work/block2" ] && [ ! -f "$work/block3" ] || { echo "ci_test: docs/ci.md has other blocks than expected" >&2; exit 1; }
 
 mkdir "$work/bin" "$work/tmp" "$work/repo"
 ln -s "$kvplan" "$work/bin/kvplan"
@@ -29,41 +30,92 @@ commit() { git add -A && git -c user.name=t -c user.email=t@example.org commit -
 config 8 && commit "eight heads" && git branch base
 git clone -q --bare . "$work/origin.git" && git remote add origin "$work/origin.git"
 
+# GitHub's client: keeps one pull request's comments, a file for each, as the service would.
+mkdir "$work/comments"
+cat >"$work/bin/gh" <<'END'
+#!/bin/bash
+all=$*
+echo "$all" >>"$COMMENTS.calls"
+[ ! -e "$COMMENTS.refused" ] || { echo "HTTP 403" >&2; exit 1; }
+case "$all" in
+  "api --paginate repos/o/r/issues/7/comments --jq "*)
+    mark=${all#*startswith(\"}
+    grep -l -F -x -e "${mark%%\"*}" "$COMMENTS"/* 2>/dev/null | xargs -rn 1 basename ;;
+  "api -X PATCH repos/o/r/issues/comments/"*) id=${4##*/}; [ -e "$COMMENTS/$id" ] && cp "${6#body=@}" "$COMMENTS/$id" ;;
+  "api repos/o/r/issues/7/comments -F body=@"*) cp "${4#body=@}" "$COMMENTS/$(($(ls "$COMMENTS" | wc -l) + 1))" ;;
+  *) exit 2 ;;
+esac
+END
+chmod +x "$work/bin/gh"
+
 failed=0
-block() { # WANTED NUMBER: runs a block as the pipelines do, and checks the exit code
-  bash --noprofile --norc -eo pipefail "$work/block$2" >"$work/out" 2>"$work/err"
+ended() { # WANTED NAME COMMAND...: runs it as the pipelines do, and checks the exit code
+  wanted=$1
+  name=$2
+  shift 2
+  bash --noprofile --norc -eo pipefail "$@" >"$work/out" 2>"$work/err"
   code=$?
-  [ "$code" -eq "$1" ] && return
-  echo "ci_test: block $2 ended with $code, not $1" >&2
+  [ "$code" -eq "$wanted" ] && return
+  echo "ci_test: $name ended with $code, not $wanted" >&2
   cat "$work/out" "$work/err" >&2
   failed=1
 }
+action() { ended "$1" "the action" "$source/packaging/action/plan"; }
+block() { ended "$1" "block $2" "$work/block$2"; }
 has() { grep -q -e "$2" "$1" || { echo "ci_test: no \"$2\" in $1:" >&2; cat "$1" >&2; failed=1; }; }
+comments() { [ "$(ls "$work/comments" | wc -l)" -eq "$1" ] || { echo "ci_test: $(ls "$work/comments" | wc -l) comments, not $1" >&2; failed=1; }; }
 
+# What the action gives its script is what the script reads.
+for name in MODEL OPTIONS MAX_VRAM BASE FAIL_OVER PULL_REQUEST GH_TOKEN; do has "$source/packaging/action/action.yml" "^        $name: "; done
 export MODEL=serving/config.json OPTIONS="--max-model-len 32k" GITHUB_STEP_SUMMARY="$work/summary" RUNNER_TEMP="$work/tmp"
-export MAX_VRAM=40GiB BASE=base FAIL_OVER=5% CI_MERGE_REQUEST_DIFF_BASE_SHA
-CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse base)
-block 0 2
+export MAX_VRAM=40GiB BASE= FAIL_OVER=5% PULL_REQUEST= GITHUB_REPOSITORY=o/r COMMENTS="$work/comments"
+action 0
 has "$work/out" '^::notice '
 has "$work/summary" '| Memory |'
-MAX_VRAM=8GiB block 1 2
+[ ! -e "$COMMENTS.calls" ] || { echo "ci_test: a push has no comment" >&2; failed=1; }
+PULL_REQUEST=7 action 0
+comments 1
+has "$work/comments/1" '^<!-- kvplan: serving/config.json -->$'
+MAX_VRAM=8GiB PULL_REQUEST=7 action 1
 has "$work/out" '^::error '
-MAX_VRAM= OPTIONS= block 0 2
-MODEL=nowhere.json block 2 2
-MAX_VRAM="8 GiB; touch $work/injected" block 2 2
+comments 1
+has "$work/comments/1" 'DOES NOT FIT'
+cp serving/config.json other.json
+MODEL=other.json PULL_REQUEST=7 action 0
+comments 2
+rm other.json
+MAX_VRAM= OPTIONS= action 0
+MODEL=nowhere.json action 2
+MAX_VRAM="8 GiB; touch $work/injected" action 2
+BASE="base; touch $work/injected" action 2
 [ -e "$work/injected" ] && { echo "ci_test: an input was run as shell" >&2; failed=1; }
-block 0 3
+touch "$COMMENTS.refused"
+PULL_REQUEST=7 action 0
+has "$work/out" '^::warning '
+rm "$COMMENTS.refused"
+
+export BASE=base
+action 0
 config 32 && commit "more heads"
-block 1 3
+PULL_REQUEST=7 action 1
 has "$work/summary" 'num_key_value_heads 8 -> 32'
-FAIL_OVER= block 0 3
-FAIL_OVER=100GiB block 0 3
-block 0 4
+has "$work/comments/1" 'num_key_value_heads 8 -> 32'
+FAIL_OVER= action 0
+FAIL_OVER=100GiB action 0
+FAIL_OVER=100GiB MAX_VRAM=8GiB action 1
+cp serving/config.json new.json
+MODEL=new.json action 0
+has "$work/out" 'nothing to compare with'
+rm new.json
+
+CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse base)
+export CI_MERGE_REQUEST_DIFF_BASE_SHA
+block 0 1
 has kvplan.md 'num_key_value_heads 8 -> 32'
 has kvplan.html '</html>'
-block 1 5
-FAIL_OVER=100GiB MAX_VRAM=80GiB block 0 5
-FAIL_OVER=100GiB MAX_VRAM=1GiB block 1 5
+block 1 2
+FAIL_OVER=100GiB MAX_VRAM=80GiB block 0 2
+FAIL_OVER=100GiB MAX_VRAM=1GiB block 1 2
 
 # The one-liners of the table.
 config 8

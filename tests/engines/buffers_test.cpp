@@ -38,8 +38,8 @@ TEST_CASE("buffers: they add up to the plan in every engine") {
           try {
             Request request;
             find_engine(engine.name, request);
-            request.tensor_parallel = ranks;
-            request.pipeline_parallel = stages;
+            request.parallel.tensor = ranks;
+            request.parallel.pipeline = stages;
             request.max_model_len = Tokens(5000);
             request.num_seqs = 3;
             const EngineInput input = engine_input(model, request);

@@ -198,7 +198,7 @@ TEST_CASE("every engine with drafts adds the draft's own slope") {
     const auto reserved = [&](bool drafted, std::uint64_t tokens) {
       return make_plan(model, asked(drafted, tokens)).kv_cache.reserved.count();
     };
-    if (engine.draft_methods.find("draft_model") == std::string_view::npos) {
+    if (engine.extras.draft_methods.find("draft_model") == std::string_view::npos) {
       CHECK_THROWS_AS(reserved(true, 4096), Error);
       continue;
     }
@@ -221,14 +221,14 @@ TEST_CASE("every engine with drafts adds the draft's own slope") {
 TEST_CASE("a draft stands on the last stage, and is cut as the model is") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = with_draft(request_for("vllm", 4096), test_model("qwen3-0.6b"));
-  request.pipeline_parallel = 2;
+  request.parallel.pipeline = 2;
   Plan plan = make_plan(model, request);
   CHECK(find_line(plan, "draft model", 0) == nullptr);
   const Bytes own = bytes_of_line(plan, "draft model: weights", 1);
   CHECK(own >= Bytes(596049920ULL * 2));
   CHECK(own - Bytes(596049920ULL * 2) <= Bytes(std::uint64_t{32} << 20));
-  request.pipeline_parallel = 1;
-  request.tensor_parallel = 2;
+  request.parallel.pipeline = 1;
+  request.parallel.tensor = 2;
   plan = make_plan(model, request);
   CHECK(bytes_of_line(plan, "draft model, 28 layers") == Bytes(4096 * 114688 / 2));
 }
@@ -288,7 +288,7 @@ TEST_CASE("vLLM: the encoder cache holds a budget of embeddings") {
   CHECK(find_line(make_plan(test_model("llama-3.1-8b"), request_for("vllm", 4096)), kEncoderCache) == nullptr);
   // It comes out of what the cache gets.
   Request with = request_for("vllm", 4096);
-  with.gpu_memory = Bytes(80 * kGib);
+  with.card.memory = Bytes(80 * kGib);
   Request without = with;
   without.extras.mm_limits = {{"image", 0}};
   CHECK(make_plan(model, without).capacity->kv_cache_memory - make_plan(model, with).capacity->kv_cache_memory ==

@@ -79,7 +79,7 @@ TEST_CASE("llama.cpp: compute of dense models, by hand and as runs had it") {
   // Every slot on its own: the mask is a stream's, and a window is one.
   CHECK(compute(gemma, 8192, 4).bytes == Bytes(mlp(10240, 2560, 8192 + 1024 + 512)));
   EngineInput whole = gemma;
-  whole.request.swa_full = true;
+  whole.request.llama_cpp.swa_full = true;
   CHECK(compute(whole, 8192).bytes == Bytes(mlp(10240, 2560, 8192)));
   // Nothing but windows: one mask.
   EngineInput windows = gemma;
@@ -97,7 +97,7 @@ TEST_CASE("llama.cpp: the range is the one that covers 95 % of runs") {
   CHECK(line.low.count() == line.bytes.count() / 20 * 14);  // fewer tensors may be alive at once
   // Scores are one tensor: hardly anything of them can be freed early.
   EngineInput off = llama8b();
-  off.request.flash_attention = FlashAttention::kOff;
+  off.request.llama_cpp.flash_attention = FlashAttention::kOff;
   const LedgerLine scores = compute(off, 16384);
   CHECK(scores.low.count() == scores.bytes.count() / 20 * 19);
   CHECK(scores.low < scores.bytes);
@@ -119,7 +119,7 @@ TEST_CASE("llama.cpp: compute without flash attention, as logs print it") {
   for (const Row& row : rows) {
     CAPTURE(row.printed);
     EngineInput input = model_of("llama", row.hidden, row.mlp, row.vocab, row.heads);
-    input.request.flash_attention = FlashAttention::kOff;
+    input.request.llama_cpp.flash_attention = FlashAttention::kOff;
     const std::uint64_t query = row.heads.query * row.heads.width;
     const std::uint64_t kv = 2 * row.heads.kv * row.heads.width;
     const std::uint64_t by_hand =
@@ -148,10 +148,10 @@ TEST_CASE("llama.cpp: logits of builds that reserve a row for each token") {
   EngineInput input = llama8b();
   input.request.engine_version = "b6900";
   CHECK(compute(input, 16384).bytes == Bytes(2585 * kMib / 10));
-  input.request.ubatch = 2048;
+  input.request.llama_cpp.n_ubatch = 2048;
   CHECK(compute(input, 16384).bytes == Bytes(1034 * kMib));
-  input.request.ubatch.reset();
-  input.request.pipeline_parallel = 2;
+  input.request.llama_cpp.n_ubatch.reset();
+  input.request.parallel.pipeline = 2;
   CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(3545 * kMib / 10));
   CHECK(compute(input, 8192, 1, false, 0).bytes == Bytes(172 * kMib));
   EngineInput phi = model_of("phi2", 2560, 10240, 51200, {32, 32, 80});
@@ -168,7 +168,7 @@ TEST_CASE("llama.cpp: logits of builds that reserve a row for each token") {
   CHECK(compute(wide, 256, 3).bytes == Bytes(3 * 1000064 * 4));
   wide.draft_method = DraftMethod::kNgram;
   CHECK(compute(wide, 256, 3).bytes == Bytes(3 * (1 + 5) * 1000064 * 4));
-  wide.request.ubatch = 7;
+  wide.request.llama_cpp.n_ubatch = 7;
   CHECK(compute(wide, 256, 3).bytes == Bytes(7 * 1000064 * 4));
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("llama.cpp: several GPUs keep four copies of the inputs while all laye
   // Runs of Llama-3.1-8B at 8192 tokens: 172.0 MiB on the first: 108 for the MLP, 4 * (8 of the mask + 8 of hidden
   // states); later ones have twice the hidden states.
   EngineInput input = llama8b();
-  input.request.pipeline_parallel = 3;
+  input.request.parallel.pipeline = 3;
   CHECK(compute(input, 8192, 1, false, 0).bytes == Bytes(172 * kMib));
   CHECK(compute(input, 8192, 1, false, 1).bytes == Bytes(204 * kMib));
   CHECK(compute(input, 8192, 1, false, 2).bytes == Bytes(204 * kMib));
@@ -192,7 +192,7 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
   input.model.num_layers = 32;
   const Bytes alone = compute(input, 4096).bytes;
   CHECK(alone == Bytes((108 + 4) * kMib));
-  input.request.gpu_layers = 16;
+  input.request.llama_cpp.gpu_layers = 16;
   CHECK(compute(input, 4096).bytes - alone == Bytes(112 * kMib));
   CHECK(compute(input, 4096).low <= Bytes(196 * kMib));
   CHECK(compute(input, 4096).high >= Bytes(196 * kMib));
@@ -201,25 +201,25 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
   // As stored: 4.5 bits of q4_0; a float32 file at most.
   CHECK(compute(input, 4096, 1, false, 0, 4.5).bytes - alone == Bytes(112 * kMib / 32 * 9));
   CHECK(compute(input, 4096, 1, false, 0, 64).bytes - alone == Bytes(224 * kMib));
-  input.request.gpu_layers = 0;
+  input.request.llama_cpp.gpu_layers = 0;
   CHECK(compute(input, 4096).bytes - alone == Bytes(1002 * kMib));
-  input.request.gpu_layers = 33;  // all, with the output
+  input.request.llama_cpp.gpu_layers = 33;  // all, with the output
   CHECK(compute(input, 4096).bytes == alone);
   // Batches below 32 tokens are multiplied where the weights lie.
-  input.request.gpu_layers = 16;
-  input.request.ubatch = 31;
+  input.request.llama_cpp.gpu_layers = 16;
+  input.request.llama_cpp.n_ubatch = 31;
   const std::uint64_t small = 31 * 4 * 3 * (14336 + 4096) + 31 * 4096 * 2;
   CHECK(compute(input, 4096).bytes == Bytes(small));
-  input.request.ubatch = 32;
+  input.request.llama_cpp.n_ubatch = 32;
   CHECK(compute(input, 4096).bytes == Bytes(32 * 4 * 3 * (14336 + 4096) + 32 * 4096 * 2 + 112 * kMib));
   // Qwen3-30B-A3B in f16: one tensor of 128 experts of 768 x 2048, 384 MiB; also where only experts are left there.
   EngineInput experts = model_of("qwen3moe", 2048, 6144, 151936, {32, 4, 128});
   experts.model.experts = {128, 8, 768, 0};
   const Bytes on_gpu = compute(experts, 4096).bytes;
-  experts.request.gpu_layers = 1;
+  experts.request.llama_cpp.gpu_layers = 1;
   CHECK(compute(experts, 4096).bytes - on_gpu == Bytes(384 * kMib));
-  experts.request.gpu_layers.reset();
-  experts.request.cpu_moe_layers = 1;
+  experts.request.llama_cpp.gpu_layers.reset();
+  experts.request.llama_cpp.cpu_moe_layers = 1;
   CHECK(compute(experts, 4096).bytes - on_gpu == Bytes(384 * kMib));
   experts.model.experts = {};
   CHECK(compute(experts, 4096).bytes == Bytes(512 * 4 * 3 * (6144 + 2048) + 512 * 4096 * 2));
@@ -314,8 +314,8 @@ TEST_CASE("llama.cpp: micro-batches and padding of a context") {
     CAPTURE(row.tokens);
     CAPTURE(row.n_ubatch);
     EngineInput input = llama8b();
-    input.request.batch = row.batch;
-    input.request.ubatch = row.ubatch;
+    input.request.llama_cpp.n_batch = row.batch;
+    input.request.llama_cpp.n_ubatch = row.ubatch;
     const LlamaContext context = llama_context(input, Load{Tokens(row.tokens), row.seqs, Tokens(0), row.pooled});
     CHECK(context.n_ctx_seq == row.cells);
     CHECK(context.streams == row.streams);
@@ -325,7 +325,7 @@ TEST_CASE("llama.cpp: micro-batches and padding of a context") {
   EngineInput input = llama8b();
   const auto cells = [&](const char* version, FlashAttention flash) {
     input.request.engine_version = version;
-    input.request.flash_attention = flash;
+    input.request.llama_cpp.flash_attention = flash;
     return llama_context(input, Load{Tokens(5001), 1, Tokens(0)}).n_ctx_seq;
   };
   CHECK(cells("b6979", FlashAttention::kOff) == 5024);
@@ -356,11 +356,11 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
     CacheTerms terms{term_of(Role::kKey, row.kv, row.key), term_of(Role::kValue, row.kv, row.value)};
     input.caches.push_back({0, "gqa", terms, terms});
     CHECK(llama_flash_attention(input) == row.has);
-    input.request.flash_attention = FlashAttention::kOn;
+    input.request.llama_cpp.flash_attention = FlashAttention::kOn;
     CHECK(llama_flash_attention(input));
-    input.request.flash_attention = FlashAttention::kOff;
+    input.request.llama_cpp.flash_attention = FlashAttention::kOff;
     CHECK_FALSE(llama_flash_attention(input));
-    input.request.flash_attention = FlashAttention::kAuto;
+    input.request.llama_cpp.flash_attention = FlashAttention::kAuto;
     input.types.value = Dtype::kQ8_0;  // needs it
     CHECK(llama_flash_attention(input));
     input.model.arch = Arch::kGrok;  // forbidden for it

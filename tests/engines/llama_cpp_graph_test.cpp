@@ -124,9 +124,9 @@ TEST_CASE("llama.cpp: compute buffers of Llama-2-7B to the byte") {
   const Tensors tensors = llama2();
   EngineInput input = input_of(kLlama2, tensors, "llama.cpp@v0.5.0");
   CHECK(buffers(input, 8192) == std::vector<std::uint64_t>{101197952, 25178144});
-  input.request.flash_attention = FlashAttention::kOff;
+  input.request.llama_cpp.flash_attention = FlashAttention::kOff;
   CHECK(buffers(input, 8192) == std::vector<std::uint64_t>{603986048, 50339872});
-  input.request.flash_attention = FlashAttention::kAuto;
+  input.request.llama_cpp.flash_attention = FlashAttention::kAuto;
   input.types.key = input.types.value = Dtype::kQ8_0;
   CHECK(buffers(input, 16384) == std::vector<std::uint64_t>{318859392, 33648672});
   // The line says so.
@@ -142,10 +142,10 @@ TEST_CASE("llama.cpp: compute buffers of a pipeline, as a run allocates them") {
   // layer is not yet told where to run. What the context then allocates:
   const Tensors tensors = llama2();
   EngineInput input = input_of(kLlama2, tensors, "llama.cpp@v0.5.0");
-  input.request.pipeline_parallel = 2;
+  input.request.parallel.pipeline = 2;
   CHECK(buffers(input, 16384) == std::vector<std::uint64_t>{193503232, 193503744, 83935360});
   EngineInput newer = input_of(kLlama2, tensors, "llama.cpp@b11739");
-  newer.request.pipeline_parallel = 2;
+  newer.request.parallel.pipeline = 2;
   CHECK(buffers(newer, 16384) == std::vector<std::uint64_t>{269017088, 193503744, 151068800});
   const LedgerLine second =
       llama_cpp_overhead({&newer, Load{Tokens(16384), 1, Tokens(0), false}, 1, Bytes(0), std::nullopt, 16}).front();
@@ -166,8 +166,8 @@ TEST_CASE("llama.cpp: a model whose tensors are not all understood keeps the est
 
 TEST_CASE("llama.cpp: --tensor-split deals layers by shares") {
   Request request = request_for("llama.cpp", 4096);
-  request.pipeline_parallel = 2;
-  request.tensor_split = {3, 1};
+  request.parallel.pipeline = 2;
+  request.llama_cpp.tensor_split = {3, 1};
   const LlamaPlacement placement(request, 32);
   // Of 33 units 24.75 are the first GPU's.
   CHECK(placement.gpu_of(24) == 0);

@@ -171,7 +171,7 @@ TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
 TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
   const auto refused = [](std::uint64_t key, std::uint64_t value, Dtype k, Dtype v, FlashAttention flash) {
     EngineInput input = model_of("llama", 2, {term_of(Role::kKey, 8, key), term_of(Role::kValue, 8, value)});
-    input.request.flash_attention = flash;
+    input.request.llama_cpp.flash_attention = flash;
     input.types.key = k;
     input.types.value = v;
     std::vector<Note> notes;
@@ -198,7 +198,7 @@ TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
   source.push_back(entry);
   cross.caches.push_back({0, "cross", source, source});
   cross.types.key = cross.types.value = Dtype::kQ8_0;
-  cross.request.flash_attention = kOn;
+  cross.request.llama_cpp.flash_attention = kOn;
   std::vector<Note> notes;
   CHECK_NOTHROW(engine_of(cross.request).layout(cross, notes));
   CHECK(refused(81, 128, Dtype::kQ8_0, Dtype::kFloat16, FlashAttention::kOff).find("648") != std::string::npos);
@@ -212,7 +212,7 @@ TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
   terms[0].limit = {LimitKind::kWindow, Tokens(128), Tokens(0)};
   terms[1].stride = 2;
   EngineInput input = model_of("deepseek_v4", 1, terms);
-  input.request.flash_attention = FlashAttention::kOn;
+  input.request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3, true)) == Bytes(3 * (768 + 8192) * 64 * 2));
   CHECK(LlamaCppLayout(input).reserved(load_for(16384, 3)) == Bytes(3 * (768 + 8192) * 64 * 2));
   // Its MTP layer holds the window alone.
@@ -228,8 +228,8 @@ TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
 TEST_CASE("llama.cpp: a batch and a micro-batch of nothing") {
   const auto refused = [](std::optional<std::uint64_t> batch, std::optional<std::uint64_t> ubatch) {
     EngineInput input = model_of("llama", 2, heads(8, 128));
-    input.request.batch = batch;
-    input.request.ubatch = ubatch;
+    input.request.llama_cpp.n_batch = batch;
+    input.request.llama_cpp.n_ubatch = ubatch;
     std::vector<Note> notes;
     try {
       engine_of(input.request).layout(input, notes);
@@ -259,8 +259,8 @@ TEST_CASE("llama.cpp: units of layers and the output over devices") {
   for (const Row& row : rows) {
     CAPTURE(row.gpus);
     Request request = request_for("llama.cpp", 4096);
-    request.pipeline_parallel = row.gpus;
-    request.gpu_layers = row.on_gpu;
+    request.parallel.pipeline = row.gpus;
+    request.llama_cpp.gpu_layers = row.on_gpu;
     const auto shares = llama_cpp_stages(32, request);
     REQUIRE(shares.size() == row.gpus);
     for (std::size_t i = 0; i < row.gpus; ++i) {
@@ -284,13 +284,13 @@ TEST_CASE("llama.cpp: what does not lie on a GPU lies in host memory") {
   };
   const auto gpus = [&] { return LlamaCppLayout(input).reserved_by_stage(load_for(16384), 2); };
   CHECK(host() == Bytes(0));
-  input.request.gpu_layers = 11;
+  input.request.llama_cpp.gpu_layers = 11;
   CHECK(host() == Bytes(22 * 64 * kMib));
   CHECK(gpus() == std::vector<Bytes>{Bytes(10 * 64 * kMib)});
-  input.request.pipeline_parallel = 2;
+  input.request.parallel.pipeline = 2;
   CHECK(gpus() == std::vector<Bytes>{Bytes(6 * 64 * kMib), Bytes(4 * 64 * kMib)});
   CHECK(LlamaCppLayout(input).reserved(load_for(16384)) == Bytes(6 * 64 * kMib));
-  input.request.no_kv_offload = true;
+  input.request.llama_cpp.no_kv_offload = true;
   CHECK(host() == Bytes(32 * 64 * kMib));
 }
 

@@ -92,9 +92,9 @@ TEST_CASE("llama.cpp: types of K and V") {
   CHECK(reserved_mib("llama-3.1-8b", request) == 784);  // a run: 822,083,584 B
   request.cache_type_k = request.cache_type_v = Dtype::kQ4_1;
   CHECK(reserved_mib("llama-3.1-8b", request) == 320);
-  request.flash_attention = FlashAttention::kOff;
+  request.llama_cpp.flash_attention = FlashAttention::kOff;
   CHECK(refusal("llama-3.1-8b", request).find("flash attention") != std::string::npos);
-  request.flash_attention = FlashAttention::kAuto;
+  request.llama_cpp.flash_attention = FlashAttention::kAuto;
   request.cache_type_k = Dtype::kFp8E4m3;
   CHECK(refusal("llama-3.1-8b", request).find("no cache of type fp8_e4m3") != std::string::npos);
   request.cache_type_k = Dtype::kQ8_0;
@@ -103,12 +103,12 @@ TEST_CASE("llama.cpp: types of K and V") {
 
 TEST_CASE("llama.cpp: refusals of layouts") {
   Request request = llama_request(4096);
-  request.tensor_parallel = 2;
+  request.parallel.tensor = 2;
   CHECK(refusal("llama-3.1-8b", request).find("by layers") != std::string::npos);
   request = llama_request(4096, 257);
   CHECK(refusal("llama-3.1-8b", request).find("256 sequences") != std::string::npos);
   request = llama_request(4096);
-  request.pipeline_parallel = 33;
+  request.parallel.pipeline = 33;
   CHECK(refusal("llama-3.1-8b", request).find("32 layers") != std::string::npos);
 }
 
@@ -131,8 +131,8 @@ TEST_CASE("llama.cpp: cells of windows follow the micro-batch and the slots of a
     CAPTURE(row.window);
     CAPTURE(row.cells);
     EngineInput input = made_input("gemma3", {heads_cache(0, 4, 64, row.window)}, 1);
-    input.request.ubatch = row.ubatch;
-    input.request.swa_full = row.swa_full;
+    input.request.llama_cpp.n_ubatch = row.ubatch;
+    input.request.llama_cpp.swa_full = row.swa_full;
     const LlamaCppLayout layout(input);
     const Load load{Tokens(row.tokens), row.seqs, Tokens(0), row.unified};
     CHECK(layout.reserved(load) == Bytes(row.cells * 2 * 4 * 64 * 2));
@@ -152,7 +152,7 @@ TEST_CASE("llama.cpp: V is as wide as the widest layer's without flash attention
   EngineInput input = made_input("deci", caches, 8);
   const Load load{Tokens(4096), 1, Tokens(0)};
   CHECK(LlamaCppLayout(input).reserved(load) == Bytes(62 << 20));
-  input.request.flash_attention = FlashAttention::kOff;
+  input.request.llama_cpp.flash_attention = FlashAttention::kOff;
   const LlamaCppLayout off(input);
   CHECK(off.reserved(load) == Bytes(99614720));
   CHECK(off.explain(load).front().gap.back().reason == "V padded to the widest layer");
@@ -179,34 +179,34 @@ TEST_CASE("llama.cpp: CUDA pads the last row of quantized tensors") {
 TEST_CASE("llama.cpp: layers and the output are units that GPUs share") {
   // A run: 33 units on two equal GPUs are 17 layers, and 15 with the output.
   Request request = llama_request(16384);
-  request.pipeline_parallel = 2;
+  request.parallel.pipeline = 2;
   const ModelSpec model = test_model("llama-3.1-8b");
   const Plan plan = make_plan(model, request);
   REQUIRE(plan.memory.size() == 2);
   CHECK(plan.memory[0].kv_cache == Bytes(std::uint64_t{17 * 64} << 20));
   CHECK(plan.memory[1].kv_cache == Bytes(std::uint64_t{15 * 64} << 20));
 
-  request.pipeline_parallel = 1;
-  request.gpu_layers = 1;  // the output alone
+  request.parallel.pipeline = 1;
+  request.llama_cpp.gpu_layers = 1;  // the output alone
   CHECK(reserved_mib("llama-3.1-8b", request) == 0);
-  request.gpu_layers = 11;
+  request.llama_cpp.gpu_layers = 11;
   CHECK(reserved_mib("llama-3.1-8b", request) == 10 * 64);
-  request.gpu_layers = 999;
+  request.llama_cpp.gpu_layers = 999;
   CHECK(reserved_mib("llama-3.1-8b", request) == 2048);
-  request.no_kv_offload = true;
+  request.llama_cpp.no_kv_offload = true;
   CHECK(reserved_mib("llama-3.1-8b", request) == 0);
 }
 
 TEST_CASE("llama.cpp: --ctx-size is the total of all slots") {
   Request request;
   request.engine = "llama.cpp";
-  request.ctx_size = Tokens(16384);
+  request.llama_cpp.ctx_size = Tokens(16384);
   request.num_seqs = 3;
   const ModelSpec model = test_model("llama-3.1-8b");
   CHECK(load_of(model, request).max_model_len == Tokens(5632));
-  request.ctx_size = Tokens(300);
+  request.llama_cpp.ctx_size = Tokens(300);
   CHECK(load_of(model, request).max_model_len == Tokens(256));
-  request.kv_unified = true;
+  request.llama_cpp.kv_unified = true;
   CHECK(load_of(model, request).max_model_len == Tokens(300));
   CHECK(load_of(model, request).pooled);
   request.engine = "logical";
@@ -233,9 +233,9 @@ TEST_CASE("llama.cpp: the compute buffer") {
   for (const Row& row : rows) {
     CAPTURE(row.tokens);
     Request request = llama_request(row.tokens);
-    request.flash_attention = row.flash_attention;
+    request.llama_cpp.flash_attention = row.flash_attention;
     request.cache_type_k = request.cache_type_v = row.type;
-    request.pipeline_parallel = row.gpus;
+    request.parallel.pipeline = row.gpus;
     const Plan plan = make_plan(model, request);
     const auto mib = [](const GpuMemory& gpu) { return static_cast<double>(gpu.activation->count()) / kMib; };
     CHECK(mib(plan.memory.front()) == doctest::Approx(row.first).epsilon(0.001));
@@ -250,7 +250,7 @@ TEST_CASE("llama.cpp: the context of MTP layers") {
   Request request = llama_request(32768);
   request.mtp = true;
   request.num_speculative_tokens = 2;
-  request.batch = request.ubatch = 2048;
+  request.llama_cpp.n_batch = request.llama_cpp.n_ubatch = 2048;
   double cache = 0;
   bool inside = false;
   const Plan plan = make_plan(model, request);
@@ -296,7 +296,7 @@ TEST_CASE("llama.cpp: every gap adds up, and reserved never falls") {
     const ModelSpec model = test_model(config);
     for (const bool unified : {false, true}) {
       Request request = llama_request(4096, 3);
-      request.kv_unified = unified;
+      request.llama_cpp.kv_unified = unified;
       const EngineInput input = engine_input(model, request);
       std::vector<Note> notes;
       const auto layout = engine_of(request).layout(input, notes);
@@ -368,9 +368,9 @@ TEST_CASE("llama.cpp: the closed form equals a count of cells") {
     for (std::uint64_t layer = 0; layer < 1 + random(4); ++layer)
       caches.push_back(heads_cache(layer, 1 + random(8), 32 * (1 + random(4)), random(2) * (1 + random(3000))));
     EngineInput input = made_input(windows ? "gemma3" : "qwen3", caches, 4);
-    input.request.flash_attention = FlashAttention::kOn;
+    input.request.llama_cpp.flash_attention = FlashAttention::kOn;
     const std::uint64_t ubatch = 1 + random(2000);
-    input.request.ubatch = ubatch;
+    input.request.llama_cpp.n_ubatch = ubatch;
     const std::uint64_t tokens = 1 + random(9000);
     const std::uint64_t padded = (tokens + 255) / 256 * 256;
     const std::uint64_t asked = tokens * (unified ? 1 : seqs);

@@ -60,7 +60,7 @@ TEST_CASE("logical: the architecture's need, and nothing else") {
 TEST_CASE("logical: stages and ranks") {
   // Five layers on two stages: three and two; four heads on each of two ranks.
   EngineInput input = five_layers();
-  input.request.pipeline_parallel = input.request.tensor_parallel = 2;
+  input.request.parallel.pipeline = input.request.parallel.tensor = 2;
   const auto layout = laid(input);
   const Load load{Tokens(1000), 1, Tokens(0)};
   CHECK(layout->reserved_by_stage(load, 2) == std::vector<Bytes>{Bytes(2100 * 2048), Bytes(1000 * 2048)});
@@ -79,7 +79,7 @@ TEST_CASE("logical: a draft stands on the last stage") {
   draft->types = input.types;
   draft->caches = {{0, "gqa", {term_of(Role::kKey, 1, 100)}, {}}};
   input.draft = draft;
-  input.request.pipeline_parallel = 2;
+  input.request.parallel.pipeline = 2;
   const auto layout = laid(input);
   const Load load{Tokens(1000), 2, Tokens(0)};
   CHECK(layout->reserved_by_stage(load, 2) ==
@@ -94,7 +94,7 @@ TEST_CASE("logical: a draft stands on the last stage") {
   CHECK(ranks[1].lines.back().formula == "2 sequences of 1000 tokens x 200 B a token of the draft");
   // 8,192 B a token on the first stage, 4,296 on the last; on one stage 12,288 and 200.
   CHECK(layout->capacity(Bytes(8192 * 50), load).tokens == 50);
-  input.request.pipeline_parallel = 1;
+  input.request.parallel.pipeline = 1;
   CHECK(laid(input)->capacity(Bytes(12488 * 50), load).tokens == 50);
   CHECK(laid(input)->capacity(Bytes(12488 * 50 - 1), load).tokens == 49);
 }
@@ -145,18 +145,18 @@ TEST_CASE("engines: what the documentation of each says it has") {
     Request request;
     const Engine& engine = find_engine(row.engine, request);
     CHECK(engine.memory_utilization == row.share);
-    CHECK(engine.data_ranks_share_experts == row.shared_experts);
-    CHECK(engine.expert_parallel == row.expert_parallel);
-    CHECK(engine.has_beams == row.beams);
-    CHECK(engine.has_projector_files == row.projectors);
-    CHECK(engine.embedding_on_host == row.host_embedding);
+    CHECK(engine.parallel.data_ranks_share_experts == row.shared_experts);
+    CHECK(engine.parallel.expert == row.expert_parallel);
+    CHECK(engine.extras.has_beams == row.beams);
+    CHECK(engine.extras.has_projector_files == row.projectors);
+    CHECK(engine.loading.embedding_on_host == row.host_embedding);
     CHECK(engine.has_scores == row.scores);
-    CHECK(engine.deals_draft == row.deals_draft);
+    CHECK(engine.parallel.deals_draft == row.deals_draft);
     CHECK((engine.slot_tokens != nullptr) == row.ctx_size);
-    CHECK(engine.lora == row.lora);
-    CHECK(engine.draft_methods.empty() != row.drafts);
+    CHECK(engine.extras.lora == row.lora);
+    CHECK(engine.extras.draft_methods.empty() != row.drafts);
     CHECK((engine.cache_budget != nullptr) == row.cache_budget);
-    CHECK(engine.cuts_towers == row.cuts_towers);
+    CHECK(engine.parallel.cuts_towers == row.cuts_towers);
   }
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("engines: slots of llama.cpp's --ctx-size") {
   Request request = request_for("llama.cpp", 1);
   const auto slot = [&](std::uint64_t ctx, std::uint64_t slots, bool unified) {
     request.num_seqs = slots;
-    request.kv_unified = unified;
+    request.llama_cpp.kv_unified = unified;
     return engine_of(request).slot_tokens(Tokens(ctx), request).count();
   };
   CHECK(slot(16384, 1, false) == 16384);

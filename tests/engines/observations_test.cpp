@@ -7,11 +7,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "docs/accuracy.h"
 #include "kvplan/quantity.h"
+#include "kvplan/ranges.h"
 #include "support/program.h"
 
 namespace kvplan {
@@ -21,23 +23,29 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kEstimates = R"(## What is estimated
 
-Start-up logs that people published, and a plan with their options. GiB of one GPU as printed, in brackets as planned. A log
-that prints no weights or no graphs is compared without them. Ranges of a total are the sums of its lines' ranges; exact lines
-have none.
+Start-up logs that people published, held against a plan with their options. First out of sample: `scripts/ranges.py` leaves one thread or
+log out at a time, fits the ranges (and one factor a term) to the others, and looks at the figures that it left out. Room for the
+cache and tokens are as planned: their range follows from the parts'. The rules themselves were written with most of these logs at hand.
 
-These are not unseen logs: estimates and ranges were fitted with most of them at hand, so the figures say how well the rules
-describe them, not how far off the next log will be.
+)";
+constexpr const char* kFitted = R"(
+The same in sample. GiB of one GPU as printed, in brackets as planned; a log that prints no weights or no graphs is compared without them.
+Since the line with "consumed" what is printed as activation holds vLLM's guess at its CUDA graphs. Errors of one start hardly go
+together, so the range of a total is the sum of its lines' ranges as squares add up.
 
 )";
 
-struct Range {
-  double value = 0, low = 0, high = 0;
-  void add(const Json& line) {
-    value += line["bytes"].get<double>() / kGiB;
-    low += line["low_bytes"].get<double>() / kGiB;
-    high += line["high_bytes"].get<double>() / kGiB;
-  }
-};
+Bytes bytes_of(const Json& line, const char* key) {
+  return Bytes(line[key].get<std::uint64_t>());
+}
+
+void add_line(RangeSum& sum, const Json& line) {
+  sum.add(bytes_of(line, "bytes"), {bytes_of(line, "low_bytes"), bytes_of(line, "high_bytes")});
+}
+
+double in_gib(Bytes bytes) {
+  return static_cast<double>(bytes.count()) / kGiB;
+}
 
 // The figure of a log that a line of the ledger stands for.
 std::string figure_of(const Json& line) {
@@ -52,30 +60,41 @@ struct Compared {
   std::string engine, name, source;
   std::vector<std::string> figures;
   double observed = 0, observed_beside = 0, beside = 0;
-  Range total;
-  bool inside() const { return observed >= total.low - 0.005 && observed <= total.high + 0.005; }
+  RangeSum total;
+  std::map<std::string, std::vector<double>> errors;  // of a figure that is not nothing
+  int inside_of = 0, outside_of = 0;                  // single figures and their ranges
+  double planned() const { return in_gib(total.bytes()); }
+  double low() const { return in_gib(total.range().low); }
+  double high() const { return in_gib(total.range().high); }
+  bool inside() const { return observed >= low() - 0.005 && observed <= high() + 0.005; }
 };
 
 Compared compare(const std::string& engine, const Json& row) {
-  Compared out{engine, row["name"], row["source"], {}, 0, 0, 0, {}};
+  Compared out{engine, row["name"], row["source"], {}, 0, 0, 0, {}, {}};
   const TemporaryFolder folder;
   std::vector<std::string> arguments{folder.write("config.json", row["config"].dump()), "--json"};
   for (const Json& word : row["args"]) arguments.push_back(word);
   const Run run = run_program(arguments);
-  REQUIRE_MESSAGE(run.exit == 0, run.err);
-  std::map<std::string, Range> predicted;
+  REQUIRE_MESSAGE(run.exit <= 1, run.err);
+  std::map<std::string, RangeSum> predicted;
   const Json plan = Json::parse(run.out);
-  for (const Json& line : plan["memory"][0]["lines"]) predicted[figure_of(line)].add(line);
+  const Json& lines = plan["memory"][0]["lines"];
+  for (const Json& line : lines) add_line(predicted[figure_of(line)], line);
   for (const auto& [figure, gib] : row["gib"].items()) {
-    const Range& range = predicted[figure];
-    out.observed += gib.get<double>();
-    out.total.value += range.value;
-    out.total.low += range.low;
-    out.total.high += range.high;
-    out.figures.push_back(fmt::format("{} {:.2f} ({:.2f})", figure, gib.get<double>(), range.value));
+    const auto seen = gib.get<double>();
+    if (figure == "kv_budget") continue;
+    const RangeSum& sum = predicted[figure];
+    const double planned = in_gib(sum.bytes());
+    ++(seen >= in_gib(sum.range().low) - 0.005 && seen <= in_gib(sum.range().high) + 0.005 ? out.inside_of
+                                                                                           : out.outside_of);
+    if (seen > 0) out.errors[figure].push_back(std::abs(planned / seen - 1));
+    out.observed += seen;
+    for (const Json& line : lines)
+      if (figure_of(line) == figure) add_line(out.total, line);
+    out.figures.push_back(fmt::format("{} {:.2f} ({:.2f})", figure, seen, planned));
     if (figure == "weights") continue;
-    out.observed_beside += gib.get<double>();
-    out.beside += range.value;
+    out.observed_beside += seen;
+    out.beside += planned;
   }
   return out;
 }
@@ -90,7 +109,10 @@ std::vector<Compared> compare_all() {
   std::vector<Compared> out;
   for (const std::string engine : {"vllm", "sglang", "llama.cpp"}) {
     std::ifstream file(KVPLAN_SOURCE_DIR "/testdata/observations/" + engine + ".json");
-    for (const Json& row : Json::parse(file)) out.push_back(compare(engine, row));
+    for (const Json& row : Json::parse(file)) {
+      Compared each = compare(engine, row);
+      if (!each.figures.empty()) out.push_back(std::move(each));
+    }
   }
   return out;
 }
@@ -105,25 +127,47 @@ std::string words(std::string figure) {
   return figure;
 }
 
+// What scripts/ranges.py found.
+std::string left_out_figures() {
+  std::ifstream file(KVPLAN_SOURCE_DIR "/testdata/observations/cross-validation.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The cells of its row that begins so.
+std::vector<std::string> cells_of(const std::string& title) {
+  std::istringstream lines(left_out_figures());
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| " + title + " |")) continue;
+    std::vector<std::string> out;
+    std::istringstream row(line.substr(2));
+    for (std::string cell; std::getline(row, cell, '|');) {
+      while (!cell.empty() && cell.back() == ' ') cell.pop_back();
+      out.push_back(cell.substr(std::min(cell.find_first_not_of(' '), cell.size())));
+    }
+    return out;
+  }
+  return {};
+}
+
 std::string page(const std::vector<Compared>& rows) {
   std::vector<double> totals, beside, widths;
   std::size_t inside = 0;
   std::string table;
   for (const Compared& row : rows) {
-    const double off = row.total.value / row.observed - 1;
-    const double width = (row.total.high - row.total.low) / row.total.value;
-    const double off_beside = row.beside / row.observed_beside - 1;
+    const double off = row.planned() / row.observed - 1;
+    const double width = (row.high() - row.low()) / row.planned();
+    const double off_beside = row.observed_beside > 0 ? row.beside / row.observed_beside - 1 : 0;
     totals.push_back(std::abs(off));
     beside.push_back(std::abs(off_beside));
     widths.push_back(width);
     inside += row.inside() ? 1U : 0U;
     std::string figures;
     for (const std::string& figure : row.figures) figures += (figures.empty() ? "" : ", ") + words(figure);
-    table += fmt::format("| {} | [{}]({}) | {} | {} | {} | {:.2f} to {:.2f}{} |\n", row.engine, row.name, row.source,
-                         figures, percent(off_beside), percent(off), row.total.low, row.total.high,
-                         row.inside() ? "" : ", outside");
+    table +=
+        fmt::format("| {} | [{}]({}) | {} | {} | {} | {:.2f} to {:.2f}{} |\n", row.engine, row.name, row.source,
+                    figures, percent(off_beside), percent(off), row.low(), row.high(), row.inside() ? "" : ", outside");
   }
-  return kEstimates +
+  return kEstimates + left_out_figures() + kFitted +
          fmt::format(
              "- median error of the total: {:.1f} %\n- median error of activations and runtime: {:.1f} %\n"
              "- observed totals inside the range: {} of {}\n- median width of the range: {:.1f} % of the total\n\n",
@@ -135,23 +179,41 @@ std::string page(const std::vector<Compared>& rows) {
 
 TEST_CASE("Plans agree with what engines printed, within the bounds that are promised") {
   const std::vector<Compared> rows = compare_all();
-  std::vector<double> totals, beside, widths;
+  std::vector<double> totals, widths;
+  std::map<std::string, std::vector<double>> by_figure;
   std::size_t inside = 0;
+  int inside_of = 0, figures = 0;
   for (const Compared& row : rows) {
-    const bool whole = row.figures.front().find("weights") == 0;
-    if (whole) totals.push_back(std::abs(row.total.value / row.observed - 1));
-    beside.push_back(std::abs(row.beside / row.observed_beside - 1));
-    if (whole) widths.push_back((row.total.high - row.total.low) / row.total.value);
+    const bool whole = row.figures.front().find("weights") == 0 && row.figures.size() > 1;
+    if (whole) totals.push_back(std::abs(row.planned() / row.observed - 1));
+    if (whole) widths.push_back((row.high() - row.low()) / row.planned());
     inside += row.inside() ? 1U : 0U;
-    CHECK_MESSAGE(beside.back() < 1.0, row.name);
+    inside_of += row.inside_of;
+    figures += row.inside_of + row.outside_of;
+    for (const auto& [figure, errors] : row.errors)
+      by_figure[figure].insert(by_figure[figure].end(), errors.begin(), errors.end());
   }
-  CHECK(median(totals) <= 0.03);
-  CHECK(median(beside) <= 0.20);
-  CHECK(static_cast<double>(inside) >= 0.9 * static_cast<double>(rows.size()));
-  CHECK(median(widths) <= 0.10);
+  CHECK(median(totals) <= 0.02);
+  CHECK(median(by_figure["activation"]) <= 0.08);
+  CHECK(median(by_figure["cuda_graphs"]) <= 0.30);
+  CHECK(static_cast<double>(inside) >= 0.85 * static_cast<double>(rows.size()));
+  CHECK(static_cast<double>(inside_of) >= 0.85 * static_cast<double>(figures));
+  CHECK(median(widths) <= 0.12);
 }
 
 }  // namespace
+
+std::string estimates_headline() {
+  const std::vector<std::string> total = cells_of("total without the cache");
+  const std::vector<std::string> all = cells_of("all figures");
+  REQUIRE(total.size() >= 7);
+  REQUIRE(all.size() >= 7);
+  return fmt::format(
+      "What is estimated was judged with start-up logs that its ranges were not fitted to: the memory without the "
+      "cache is\n"
+      "{} off in the median (nine of ten within {}), and of {} figures {} lie inside their range.\n",
+      total[3], total[4], all[1], all[5].substr(0, all[5].find(" of")));
+}
 
 std::string estimates_section() {
   return page(compare_all());

@@ -69,11 +69,11 @@ TEST_CASE("Ollama: llama.cpp with a context by the card, num_ctx for each sequen
   Request request;
   find_engine("ollama", request);
   CHECK(make_plan(model, request).load.max_model_len == Tokens(4096));
-  request.gpu_memory = Bytes(24 * kGibibyte);
+  request.card.memory = Bytes(24 * kGibibyte);
   CHECK(make_plan(model, request).load.max_model_len == Tokens(32768));
-  request.gpu_memory = Bytes(80 * kGibibyte);
+  request.card.memory = Bytes(80 * kGibibyte);
   CHECK(make_plan(model, request).load.max_model_len == Tokens(131072));  // the model's own
-  request.ctx_size = Tokens(8192);
+  request.llama_cpp.ctx_size = Tokens(8192);
   request.num_seqs = 2;
   CHECK(make_plan(model, request).kv_cache.reserved == Bytes(std::uint64_t{2 * 8192} * 131072));
   request.cache_type_k = Dtype::kQ8_0;
@@ -130,7 +130,7 @@ TEST_CASE("Ollama: the buffers that llama-server breaks down") {
   find_engine("ollama@0.30", request);
   request.max_model_len = Tokens(131072);
   request.num_seqs = 2;
-  request.batch = request.ubatch = 1024;
+  request.llama_cpp.n_batch = request.llama_cpp.n_ubatch = 1024;
   const Plan plan = make_plan(model, request);
   CHECK(plan.kv_cache.reserved == Bytes(9306ULL << 20));
   const auto& lines = plan.memory.front().lines;

@@ -103,7 +103,7 @@ TEST_CASE("parts: layers of pipeline stages") {
   // A stage holds the caches of its layers; one layer may have two.
   EngineInput input;
   input.model.num_layers = 5;
-  input.request.pipeline_parallel = 2;
+  input.request.parallel.pipeline = 2;
   for (const std::uint64_t layer : {0U, 2U, 2U, 3U, 4U})
     input.caches.push_back(layer_of(layer, {term_of(Role::kKey, 1, 64)}));
   const auto stages = split_stages(input, StageSplit::kSpareLast);
@@ -330,8 +330,8 @@ HoldingRules rules_of(std::uint64_t block) {
 
 TEST_CASE("parts: a cache of holdings, by stages and ranks") {
   EngineInput input = four_layers();
-  input.request.pipeline_parallel = 2;
-  input.request.tensor_parallel = 2;
+  input.request.parallel.pipeline = 2;
+  input.request.parallel.tensor = 2;
   const auto layout = holdings_layout(input, rules_of(16));
   const Load load{Tokens(100), 3, Tokens(0)};
   // Two layers and four heads on a rank: 4,096 B a token; 112 tokens of a sequence.
@@ -361,7 +361,7 @@ TEST_CASE("parts: a cache of holdings, by stages and ranks") {
   CHECK(held.num_blocks == 3);
   CHECK(held.max_concurrency == doctest::Approx(200000.0 / (112 * 4096)));
   // Without blocks tokens are counted one by one.
-  input.request.pipeline_parallel = input.request.tensor_parallel = 1;
+  input.request.parallel.pipeline = input.request.parallel.tensor = 1;
   const auto loose = holdings_layout(input, rules_of(0));
   CHECK(loose->capacity(Bytes(200000), load).tokens == 12);
   CHECK_FALSE(loose->capacity(Bytes(200000), load).num_blocks);
@@ -386,7 +386,7 @@ TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") 
   draft->types = kPlain;
   draft->caches = {layer_of(0, {term_of(Role::kKey, 1, 50)})};
   input.draft = draft;
-  input.request.pipeline_parallel = 2;
+  input.request.parallel.pipeline = 2;
   const auto with = holdings_layout(input, rules_of(0));
   const auto ranks = with->explain(load);
   REQUIRE(ranks.size() == 2);

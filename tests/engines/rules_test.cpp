@@ -284,7 +284,7 @@ TEST_CASE("rules: an offloaded cache of transformers") {
   EngineInput input =
       input_of("transformers", "llama",
                {heads(8, 128), heads(8, 128), heads(8, 128, 100), heads(8, 128), recurrence(), heads(8, 128)});
-  input.request.cache_implementation = "offloaded";
+  input.request.transformers.cache_implementation = "offloaded";
   std::vector<Note> notes;
   const auto layout = engine_of(input.request).layout(input, notes);
   const Load load{Tokens(1000), 2, Tokens(0)};
@@ -292,7 +292,7 @@ TEST_CASE("rules: an offloaded cache of transformers") {
   CHECK(layout->reserved(load) == Bytes(2 * (2 * 1000 * 4096 + stays)));
   REQUIRE(layout->host(load).size() == 1);
   CHECK(layout->host(load).front().bytes == Bytes(2 * 4 * 1000 * 4096));
-  input.request.tensor_parallel = 2;
+  input.request.parallel.tensor = 2;
   const auto two = engine_of(input.request).layout(input, notes);
   CHECK(two->host(load).front().bytes == Bytes(2 * 4 * 1000 * 4096));  // of both ranks
   CHECK(two->reserved(load) == Bytes((2 * 2 * 1000 * 4096 + 2 * stays) / 2));
@@ -311,9 +311,9 @@ TEST_CASE("rules: Ollama's context by the card") {
   // 1024 the second cache is 1536 cells in both.
   EngineInput input = input_of("ollama", "gemma3", {heads(8, 128, 1024)});
   input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kBfloat16, Dtype::kBfloat16};
-  input.request.ubatch = 2048;
+  input.request.llama_cpp.n_ubatch = 2048;
   CHECK(reserved(input, 16384) == 1536 * 4096);
-  input.request.batch = 2048;
+  input.request.llama_cpp.n_batch = 2048;
   CHECK(reserved(input, 16384) == 3072 * 4096);
 }
 
@@ -347,14 +347,12 @@ TEST_CASE("rules: vLLM's types and shares") {
   CHECK(types_of("vllm", model, Dtype::kBfloat16).key == Dtype::kBfloat16);
   model.arch = test_arch("deepseek_v3");
   CHECK(types_of("vllm", model, Dtype::kFp8E4m3).key == Dtype::kFp8E4m3);
-  // The latent kernels know 16 bit, FP8 and NVFP4.
+  // The latent kernels know 16 bit and FP8; VllmConfig refuses NVFP4 (launch-vllm.jsonl).
   CacheTerms latent{term_of(Role::kKey, 1, 512)};
   latent[0].part = Part::kLatent;
   EngineInput input = input_of("vllm", "deepseek_v3", {latent});
   input.types.key = input.types.value = Dtype::kInt4;
   CHECK(refusal(input).find("no latents in int4") != std::string::npos);
-  input.types.key = input.types.value = Dtype::kNvfp4;
-  CHECK(refusal(input).empty());
   input.types.key = input.types.value = Dtype::kFp8E4m3;
   CHECK(refusal(input).empty());
   // Entries for a number of tokens that a block of 256 does not hold whole.
@@ -375,18 +373,18 @@ TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   using Sides = std::pair<std::uint64_t, std::uint64_t>;
   Request request = request_for("vllm", 4096);
   CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
-  request.gpu = "mi300x";
+  request.card.name = "mi300x";
   CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
   for (const char* card : {"h100-80gb", "h200"}) {
-    request.gpu = card;
+    request.card.name = card;
     CHECK(vllm_mxfp4_padding(request) == Sides{64, 1});
   }
   for (const char* card : {"b200", "a100-80gb"}) {
-    request.gpu = card;
+    request.card.name = card;
     CHECK(vllm_mxfp4_padding(request) == Sides{128, 256});
   }
   request.engine_version = "0.26";
-  request.gpu = "b200";
+  request.card.name = "b200";
   CHECK(vllm_mxfp4_padding(request) == Sides{256, 256});
 }
 
@@ -539,7 +537,7 @@ TEST_CASE("rules: vLLM's blocks of DeepSeek-V4-Flash by release, as logs print t
     CAPTURE(row.engine);
     Request request = request_for(row.engine, row.length, row.blocks * row.bytes);
     request.max_num_batched_tokens = Tokens(row.batch);
-    request.tensor_parallel = row.ranks;
+    request.parallel.tensor = row.ranks;
     request.mtp = row.mtp;
     const Plan plan = make_plan(model, request);
     CHECK(plan.capacity->num_blocks == row.blocks);
@@ -595,7 +593,7 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   CHECK(oldest->explain(load).front().gap.back().bytes == 3 * 2 * (1008 - 128) * 4096);
   // Two stages of one layer of each: a block is half as large.
   input.request.engine_version = "0.25";
-  input.request.pipeline_parallel = 2;
+  input.request.parallel.pipeline = 2;
   const auto stages = engine_of(input.request).layout(input, notes);
   CHECK(stages->reserved(load) == Bytes(3 * 110 * 65536));
   REQUIRE(stages->explain(load).size() == 2);

@@ -15,7 +15,7 @@ EngineSettings settings_of(const std::string& model, const Request& request) {
 
 Request on_card(const std::string& engine, const std::string& card) {
   Request request = request_for(engine, 4096);
-  request.gpu = card;
+  request.card.name = card;
   return request;
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("settings: engines without a scheduler's cap or graphs") {
   CHECK(seen.max_num_seqs == 2);
   CHECK_FALSE(seen.memory_fraction.has_value());
   CHECK_FALSE(seen.cuda_graphs.has_value());
-  request.batch = 256;
+  request.llama_cpp.n_batch = 256;
   CHECK(settings_of("llama-3.1-8b", request).n_ubatch == 256);
   seen = settings_of("llama-3.1-8b", request_for("ollama", 8192));  // num_batch 512
   CHECK(seen.max_num_batched_tokens == 512);

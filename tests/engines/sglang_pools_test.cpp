@@ -168,7 +168,7 @@ TEST_CASE("sglang pools: without a radix cache the requests that may run size th
 TEST_CASE("sglang pools: stages hold the tokens that the fullest allows") {
   // Three layers on two stages: one and two (the last ones first).
   EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64), heads(8, 64)});
-  input.request.pipeline_parallel = 2;
+  input.request.parallel.pipeline = 2;
   const auto layout = laid(input).layout;
   CHECK(layout->reserved_by_stage(load_for(1000), 2) == std::vector<Bytes>{Bytes(1001 * 2048), Bytes(1001 * 4096)});
   CHECK(layout->reserved(load_for(1000)) == Bytes(1001 * 4096));
@@ -244,8 +244,8 @@ TEST_CASE("sglang pools: states of guesses are those of the requests that may ru
   CHECK(tokens() == (3800000001 - (769 + 1 + (16 + 1) * 4) * 1000000ULL) / 2048);
   CHECK(laid(input).notes.empty());
   // A data parallel rank of attention runs its share of them.
-  input.request.tensor_parallel = input.request.data_parallel = 8;
-  input.request.dp_attention = true;
+  input.request.parallel.tensor = input.request.parallel.data = 8;
+  input.request.parallel.dp_attention = true;
   CHECK(tokens() == (3800000001 - (769 + 1 + (2 + 1) * 4) * 1000000ULL) / 2048);
   input.request.max_num_seqs = 4;
   CHECK(tokens() == (3800000001 - (769 + 1 + (1 + 1) * 4) * 1000000ULL) / 2048);
@@ -305,11 +305,11 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   CHECK(laid(input)
             .layout->shortfall(budget, load_for(1000, 3))
             .find("9 state slots are needed and 7 were asked for; raise --max-mamba-cache-size") != std::string::npos);
-  input.request.tensor_parallel = input.request.data_parallel = 2;
-  input.request.dp_attention = true;
+  input.request.parallel.tensor = input.request.parallel.data = 2;
+  input.request.parallel.dp_attention = true;
   CHECK(held().tokens == 34000001 / 2048);  // three on each data parallel rank
-  input.request.tensor_parallel = input.request.data_parallel = 1;
-  input.request.dp_attention = false;
+  input.request.parallel.tensor = input.request.parallel.data = 1;
+  input.request.parallel.dp_attention = false;
   // --mamba-full-memory-ratio 0.5: a third is slots.
   extras.state_slots.reset();
   extras.state_ratio = 0.5;
@@ -390,7 +390,7 @@ TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
 TEST_CASE("sglang pools: buffers of every rank") {
   // Two stages of two layers, two ranks each: K and V of each pool apart, what a rank reserves.
   EngineInput input = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128), heads(8, 64), heads(8, 64, 128)});
-  input.request.pipeline_parallel = input.request.tensor_parallel = 2;
+  input.request.parallel.pipeline = input.request.parallel.tensor = 2;
   const auto layout = laid(input).layout;
   for (std::size_t rank = 0; rank < 4; ++rank) {
     const auto buffers = layout->buffers(load_for(1000, 2), rank);
@@ -475,8 +475,8 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(6 * 128 * kRow));
   three.max_num_seqs = 16;
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(19 * 128 * kRow));
-  three.data_parallel = three.tensor_parallel = 4;
-  three.dp_attention = true;
+  three.parallel.data = three.parallel.tensor = 4;
+  three.parallel.dp_attention = true;
   CHECK(line_of(layout(three), "rings of compressors") == Bytes(7 * 128 * kRow));
   // Sums follow the window pool window by window: 8 entries of (2 * 512 + 2 * 128) * 2 float32 for each 128 tokens of
   // its 768 (a tenth of 8192, in whole pages of 256).
@@ -563,10 +563,10 @@ TEST_CASE("sglang pools: types of the cache") {
   CHECK(types().key == Dtype::kBfloat16);
   CHECK(types().state == Dtype::kFloat32);
   for (const char* card : {"b200", "b300"}) {
-    request.gpu = card;
+    request.card.name = card;
     CHECK(types().key == Dtype::kFp8E4m3);
   }
-  request.gpu = "h100-80gb";
+  request.card.name = "h100-80gb";
   model.declared_kv_dtype = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kBfloat16);
   // A word in a flat ModelOpt config is not read: Qwen3-32B in FP8 with 16 bit KV (executed).
@@ -577,13 +577,13 @@ TEST_CASE("sglang pools: types of the cache") {
   CHECK(types().key == Dtype::kBfloat16);
   model = {};
   model.arch = test_arch("deepseek_v3");
-  request.gpu = "b200";
+  request.card.name = "b200";
   CHECK(types().key == Dtype::kBfloat16);
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
   CHECK(types().key == Dtype::kFp8E4m3);
   model.arch = test_arch("glm_moe_dsa");
   CHECK(types().key == Dtype::kFp8E4m3);
-  request.gpu = "h100-80gb";
+  request.card.name = "h100-80gb";
   CHECK(types().key == Dtype::kFp8DsMla);  // FlashMLA's
   request = request_for("sglang", 8192);
   model.arch = test_arch("deepseek_v4");
@@ -604,9 +604,9 @@ TEST_CASE("SGLang refuses what its own code refused") {
   input.model.quantization.scheme = WeightScheme{.type = "fp8-block", .block_rows = 128, .block_columns = 128};
   input.model.experts.count = 128;
   input.model.experts.width = 1536;
-  input.request.tensor_parallel = 8;
+  input.request.parallel.tensor = 8;
   const auto refused = [&](const char* card, std::string_view architecture) {
-    input.request.gpu = card;
+    input.request.card.name = card;
     input.model.architecture = architecture;
     const auto found = sglang_refusal(input, load_for(4096));
     return found ? found->id : std::string_view();
@@ -614,7 +614,7 @@ TEST_CASE("SGLang refuses what its own code refused") {
   CHECK(refused("h100-80gb", "Qwen3MoeForCausalLM") == "fp8_blocks");
   CHECK(refused("b200", "Qwen3MoeForCausalLM").empty());
   CHECK(refused("b200", "MiniMaxM2ForCausalLM") == "fp8_blocks");
-  input.request.expert_parallel = true;
+  input.request.parallel.expert = true;
   CHECK(refused("h100-80gb", "Qwen3MoeForCausalLM").empty());
   EngineInput windows = input_of("laguna", {heads(8, 128)});
   REQUIRE(sglang_refusal(windows, load_for(4096)));
@@ -638,7 +638,7 @@ TEST_CASE("sglang pools: whose windows have a pool") {
   CHECK(has_two("beam"));
   // 0.5.8: one pool of gpt-oss with TRT-LLM's kernels of Blackwell.
   asked.model.architecture = "GptOssForCausalLM";
-  asked.request.gpu = "b200";
+  asked.request.card.name = "b200";
   CHECK(has_two("gpt_oss"));
   asked.request.engine_version = "0.5.8";
   CHECK_FALSE(has_two("gpt_oss"));

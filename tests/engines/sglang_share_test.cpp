@@ -13,9 +13,9 @@ namespace {
 
 Request on_card(const std::string& engine, const char* card, std::uint64_t ranks = 1) {
   Request request = request_for(engine, 8192);
-  request.gpu = card;
-  request.tensor_parallel = ranks;
-  request.layout_given = true;
+  request.card.name = card;
+  request.parallel.tensor = ranks;
+  request.parallel.given = true;
   return request;
 }
 
@@ -41,6 +41,24 @@ TEST_CASE("SGLang's share: of what nvidia-smi reports, by release") {
   CHECK(plain("sglang@0.4.9", "rtx-4090", 1) == doctest::Approx(0.879));
 }
 
+TEST_CASE("SGLang's share: AMD's kernels take 0.85 of it beyond 8,192 tokens of context (attention_hook.py)") {
+  // A log of Qwen3-0.6B on MI355X with 0.6 given: 287.26 GiB free, 1.21 of weights, 145.3 of cache, which is 0.51.
+  Request request = on_card("sglang@0.5.20", "mi355x");
+  request.memory_utilization = 0.6;
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
+  request.max_model_len = Tokens(40960);
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6 * 0.85));
+  request.engine_version = "0.5.8";  // Kimi-K2.5's log prints a share that is not lowered
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
+  // Latents go there with 16 or 128 heads of a rank: DeepSeek-V3 has 128.
+  request.engine_version = "0.5.20";
+  CHECK(share("deepseek-v3", request) == doctest::Approx(0.6 * 0.85));
+  request.parallel.tensor = 4;
+  CHECK(share("deepseek-v3", request) == doctest::Approx(0.6));
+  request.card.name = "h200";
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
+}
+
 TEST_CASE("SGLang's share: options that move it") {
   Request request = on_card("sglang@0.5.23", "h100-80gb");
   request.max_num_batched_tokens = Tokens(2048);
@@ -54,8 +72,8 @@ TEST_CASE("SGLang's share: options that move it") {
   request.max_num_seqs = 128;
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.833));
   request = on_card("sglang@0.5.23", "h200", 8);
-  request.dp_attention = true;
-  request.data_parallel = 8;
+  request.parallel.dp_attention = true;
+  request.parallel.data = 8;
   CHECK(share("deepseek-v3", request) == doctest::Approx(0.758));
   CHECK(engine_of(request).settings(engine_input(test_model("deepseek-v3"), request), {}).max_num_batched_tokens ==
         1024);
@@ -92,7 +110,7 @@ TEST_CASE("SGLang's rotary tables of Gemma 3 are not stretched") {
     SideTensorsInput beside;
     beside.arch = test_arch(type);
     beside.request = &request;
-    return engine_of(request).rotary_table(table, beside, 4);
+    return engine_of(request).loading.rotary_table(table, beside, 4);
   };
   CHECK(bytes("sglang@0.5.23", "gemma3_text") == Bytes(131072ULL * 256 * 4));
   CHECK(bytes("sglang@0.5.8", "gemma3_text") == Bytes(0));

@@ -21,7 +21,7 @@ TEST_CASE("SGLang: tokens of a plain pool, as its log prints them") {
   CHECK(tokens_of("llama-3.1-8b", request_for("sglang", 8192, 871371 * std::uint64_t{131072} - 1)) == 871370);
   // sgl-project/sglang#6001, TP 8: "#tokens: 720206, KV size: 47.13 GB"; the latent is on every rank.
   Request request = request_for("sglang", 8192, 720206 * std::uint64_t{70272});
-  request.tensor_parallel = 8;
+  request.parallel.tensor = 8;
   CHECK(tokens_of("deepseek-v3", request) == 720206);
 }
 
@@ -97,16 +97,16 @@ TEST_CASE("SGLang: scaled KV types") {
 
 TEST_CASE("SGLang: with DP attention every data parallel rank has a pool of its own") {
   Request request = request_for("sglang", 8192, 8 * kGibibyte);
-  request.tensor_parallel = 8;
-  request.data_parallel = 4;
+  request.parallel.tensor = 8;
+  request.parallel.data = 4;
   request.num_seqs = 4;
-  request.layout_given = true;
-  request.dp_attention = true;
+  request.parallel.given = true;
+  request.parallel.dp_attention = true;
   const ModelSpec model = test_model("llama-3.1-8b");
   const Plan plan = make_plan(model, request);
   CHECK(plan.memory.size() == 8);
   CHECK(plan.capacity->tokens == 8 * kGibibyte / 65536);  // two ranks share the 8 heads
-  request.data_parallel = 3;
+  request.parallel.data = 3;
   CHECK_THROWS_AS(make_plan(model, request), Error);
 }
 
@@ -124,10 +124,10 @@ TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, a
   const ModelSpec model = test_model("deepseek-v3");
   const auto plan = [&](const char* engine, std::uint64_t copies) {
     Request request = request_for(engine, 8192);
-    request.tensor_parallel = 8;
-    request.data_parallel = copies;
-    request.layout_given = true;
-    request.dp_attention = true;
+    request.parallel.tensor = 8;
+    request.parallel.data = copies;
+    request.parallel.given = true;
+    request.parallel.dp_attention = true;
     return make_plan(model, request);
   };
   const Plan eight = plan("sglang", 8);
@@ -141,21 +141,21 @@ TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, a
   CHECK((whole - cut) / kGibibyte == doctest::Approx(82.82 - 81.53).epsilon(0.01));
   CHECK(cut / kGibibyte == doctest::Approx(81.53).epsilon(0.01));
   Request request = request_for("sglang", 8192);
-  request.tensor_parallel = request.data_parallel = 8;
-  CHECK(request.gpus() == 64);
-  request.dp_attention = true;
-  CHECK(request.gpus() == 8);
+  request.parallel.tensor = request.parallel.data = 8;
+  CHECK(request.parallel.gpus() == 64);
+  request.parallel.dp_attention = true;
+  CHECK(request.parallel.gpus() == 8);
 }
 
 TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not") {
   for (const char* engine : {"sglang", "tensorrt-llm"}) {
     Request request = request_for(engine, 8192);
-    request.layout_given = true;
+    request.parallel.given = true;
     for (const std::uint64_t ranks : {3U, 6U}) {
-      request.tensor_parallel = ranks;  // of DeepSeek-V3's 128 heads
+      request.parallel.tensor = ranks;  // of DeepSeek-V3's 128 heads
       CHECK_THROWS_WITH_AS(make_plan(test_model("deepseek-v3"), request), doctest::Contains("128"), Error);
     }
-    request.tensor_parallel = 4;
+    request.parallel.tensor = 4;
     CHECK_NOTHROW(make_plan(test_model("deepseek-v3"), request));
   }
 }

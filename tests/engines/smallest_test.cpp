@@ -207,14 +207,14 @@ TEST_CASE("smallest: llama.cpp") {
   // A window of one token and a micro-batch of one: 256 cells.
   EngineInput window = input;
   for (Term& term : window.caches[0].compact.own()) term.limit = {LimitKind::kWindow, Tokens(1), Tokens(0)};
-  window.request.ubatch = 1;
+  window.request.llama_cpp.n_ubatch = 1;
   CHECK(layout_bytes(window, 1000) == 256 * 2 * 2);
   // V of one element in one layer, none in the other: without flash attention both have it.
   EngineInput deci = input_of("llama.cpp", "deci", {{byte_of(Role::kKey), byte_of(Role::kValue)}, {}});
   deci.types = input.types;
-  deci.request.flash_attention = FlashAttention::kOff;
+  deci.request.llama_cpp.flash_attention = FlashAttention::kOff;
   CHECK(layout_bytes(deci, 256) == 256 * 3 * 2);
-  deci.request.flash_attention = FlashAttention::kOn;
+  deci.request.llama_cpp.flash_attention = FlashAttention::kOn;
   CHECK(layout_bytes(deci, 256) == 256 * 2 * 2);
   // One guess: one row more.
   EngineInput state = input_of("llama.cpp", "qwen35", {{state_byte()}});
@@ -243,14 +243,14 @@ TEST_CASE("smallest: llama.cpp") {
 TEST_CASE("smallest: llama.cpp's compute buffer") {
   EngineInput input = input_of("llama.cpp", "llama", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
   input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16};
-  input.request.flash_attention = FlashAttention::kOn;
+  input.request.llama_cpp.flash_attention = FlashAttention::kOn;
   const auto compute = [&] {
     return llama_cpp_overhead({&input, load_for(512), 0, Bytes(0), std::nullopt}).front().bytes.count();
   };
   const std::uint64_t mask = 512 * 512 * 2;
   // One query and one output for each token.
   CHECK(compute() == 512 * 4 * 2 + mask);
-  input.request.flash_attention = FlashAttention::kOff;
+  input.request.llama_cpp.flash_attention = FlashAttention::kOff;
   CHECK(compute() == 512 * 4 * (2 + 2) + 2 * mask + 512 * 512 * 4);
   // A recurrence of one channel: 4 inner widths and twice the channels; its state.
   input = input_of("llama.cpp", "mamba", {{state_byte()}});
@@ -266,16 +266,16 @@ TEST_CASE("smallest: llama.cpp's compute buffer") {
   input.model.experts = {1, 1, 100, 0};
   CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10));
   input.model.num_layers = 1;
-  input.request.cpu_moe_layers = 1;  // and that one on the host
+  input.request.llama_cpp.cpu_moe_layers = 1;  // and that one on the host
   CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10) + 10 * 100 * 2);
-  input.request.cpu_moe_layers.reset();
+  input.request.llama_cpp.cpu_moe_layers.reset();
   // The first layer of two on the host: its largest matrix is copied.
   input.model.num_layers = 2;
-  input.request.gpu_layers = 2;
+  input.request.llama_cpp.gpu_layers = 2;
   CHECK(compute() == 512 * 4 * (3 * 100 + 3 * 10) + 10 * 100 * 2);
   // One guess beside a token: two rows of logits.
   input.model.experts = {};
-  input.request.gpu_layers.reset();
+  input.request.llama_cpp.gpu_layers.reset();
   input.request.num_speculative_tokens = 1;
   input.draft_method = DraftMethod::kNgram;
   input.model.vocab_size = 10000000;

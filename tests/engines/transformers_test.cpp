@@ -136,7 +136,7 @@ TEST_CASE("transformers: the step that concatenates holds the old copy of one te
 // cache_utils.py: StaticLayer allocates max_cache_len tokens, StaticSlidingWindowLayer min(window, max_cache_len).
 TEST_CASE("transformers: a StaticCache is allocated whole, and nothing is concatenated") {
   Request request = request_for("transformers", 4096);
-  request.cache_implementation = "static";
+  request.transformers.cache_implementation = "static";
   CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 131072);
   CHECK(held("gpt-oss-20b", request) == std::uint64_t{12 * 2048} * (4096 + 128));
   const ModelSpec model = test_model("gpt-oss-20b");
@@ -155,7 +155,7 @@ TEST_CASE("transformers: a StaticCache is allocated whole, and nothing is concat
 // Cache.update(): the next layer is fetched before one is used, and that one is moved away after; sliding layers stay.
 TEST_CASE("transformers: an offloaded cache keeps two layers on the GPU") {
   Request request = request_for("transformers", 4096);
-  request.cache_implementation = "offloaded";
+  request.transformers.cache_implementation = "offloaded";
   CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 4096 * 2);
   CHECK(held("gpt-oss-20b", request) == std::uint64_t{2048} * (2 * 4096 + 12 * 128));
   const ModelSpec model = test_model("llama-3.1-8b");
@@ -166,16 +166,16 @@ TEST_CASE("transformers: an offloaded cache keeps two layers on the GPU") {
 
 TEST_CASE("transformers: the cache's name and its type must agree") {
   Request request = request_for("transformers", 4096);
-  request.cache_implementation = "quantized";
+  request.transformers.cache_implementation = "quantized";
   CHECK(held("llama-3.1-8b", request) == std::uint64_t{4096} * 65536 / 64 * (32 + 4));
   request.cache_type_k = request.cache_type_v = Dtype::kBfloat16;
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
   request.cache_type_k = request.cache_type_v = Dtype::kInt8;
-  request.cache_implementation = "static";
+  request.transformers.cache_implementation = "static";
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
-  request.cache_implementation = "";
+  request.transformers.cache_implementation = "";
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
-  request.cache_implementation = "paged";
+  request.transformers.cache_implementation = "paged";
   CHECK_THROWS_AS(held("llama-3.1-8b", request), Error);
 }
 

@@ -12,7 +12,7 @@ namespace {
 EngineInput blocks_of(std::uint64_t width, std::uint64_t ranks, const std::string& engine = "vllm") {
   EngineInput input;
   input.request = request_for(engine, 4096);
-  input.request.tensor_parallel = ranks;
+  input.request.parallel.tensor = ranks;
   input.model.num_heads = 64;
   input.model.experts = {.count = 128, .used = 8, .width = width};
   input.model.quantization.dialect = "fp8";
@@ -32,12 +32,12 @@ TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
   CHECK(id_of(blocks_of(1536, 8, "vllm@0.26")) == "fp8_blocks");
   CHECK(id_of(blocks_of(1536, 8)).empty());
   EngineInput on = blocks_of(1536, 8);
-  on.request.gpu = "a100-80gb";
+  on.request.card.name = "a100-80gb";
   CHECK(id_of(on) == "fp8_experts");
-  on.request.expert_parallel = true;
+  on.request.parallel.expert = true;
   CHECK(id_of(on).empty());
   on = blocks_of(1536, 8);
-  on.request.gpu = "rtx-4090";
+  on.request.card.name = "rtx-4090";
   CHECK(id_of(on).empty());
   // No finer than 32.
   CHECK(id_of(blocks_of(1536, 32)) == "fp8_blocks");
@@ -58,18 +58,18 @@ TEST_CASE("vllm refusals: groups and heads that ranks do not divide") {
   input.request = request_for("vllm", 4096);
   input.model.num_heads = 64;
   input.model.state_groups = 8;
-  input.request.tensor_parallel = 16;
+  input.request.parallel.tensor = 16;
   CHECK(id_of(input) == "state_groups");
-  input.request.tensor_parallel = 8;
+  input.request.parallel.tensor = 8;
   CHECK(id_of(input).empty());
   // One group is repeated.
   input.model.state_groups = 1;
-  input.request.tensor_parallel = 16;
+  input.request.parallel.tensor = 16;
   CHECK(id_of(input).empty());
   input.caches = {{0, "kind", heads(6, 128), {}}};
-  input.request.tensor_parallel = 4;
+  input.request.parallel.tensor = 4;
   CHECK(id_of(input) == "kv_heads");
-  input.request.tensor_parallel = 2;
+  input.request.parallel.tensor = 2;
   CHECK(id_of(input).empty());
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("vllm refusals: what a quantization asks of a card") {
   const auto on = [](const char* method, const char* type, const char* card, const char* engine = "vllm") {
     EngineInput input;
     input.request = request_for(engine, 4096);
-    input.request.gpu = card;
+    input.request.card.name = card;
     input.model.quantization.dialect = method;
     input.model.quantization.scheme = WeightScheme{.type = type};
     return id_of(input);
@@ -98,7 +98,7 @@ TEST_CASE("vllm refusals: a cache in FP8 where a class or a card has no kernel")
   const auto on = [](Arch arch, const char* card, const char* engine, bool declared) {
     EngineInput input;
     input.request = request_for(engine, 4096);
-    input.request.gpu = card;
+    input.request.card.name = card;
     input.model.arch = arch;
     input.types.key = input.types.value = Dtype::kFp8E4m3;
     if (declared) input.model.declared_kv_dtype = Dtype::kFp8E4m3;

@@ -130,7 +130,7 @@ TEST_CASE("vllm specs: blocks of attention grow until they hold a state") {
 TEST_CASE("vllm specs: states with prefix caching") {
   // mode none: one slot; align: two, a block's end and the running one; all: one for each block. Drafts add theirs.
   const auto charge = [](EngineInput input, const char* mode, std::uint64_t drafts) {
-    if (*mode != '\0') input.request.mamba_cache_mode = mode;
+    if (*mode != '\0') input.request.vllm.mamba_cache_mode = mode;
     input.request.num_speculative_tokens = drafts;
     return specs_of(input).charge;
   };
@@ -144,7 +144,7 @@ TEST_CASE("vllm specs: states with prefix caching") {
   CHECK(charge(jamba("vllm@0.26"), "all", 3).extra_slots == 0);
   CHECK(refusal([] {
           EngineInput gone = jamba("vllm@0.31");
-          gone.request.mamba_cache_mode = "all";
+          gone.request.vllm.mamba_cache_mode = "all";
           return gone;
         }())
             .find("all") != std::string::npos);
@@ -155,7 +155,7 @@ TEST_CASE("vllm specs: states with prefix caching") {
   // A third state, for a checkpoint of the prefill: Mamba 2 since 0.31, delta rules since 0.33, FlashKDA's from the
   // first; where the card has the kernel. As executed (specs and plans of testdata/conformance).
   const auto slots = [](EngineInput input, const char* card) {
-    if (*card != '\0') input.request.gpu = card;
+    if (*card != '\0') input.request.card.name = card;
     return specs_of(input).charge.state_slots;
   };
   const auto scan = [](const char* engine) {
@@ -175,7 +175,7 @@ TEST_CASE("vllm specs: states with prefix caching") {
   CHECK(slots(kda(), "h100-80gb") == 3);
   CHECK(slots(kda(), "a100-80gb") == 2);
   EngineInput wrong = jamba("vllm");
-  wrong.request.mamba_cache_mode = "some";
+  wrong.request.vllm.mamba_cache_mode = "some";
   CHECK(refusal(wrong).find("some") != std::string::npos);
   // --enable-prefix-caching: align since 0.27; before, all for the models of selective scans, align for delta rules.
   const auto cached = [](EngineInput input) {
@@ -188,7 +188,7 @@ TEST_CASE("vllm specs: states with prefix caching") {
   CHECK(cached(input_of("vllm", "llama", {heads(8, 128)})) == MambaMode::kNone);
   // all: whole chunks of the kernel, 256 of Mamba, else 2048: lcm(chunk, 16) * ceil(ceil(state / token) / chunk).
   const auto blocks = [](EngineInput input, const char* mode) {
-    input.request.mamba_cache_mode = mode;
+    input.request.vllm.mamba_cache_mode = mode;
     const SpecList list = specs_of(input);
     return std::pair(list.specs.front().block_size, list.specs.back().block_size);
   };
@@ -231,9 +231,9 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
   // Ranks share the heads of a state; those that do not divide them are refused, and planned with the most that one
   // has.
   EngineInput two = qwen3_next("vllm");
-  two.request.tensor_parallel = 2;
+  two.request.parallel.tensor = 2;
   CHECK(specs_of(two).specs.front().page == Bytes(1097728 / 2));
-  two.request.tensor_parallel = 64;
+  two.request.parallel.tensor = 64;
   CHECK(refusal(two).empty());
   CHECK(vllm_refusal(two, {Tokens(1000), 1, Tokens(0)})->id == "state_heads");
 }
@@ -293,7 +293,7 @@ TEST_CASE("vllm specs: tokens in flight beside a window") {
   const auto tokens = [](const char* engine, std::uint64_t stages) {
     EngineInput input = input_of(engine, "gpt_oss", {heads(8, 64), heads(8, 64, 128), heads(8, 64), heads(8, 64)});
     input.request.max_num_batched_tokens = Tokens(1000);
-    input.request.pipeline_parallel = stages;
+    input.request.parallel.pipeline = stages;
     return specs_of(input).charge.in_flight_tokens;
   };
   CHECK(tokens("vllm@0.25", 1) == 1000);
@@ -305,7 +305,7 @@ TEST_CASE("vllm specs: tokens in flight beside a window") {
 
 TEST_CASE("vllm specs: without the hybrid manager windows are kept at full length") {
   const auto types = [](EngineInput input, bool manager) {
-    input.request.hybrid_manager = manager;
+    input.request.vllm.hybrid_manager = manager;
     std::vector<SpecType> out;
     for (const VllmSpec& spec : specs_of(input).specs) {
       out.push_back(spec.type);
@@ -334,10 +334,10 @@ TEST_CASE("vllm specs: without the hybrid manager windows are kept at full lengt
   CHECK_FALSE(promoted("vllm", LimitKind::kWindow, 1));
   // States and attention never share a block table.
   EngineInput states = qwen3_next("vllm");
-  states.request.hybrid_manager = false;
+  states.request.vllm.hybrid_manager = false;
   CHECK(refusal(states).find("states and attention") != std::string::npos);
   EngineInput alone = input_of("vllm", "mamba", {{state_of("ssm state", 5120, 1, 16)}});
-  alone.request.hybrid_manager = false;
+  alone.request.vllm.hybrid_manager = false;
   CHECK(refusal(alone).empty());
 }
 
@@ -345,8 +345,8 @@ TEST_CASE("vllm specs: decode context parallelism") {
   const auto refused = [](std::uint64_t heads_of_kv, std::uint64_t ranks, std::uint64_t context,
                           std::uint64_t window = 0) {
     EngineInput input = input_of("vllm", "llama", {heads(heads_of_kv, 128), heads(heads_of_kv, 128, window)});
-    input.request.tensor_parallel = ranks;
-    input.request.decode_context_parallel = context;
+    input.request.parallel.tensor = ranks;
+    input.request.parallel.decode_context = context;
     return refusal(input);
   };
   // dcp <= tp / KV heads, and it divides tp.
@@ -360,12 +360,12 @@ TEST_CASE("vllm specs: decode context parallelism") {
   CacheTerms cross = heads(8, 128);
   for (Term& term : cross) term.growth = Growth::kSourceToken;
   EngineInput encoder = input_of("vllm", "mllama", {heads(1, 128), cross});
-  encoder.request.tensor_parallel = encoder.request.decode_context_parallel = 8;
+  encoder.request.parallel.tensor = encoder.request.parallel.decode_context = 8;
   CHECK(refusal(encoder).empty());
   // Latents have no values that repeat.
   EngineInput latent = input_of("vllm", "deepseek_v3", {{term_of("latent", Role::kKey, 1, 512)}});
   latent.caches[0].compact.own()[0].part = Part::kLatent;
-  latent.request.tensor_parallel = latent.request.decode_context_parallel = 8;
+  latent.request.parallel.tensor = latent.request.parallel.decode_context = 8;
   CHECK(refusal(latent).empty());
   CHECK(specs_of(latent).charge.context_ranks == 8);
 }
@@ -373,7 +373,7 @@ TEST_CASE("vllm specs: decode context parallelism") {
 TEST_CASE("vllm specs: blocks of the kernels") {
   const auto on = [](const char* engine, const char* card, Dtype kv, std::string_view type, CacheTerms terms) {
     EngineInput input = input_of(engine, type, {std::move(terms)});
-    if (*card != '\0') input.request.gpu = card;
+    if (*card != '\0') input.request.card.name = card;
     input.types.key = input.types.value = kv;
     return specs_of(input).specs.front().block_size;
   };

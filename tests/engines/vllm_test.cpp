@@ -63,7 +63,7 @@ TEST_CASE("vllm: blocks of latents are the kernel's of the card") {
     Request request;
     request.engine = "vllm";
     request.max_model_len = Tokens(4096);
-    if (card != nullptr) request.gpu = card;
+    if (card != nullptr) request.card.name = card;
     return make_plan(test_model("deepseek-v3"), request).kv_cache.block_size;
   };
   CHECK(block(nullptr) == 64);
@@ -105,8 +105,8 @@ TEST_CASE("vllm: capacities as start-up logs print them") {
     CAPTURE(row.model);
     CAPTURE(row.source);
     Request request = asking(row.engine, row.tokens);
-    request.tensor_parallel = row.ranks;
-    request.decode_context_parallel = row.context_ranks;
+    request.parallel.tensor = row.ranks;
+    request.parallel.decode_context = row.context_ranks;
     request.max_num_batched_tokens = Tokens(row.batch);
     request.mtp = row.mtp;
     if (*row.kv != '\0') request.cache_type_k = request.cache_type_v = parse_dtype(row.kv, "kv");
@@ -159,7 +159,7 @@ TEST_CASE("vllm: block sizes as \"Setting attention block size\" prints them, an
   for (const Row& row : rows) {
     CAPTURE(row.model);
     Request request = asking("vllm@0.22", 8192);
-    request.tensor_parallel = row.ranks;
+    request.parallel.tensor = row.ranks;
     request.cache_type_k = request.cache_type_v = parse_dtype(row.kv, "kv");
     CHECK(planned(row.model, request).kv_cache.block_size == row.block);
   }
@@ -243,8 +243,8 @@ TEST_CASE("vllm: gap and ledger add up on every rank, whatever is asked") {
         CAPTURE(variant);
         Request request = asking(engine, 5003);
         request.num_seqs = 3;
-        request.pipeline_parallel = variant == 1 ? 3 : 1;
-        request.tensor_parallel = variant == 2 ? 2 : 1;
+        request.parallel.pipeline = variant == 1 ? 3 : 1;
+        request.parallel.tensor = variant == 2 ? 2 : 1;
         request.mtp = variant == 3;
         request.prefix_caching = variant == 4;
         request.num_speculative_tokens = variant == 5 ? 2 : 0;
@@ -286,13 +286,13 @@ TEST_CASE("vllm: what it refuses, in its own words") {
   CHECK(refusal("deepseek-v4-flash", request).find("256") != std::string::npos);
 
   request = asking("vllm", 8192);
-  request.tensor_parallel = 2;
-  request.decode_context_parallel = 2;
+  request.parallel.tensor = 2;
+  request.parallel.decode_context = 2;
   CHECK(refusal("gpt-oss-20b", request).find("sliding windows") != std::string::npos);
-  request.tensor_parallel = 8;
+  request.parallel.tensor = 8;
   CHECK(refusal("llama-3.1-8b", request).find("8 heads") != std::string::npos);
-  request.tensor_parallel = 3;
-  request.decode_context_parallel = 1;
+  request.parallel.tensor = 3;
+  request.parallel.decode_context = 1;
   CHECK(refusal("llama-3.1-8b", request).find("32") != std::string::npos);
   CHECK(refusal("qwen3.5-27b", request).empty() == false);
 
@@ -302,7 +302,7 @@ TEST_CASE("vllm: what it refuses, in its own words") {
   request.cache_type_k = request.cache_type_v = Dtype::kFp8DsMla;
   CHECK(refusal("deepseek-v3", request).find("DeepSeek-V3.2") != std::string::npos);
   request = asking("vllm", 8192);
-  request.hybrid_manager = false;
+  request.vllm.hybrid_manager = false;
   CHECK(refusal("qwen3.5-27b", request).find("states") != std::string::npos);
   CHECK(refusal("gpt-oss-20b", request).empty());
 }
@@ -317,9 +317,9 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
                                       "", "whisper-large-v3", {});
   const auto plan_of = [&](const std::string& engine, double gib, const std::string& card) {
     Request request = asking(engine, 448);
-    request.gpu = card;
+    request.card.name = card;
     request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(gib * static_cast<double>(kGiB)));
-    if (card == "l4") request.tensor_parallel = 4;
+    if (card == "l4") request.parallel.tensor = 4;
     if (gib == 4.0) request.block_size = 128;
     return make_plan(model, request);
   };
@@ -341,7 +341,7 @@ TEST_CASE("vllm: a batch holds the largest item where images attend both ways, u
   ModelSpec model = test_model("gemma-4-26b");
   for (SideModel& side : model.sides) side.both_ways = true;
   Request request = asking("vllm@0.25", 32768);
-  request.gpu = "l40s";
+  request.card.name = "l40s";
   request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(12.75 * static_cast<double>(kGiB)));
   const auto times = [&] { return make_plan(model, request).capacity->max_concurrency; };
   CHECK(times() == doctest::Approx(9.81).epsilon(0.0005));
@@ -361,14 +361,14 @@ TEST_CASE("vllm: a batch holds the largest item where images attend both ways, u
 
 TEST_CASE("vllm: FP8 latents of an indexed model are plain on data centre Blackwells, packed elsewhere") {
   Request request = asking("vllm", 400000);
-  request.tensor_parallel = 4;
+  request.parallel.tensor = 4;
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
   request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(33.04 * static_cast<double>(kGiB)));
-  request.gpu = "b200";
+  request.card.name = "b200";
   CHECK(planned("glm-5.2", request).capacity->tokens == 743680);
-  request.gpu = "h200";
+  request.card.name = "h200";
   CHECK(planned("glm-5.2", request).types.key == Dtype::kFp8DsMla);
-  request.gpu = "b200";
+  request.card.name = "b200";
   request.engine_version = "0.17";
   CHECK(planned("glm-5.2", request).types.key == Dtype::kFp8DsMla);
 }

@@ -1,8 +1,10 @@
 // A management library without a driver: the cards that KVPLAN_FAKE_CARDS names, "NAME=MIB,NAME=MIB"; 0 MiB answers
 // "not supported", as cards of unified memory do. "NAME=MIB+USED" is a card in use; a name with " MIG " in it is a
-// slice of the card before it.
+// slice of the card before it. The processes on the first card stand in the file that KVPLAN_FAKE_PROCESSES names, a
+// line "PID MIB" each, read anew at every question.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,20 @@ struct Card {
 };
 std::vector<Card> cards;
 std::vector<std::size_t> whole;  // places of those that are no slices
+struct Process {
+  unsigned int pid;
+  unsigned long long used;
+  unsigned int gpu_instance, compute_instance;
+};
+std::vector<Process> processes() {
+  std::vector<Process> out;
+  const char* place = std::getenv("KVPLAN_FAKE_PROCESSES");
+  std::ifstream file(place == nullptr ? "" : place);
+  unsigned int pid = 0;
+  for (unsigned long long mib = 0; file >> pid >> mib;) out.push_back({pid, mib << 20, ~0U, ~0U});
+  return out;
+}
+constexpr int kInsufficientSize = 7;
 constexpr int kInvalidArgument = 2;
 constexpr int kNotSupported = 3;
 
@@ -70,10 +86,22 @@ int nvmlDeviceGetName(void* device, char* name, unsigned int length) {
   return 0;
 }
 
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned int* count, Process* out) {
+  if (std::getenv("KVPLAN_FAKE_PROCESSES") == nullptr) return kNotSupported;
+  const std::vector<Process> found = device == &cards[whole.front()] ? processes() : std::vector<Process>{};
+  const unsigned int room = *count;
+  *count = static_cast<unsigned int>(found.size());
+  if (found.size() > room) return kInsufficientSize;
+  for (std::size_t i = 0; i < found.size(); ++i) out[i] = found[i];
+  return 0;
+}
+
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
   const unsigned long long mib = static_cast<Card*>(device)->mib;
   if (mib == 0) return kNotSupported;
-  const unsigned long long used = static_cast<Card*>(device)->used_mib;
+  unsigned long long used = static_cast<Card*>(device)->used_mib;
+  if (device == &cards[whole.front()])
+    for (const Process& each : processes()) used += each.used >> 20;
   *memory = {mib << 20, (mib - used) << 20, used << 20};
   return 0;
 }

@@ -102,6 +102,31 @@ TEST_CASE("check-log: counts of a printed budget, to what its rounding leaves") 
   CHECK(check.disagreements == 1);
 }
 
+TEST_CASE("check-log: tokens of what the share leaves") {
+  // sgl-project/sglang#1612, a model of 131,072 bytes a token: 9.59 - 23.16 x 0.12 = 6.81 GiB.
+  const std::string weights =
+      "[16:42:53 TP0] Load weight begin. avail mem=23.16 GB\n"
+      "[16:43:14 TP0] Load weight end. type=MistralForCausalLM, dtype=torch.bfloat16, avail mem=9.59 GB\n";
+  const std::string end = ", max_prefill_tokens=16384, max_running_requests=2049, context_len=32768\n";
+  LogCheck check = checked(weights + "[16:43:22 TP0] max_total_num_tokens=55807" + end);
+  CHECK(check.compared == 1);
+  CHECK(check.disagreements == 0);
+  CHECK(check.read.back() == "--mem-fraction-static 0.88, by the figures");
+  // No share of two digits leaves room for these.
+  check = checked(weights + "[16:43:22 TP0] max_total_num_tokens=55000" + end);
+  CHECK(check.compared == 0);
+  CHECK(check.disagreements == 0);
+  // Nine tenths of 17.83 GiB, in blocks of 32 tokens in FP8.
+  check = checked(
+      "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 31.84 GiB, available: "
+      "17.83 GiB\n"
+      "[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 8219\n"
+      "[TensorRT-LLM][INFO] Number of tokens per block: 32.\n"
+      "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 16.05 GiB for max tokens in paged KV cache (263008)\n");
+  CHECK(check.compared == 3);
+  CHECK(check.disagreements == 0);
+}
+
 TEST_CASE("check-log: what rests on an assumption is no disagreement, and is said") {
   const LogCheck check = checked("llama_kv_cache: CUDA0 KV buffer size = 12288.00 MiB\n");
   CHECK(check.compared == 0);
@@ -135,14 +160,14 @@ TEST_CASE("check-log: what a log does not name may follow from its figures") {
 TEST_CASE("check-log: ranks of an excerpt are some of all") {
   const LogCheck check =
       checked("[16:41:18 TP6] KV Cache is allocated. #tokens: 442750, K size: 3.38 GB, V size: 3.38 GB\n");
-  CHECK(check.plan.request.tensor_parallel == 8);
+  CHECK(check.plan.request.parallel.tensor == 8);
   CHECK(check.compared == 2);
   CHECK(check.disagreements == 0);
   // The highest rank of an excerpt: 8 heads on 2 ranks, by the bytes.
   CHECK(
       checked("[16:41:18 TP0] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 442750, K size: 13.51 GB, V size: "
               "13.51 GB\n")
-          .plan.request.tensor_parallel == 2);
+          .plan.request.parallel.tensor == 2);
 }
 
 TEST_CASE("check-log: a log is not told to agree with its own figures") {
@@ -152,7 +177,7 @@ TEST_CASE("check-log: a log is not told to agree with its own figures") {
 
 TEST_CASE("check-log: the log's own total is the card's") {
   Request base;
-  base.gpu = "h100-80gb";
+  base.card.name = "h100-80gb";
   const LogCheck check =
       check_log(test_model("llama-3.1-8b"), base, read_log("Free memory on device (39.0/40.0 GiB) on startup.\n"));
   CHECK(check.plan.card == Bytes(40 * kGiB));

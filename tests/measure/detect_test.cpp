@@ -18,31 +18,31 @@ constexpr std::uint64_t kMib = 1 << 20;
 TEST_CASE("detect: the catalogue brings what a program sees") {
   Request request;
   use_cards({{"NVIDIA H100 80GB HBM3", Bytes(81559 * kMib)}, {"NVIDIA H100 80GB HBM3", Bytes(81559 * kMib)}}, request);
-  CHECK(request.gpu == "h100-80gb");
-  CHECK(request.gpu_count == 2);
-  CHECK(request.gpu_note.find("smallest") == std::string::npos);
+  CHECK(request.card.name == "h100-80gb");
+  CHECK(request.card.count == 2);
+  CHECK(request.card.note.find("smallest") == std::string::npos);
 }
 
 TEST_CASE("detect: of uneven cards the smallest decides") {
   Request request;
   use_cards({{"NVIDIA GeForce RTX 4090", Bytes(24564 * kMib)}, {"NVIDIA GeForce RTX 3060", Bytes(12288 * kMib)}},
             request);
-  CHECK(request.gpu == "rtx-3060");
-  CHECK(request.gpu_count == 2);
-  CHECK(request.gpu_note.find("the smallest decides") != std::string::npos);
+  CHECK(request.card.name == "rtx-3060");
+  CHECK(request.card.count == 2);
+  CHECK(request.card.note.find("the smallest decides") != std::string::npos);
 }
 
 TEST_CASE("detect: a card of another size than its name in the catalogue keeps its own") {
   Request request;
   use_cards({{"NVIDIA GeForce RTX 2080 Ti", Bytes(22528 * kMib)}}, request);  // with its memory doubled
-  CHECK_FALSE(request.gpu);
-  CHECK(request.gpu_memory == Bytes(22528 * kMib));
+  CHECK_FALSE(request.card.name);
+  CHECK(request.card.memory == Bytes(22528 * kMib));
 }
 
 TEST_CASE("detect: unified memory that the driver does not tell comes from the catalogue") {
   Request request;
   use_cards({{"NVIDIA GB10", Bytes(0)}}, request);
-  CHECK(request.gpu == "dgx-spark-128gb");
+  CHECK(request.card.name == "dgx-spark-128gb");
   CHECK_THROWS_AS(use_cards({{"NVIDIA Something", Bytes(0)}}, request), Error);
   CHECK_THROWS_AS(use_cards({}, request), Error);
 }
@@ -97,8 +97,8 @@ TEST_CASE("detect: NVML, card by card") {
   CHECK(visible_cards(cut, "").empty());
   Request of_slice;
   use_cards(visible_cards(cut, "MIG-1"), of_slice);
-  CHECK(of_slice.gpu == "a100-3g.20gb");
-  CHECK(of_slice.gpu_note.find("in use now: 2.00 GiB") != std::string::npos);
+  CHECK(of_slice.card.name == "a100-3g.20gb");
+  CHECK(of_slice.card.note.find("in use now: 2.00 GiB") != std::string::npos);
   setenv("KVPLAN_NVML", KVPLAN_FAKE_NVML, 1);
   setenv("KVPLAN_FAKE_CARDS", "NVIDIA GeForce RTX 4090=24564,NVIDIA GeForce RTX 3060=12288", 1);
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--gpu", "auto", "--json"});

@@ -285,6 +285,17 @@ const Case kCases[] = {
      "cache_too_small",
      {"4.38 GiB", "4.00 GiB"},
      {"--max-model-len 37440", "VLLM_CPU_KVCACHE_SPACE=5"}},
+    // ggml-org/llama.cpp#19408's slots and requests: 2 x 32768 cells hold 47 of 1,369 tokens
+    {"srv    load_model: initializing, n_slots = 2, n_ctx_slot = 32768, kv_unified = 'false'\n"
+     "slot launch_slot_: id  0 | task 124 | processing task, is_child = 0\n"
+     "slot      release: id  0 | task 124 | stop processing: n_tokens = 1369, truncated = 0\n"
+     "slot launch_slot_: id  0 | task 135 | processing task, is_child = 0\n"
+     "slot launch_slot_: id  1 | task 136 | processing task, is_child = 0\n"
+     "srv  process_sing: no slot is available, defer task, id_task = 140\n",
+     kServesWithTrouble,
+     "traffic",
+     {"2 run in 2 slots", "1 wait", "1,369 tokens", "about 47"},
+     {"--kv-unified -np 47"}},
     {"Error: model requires more system memory (44.0 GiB) than is available (7.6 GiB)\n",
      kDidNotStart,
      "host_out_of_memory",
@@ -339,7 +350,7 @@ TEST_CASE("templates: numbers, sizes, words and texts, with any blanks between")
 TEST_CASE("every template of every engine can be found by its beginning") {
   TemplateIndex index;
   for (const Engine& engine : engines())
-    for (const auto rows : {engine.log_events, engine.log_figures})
+    for (const auto rows : {engine.log.events, engine.log.figures})
       for (const LogTemplate& row : rows) CHECK_NOTHROW(index.add(row));
   for (const LogTemplate& row : kSystemLogEvents) CHECK_NOTHROW(index.add(row));
 }

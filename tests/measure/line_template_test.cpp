@@ -68,7 +68,7 @@ TEST_CASE("line template: the figures of every engine can be found") {
   TemplateIndex index;
   std::size_t rows = 0;
   for (const Engine& engine : engines())
-    for (const LogTemplate& row : engine.log_figures) {
+    for (const LogTemplate& row : engine.log.figures) {
       CAPTURE(row.text);
       CHECK(index.at(index.add(row)).anchor().size() >= TemplateIndex::kKey);
       ++rows;

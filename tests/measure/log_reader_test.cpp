@@ -356,3 +356,46 @@ TEST_CASE("log reader: pieces are read as their text is") {
   CHECK(streamed.observations[1].value == 2);
   CHECK(streamed.observations[1].line_number == 3);
 }
+
+// As PowerShell's ">" writes a log.
+TEST_CASE("log reader: UTF-16 with its mark, and UTF-8 with its own") {
+  const std::u16string text = u"\U0001F680 Model loading took 1.50 GiB memory\nGPU KV cache size: 1,024 tokens\n";
+  for (const bool is_big : {false, true}) {
+    std::string log = is_big ? "\xFE\xFF" : "\xFF\xFE";
+    for (const char16_t unit : text) {
+      const char low = static_cast<char>(unit & 0xFFU);
+      const char high = static_cast<char>(unit >> 8U);
+      log += is_big ? high : low;
+      log += is_big ? low : high;
+    }
+    for (const std::size_t size : {std::size_t{1}, std::size_t{3}, log.size()}) {
+      LogReader reader;
+      for (std::size_t at = 0; at < log.size(); at += size) reader.piece(std::string_view(log).substr(at, size));
+      const LogReading reading = reader.finish();
+      REQUIRE(reading.observations.size() == 2);
+      CHECK(reading.observations[0].value == 1.5);
+      CHECK(reading.observations[1].value == 1024);
+      CHECK(reading.lines == 2);
+    }
+  }
+  CHECK(read_log("\xEF\xBB\xBFModel loading took 1.50 GiB memory\n").observations.size() == 1);
+}
+
+TEST_CASE("log reader: the text of UTF-16, to the byte") {
+  LogText text;
+  CHECK(text.utf8(std::string("\xFF\xFE\x41\x00\xE9\x00\xAC\x20\x3D\xD8\x80\xDE", 12)) ==
+        "A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x9A\x80");
+  // Halves without the other.
+  LogText broken;
+  CHECK(broken.utf8(std::string("\xFF\xFE\x00\xDC\x3D\xD8\x41\x00", 8)) == "\xEF\xBF\xBD\xEF\xBF\xBD\x41");
+}
+
+TEST_CASE("log reader: a buffer of weights without the function's name before it") {
+  for (const char* line :
+       {"load_tensors:        CUDA0 model buffer size =  4403.49 MiB\n", "CUDA0 model buffer size =  4403.49 MiB\n"}) {
+    const LogReading reading = read_log(line);
+    REQUIRE(reading.observations.size() == 1);
+    CHECK(reading.observations[0].value == 4403.49);
+    CHECK(reading.observations[0].device == "CUDA0");
+  }
+}

@@ -181,8 +181,8 @@ TEST_CASE("measure: the share of one GPU of several") {
   FakeDevice device(Bytes(80 * kGiB), Bytes(2 * kMiB));
   Measured out;
   Request request = tokens(32768);
-  request.tensor_parallel = 2;
-  request.layout_given = true;
+  request.parallel.tensor = 2;
+  request.parallel.given = true;
   measure(out, device, request);
   CHECK(out.seen.planned == Bytes(2 * kGiB));
   CHECK(out.seen.gpu == 0);

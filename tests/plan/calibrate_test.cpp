@@ -25,7 +25,7 @@ CalibrationRecord record_of(const std::string& device, const std::string& engine
 
 Request on(const std::string& gpu, const std::string& engine, std::vector<CalibrationRecord> records) {
   Request out = request_for(engine, 4096);
-  out.gpu = gpu;
+  out.card.name = gpu;
   auto calibration = std::make_shared<Calibration>();
   calibration->path = "calibration.json";
   calibration->named = true;
@@ -82,8 +82,8 @@ TEST_CASE("calibrate: another card's figures change nothing") {
   CHECK(make_plan(model, on("h100-80gb", "transformers", {half})).calibrated.empty());
   // A size alone names no card.
   Request size = on("h100-80gb", "transformers", {other});
-  size.gpu.reset();
-  size.gpu_memory = Bytes(80000 * kMiB);
+  size.card.name.reset();
+  size.card.memory = Bytes(80000 * kMiB);
   CHECK(make_plan(model, size).calibrated.empty());
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("calibrate: an engine's figures want its release, a model's also the m
   CHECK(another.calibrated[0].name == kNonTorchFigure);
   // Two ranks talk to each other: neither holds.
   Request ranks = on("h100-80gb", "vllm", {log, process});
-  ranks.tensor_parallel = 2;
+  ranks.parallel.tensor = 2;
   CHECK(make_plan(model, ranks).calibrated.empty());
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("calibrate: a start-up log teaches activations, graphs and what lies o
       "Actual usage is 15.0 GiB for weight, 1.25 GiB for peak activation, 0.5 GiB for non-torch memory, and 0.25 GiB "
       "for CUDAGraph memory.\n";
   Request base;
-  base.gpu = "h100-80gb";
+  base.card.name = "h100-80gb";
   const LogCheck check = check_log(model, base, read_log(log));
   const auto records = calibration_of_log(model, check, "2026-11-21");
   REQUIRE(records.size() == 2);

@@ -43,8 +43,8 @@ TEST_CASE("fit is the exact inverse of the plan") {
       for (const std::uint64_t gib : {8U, 24U, 80U, 192U}) {
         Request request;
         request.engine = engine.name;
-        request.gpu_memory = Bytes(gib << 30);
-        request.layout_given = true;
+        request.card.memory = Bytes(gib << 30);
+        request.parallel.given = true;
         request.max_model_len = Tokens(2048);
         CAPTURE(entry.path().filename().string());
         CAPTURE(engine.name);
@@ -74,11 +74,11 @@ TEST_CASE("a plan's room is what plans of that length and of that many sequences
       for (const std::uint64_t copies : {1U, 3U}) {
         Request request;
         request.engine = engine.name;
-        request.gpu_memory = Bytes(std::uint64_t{24} << 30);
-        request.layout_given = true;
+        request.card.memory = Bytes(std::uint64_t{24} << 30);
+        request.parallel.given = true;
         request.max_model_len = Tokens(8192);
         request.num_seqs = 4;
-        request.data_parallel = copies;
+        request.parallel.data = copies;
         request.extras.num_samples = copies == 1 ? 1 : 2;
         CAPTURE(name);
         CAPTURE(engine.name);
@@ -113,20 +113,20 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
     for (const Engine& engine : engines()) {
       for (const auto& [tensor, pipeline, experts] :
            {Layout{2, 1, false}, Layout{1, 2, false}, Layout{4, 2, true}, Layout{8, 1, true}}) {
-        if (experts && (!engine.expert_parallel || model.experts.count == 0)) continue;
+        if (experts && (!engine.parallel.expert || model.experts.count == 0)) continue;
         for (const char* card : {"rtx-4090", "h100-80gb"}) {
           Request request;
           request.engine = engine.name;
-          request.gpu = card;
-          request.gpu_count = tensor * pipeline;
-          request.layout_given = true;
-          request.tensor_parallel = tensor;
-          request.pipeline_parallel = pipeline;
-          request.expert_parallel = experts;
+          request.card.name = card;
+          request.card.count = tensor * pipeline;
+          request.parallel.given = true;
+          request.parallel.tensor = tensor;
+          request.parallel.pipeline = pipeline;
+          request.parallel.expert = experts;
           CAPTURE(name);
           CAPTURE(engine.name);
-          CAPTURE(request.tensor_parallel);
-          CAPTURE(request.pipeline_parallel);
+          CAPTURE(request.parallel.tensor);
+          CAPTURE(request.parallel.pipeline);
           CAPTURE(card);
           if (!fits(model, with_context(request, 1))) continue;
           ++answered;
@@ -151,13 +151,13 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
       for (const std::uint64_t gib : {24U, 80U, 192U}) {
         Request request;
         request.engine = engine.name;
-        request.gpu_memory = Bytes(gib << 30);
-        request.layout_given = true;
+        request.card.memory = Bytes(gib << 30);
+        request.parallel.given = true;
         request.max_model_len = Tokens(2048);
         request.num_speculative_tokens = 3;
         request.extras.num_samples = 2;
         request.extras.draft = draft;
-        if (engine.lora_slots != nullptr) {
+        if (engine.extras.lora_slots != nullptr) {
           request.extras.max_loras = 4;
           request.extras.max_lora_rank = 64;
         }

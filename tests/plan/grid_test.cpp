@@ -1,5 +1,6 @@
 // Models against cards: every cell is what the plan and fit say on their own.
 #include "plan/grid.h"
+#include "plan/layouts.h"
 
 #include <doctest/doctest.h>
 
@@ -29,11 +30,11 @@ TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
         Request here = request;
         here.engine = row.engine;
         here.weights = row.weights;
-        here.gpu = cards[c];
+        here.card.name = cards[c];
         const Plan plan = make_plan(model, here);
         CHECK(cell.verdict.status == plan.verdict.status);
         CHECK(cell.verdict.headroom == plan.verdict.headroom);
-        here.layout_given = true;
+        here.parallel.given = true;
         CHECK(cell.longest == longest_that_fits(model, here));
         if (c > 0) CHECK(cell.longest >= row.cells[c - 1].longest);
       }
@@ -64,8 +65,8 @@ TEST_CASE("grid: plans of a shared cache equal plans of their own") {
         for (const std::uint64_t tokens : {100U, 4096U, 100000U}) {
           Request request;
           request.engine = engine.name;
-          request.gpu = card;
-          request.gpu_count = count;
+          request.card.name = card;
+          request.card.count = count;
           request.max_model_len = Tokens(tokens);
           CAPTURE(engine.name);
           CAPTURE(card);
@@ -86,7 +87,7 @@ TEST_CASE("grid: plans of a shared cache equal plans of their own") {
           CHECK(alone->total.high == shared->total.high);
           CHECK(alone->verdict.headroom == shared->verdict.headroom);
           CHECK(alone->verdict.status == shared->verdict.status);
-          CHECK(alone->request.tensor_parallel == shared->request.tensor_parallel);
+          CHECK(alone->request.parallel.tensor == shared->request.parallel.tensor);
           CHECK(alone->notes.size() == shared->notes.size());
         }
       }
@@ -103,21 +104,21 @@ TEST_CASE("fit without a card offers only cards that the engine runs on") {
     const Answers answers = fit_model(model, request);
     CAPTURE(engine.name);
     REQUIRE_FALSE(answers.answers.empty());
-    Bytes smallest = parse_gpu(*answers.answers.front().plan.request.gpu).budget();
+    Bytes smallest = parse_gpu(*answers.answers.front().plan.request.card.name).budget();
     for (const Answer& answer : answers.answers) {
-      const Gpu& gpu = parse_gpu(*answer.plan.request.gpu);
+      const Gpu& gpu = parse_gpu(*answer.plan.request.card.name);
       CHECK(runs_on(engine, gpu));
       CHECK(gpu.budget() >= smallest);
       smallest = gpu.budget();
     }
     // No smaller card that it runs on holds the request.
     for (const Gpu& gpu : gpus()) {
-      if (!runs_on(engine, gpu) || gpu.budget() >= parse_gpu(*answers.answers.front().plan.request.gpu).budget())
+      if (!runs_on(engine, gpu) || gpu.budget() >= parse_gpu(*answers.answers.front().plan.request.card.name).budget())
         continue;
       Request on = request;
-      on.gpu = std::string(gpu.name);
+      on.card.name = std::string(gpu.name);
       CAPTURE(gpu.name);
-      CHECK(make_plan(model, on).verdict.status != Verdict::kFits);
+      CHECK(make_plan(model, with_reserve(on)).verdict.status != Verdict::kFits);
     }
   }
   const auto runs = [](const char* name, const char* card) {

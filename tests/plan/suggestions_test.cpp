@@ -140,7 +140,7 @@ TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, ex
   const auto fits = [](const Words& command, const std::string& option, int value) {
     return plan(command, {option, std::to_string(value)}).exit == 0;
   };
-  // llama-fit-params of v0.6.0 takes 24 layers of 32 with a reserve of 1 GiB; a plan keeps none.
+  // llama-fit-params of v0.6.0 takes 24 layers of 32 with a reserve of 1 GiB.
   const Words dense{"testdata/configs/llama-3.1-8b.json",
                     "--engine",
                     "llama.cpp",
@@ -149,14 +149,23 @@ TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, ex
                     "-c",
                     "4096",
                     "--gpu-memory",
-                    "12GiB"};
+                    "12GiB",
+                    "--reserve",
+                    "1GiB"};
   const int layers = offered(dense, "-ngl");
-  CHECK(layers >= 24);
-  CHECK(layers <= 26);
+  CHECK(layers >= 23);
+  CHECK(layers <= 25);
   CHECK(fits(dense, "-ngl", layers));
   CHECK_FALSE(fits(dense, "-ngl", layers + 1));
-  const Words mixture{
-      "testdata/configs/gpt-oss-20b.json", "--engine", "llama.cpp", "-c", "4096", "--gpu-memory", "10GiB"};
+  const Words mixture{"testdata/configs/gpt-oss-20b.json",
+                      "--engine",
+                      "llama.cpp",
+                      "-c",
+                      "4096",
+                      "--gpu-memory",
+                      "10GiB",
+                      "--reserve",
+                      "1GiB"};
   const int experts = offered(mixture, "--n-cpu-moe");
   REQUIRE(experts > 0);
   CHECK(fits(mixture, "--n-cpu-moe", experts));

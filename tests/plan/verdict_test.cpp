@@ -42,21 +42,21 @@ Request any_request(std::mt19937& random, const std::string& engine) {
   const auto one_in = [&](unsigned n) { return random() % n == 0; };
   Request out = request_for(engine, pick({1, 17, 4096, 32768, 131072, 1ULL << 30, 1ULL << 44, 1ULL << 60}));
   out.num_seqs = pick({1, 1, 1, 3, 64, 256, 100000, 1ULL << 30, 1ULL << 60});
-  if (one_in(3)) out.tensor_parallel = pick({2, 3, 8, 64});
-  if (one_in(3)) out.pipeline_parallel = pick({2, 3, 16});
-  if (one_in(4)) out.data_parallel = pick({2, 7, 1000});
-  out.layout_given = true;
+  if (one_in(3)) out.parallel.tensor = pick({2, 3, 8, 64});
+  if (one_in(3)) out.parallel.pipeline = pick({2, 3, 16});
+  if (one_in(4)) out.parallel.data = pick({2, 7, 1000});
+  out.parallel.given = true;
   if (one_in(4)) out.max_num_seqs = pick({1, 128, 1ULL << 50});
   if (one_in(4)) out.max_num_batched_tokens = Tokens(pick({1, 8192, 1ULL << 58}));
   if (one_in(3)) out.attention = AttentionKernel::kNaive;
-  if (one_in(4)) out.min_context = Tokens(pick({1, 65536, 1ULL << 60}));
-  if (one_in(4)) out.min_seqs = pick({1, 300, 1ULL << 60});
-  if (one_in(4)) out.max_vram = Bytes(pick({1, 40 * kGib, 1ULL << 62}));
+  if (one_in(4)) out.limits.min_context = Tokens(pick({1, 65536, 1ULL << 60}));
+  if (one_in(4)) out.limits.min_seqs = pick({1, 300, 1ULL << 60});
+  if (one_in(4)) out.limits.max_vram = Bytes(pick({1, 40 * kGib, 1ULL << 62}));
   if (one_in(4)) out.margin = 0.5;
   if (one_in(8)) out.cpu_offload = Bytes(pick({kGib, 1ULL << 61}));
   switch (random() % 4) {
-    case 0: out.gpu = "h100-80gb"; break;
-    case 1: out.gpu_memory = Bytes(pick({kGib, 24 * kGib, 1ULL << 50, 1ULL << 62})); break;
+    case 0: out.card.name = "h100-80gb"; break;
+    case 1: out.card.memory = Bytes(pick({kGib, 24 * kGib, 1ULL << 50, 1ULL << 62})); break;
     case 2: out.kv_cache_memory_bytes = Bytes(pick({kGib, 1ULL << 40, 1ULL << 62})); break;
     default: break;
   }
@@ -106,15 +106,15 @@ std::string reason(const Request& request) {
 
 TEST_CASE("a broken limit says what fits, with its unit") {
   Request request = request_for("vllm", 8192);
-  request.gpu_memory = Bytes(24 * kGib);
-  request.min_seqs = 800;
+  request.card.memory = Bytes(24 * kGib);
+  request.limits.min_seqs = 800;
   CHECK(reason(request).find(" sequences fit, fewer than --min-seqs 800") != std::string::npos);
-  request.min_seqs.reset();
-  request.min_context = Tokens(1 << 20);
+  request.limits.min_seqs.reset();
+  request.limits.min_context = Tokens(1 << 20);
   CHECK(reason(request).find(" tokens fit, fewer than --min-context 1048576") != std::string::npos);
   // Nothing but the request to go by.
   Request alone = request_for("vllm", 8192);
-  alone.min_seqs = 8;
+  alone.limits.min_seqs = 8;
   CHECK(reason(alone) == "1 sequence is asked for, fewer than --min-seqs 8");
   alone.num_seqs = 9;
   CHECK(reason(alone) == "9 sequences are asked for, at least --min-seqs 8");
@@ -134,12 +134,12 @@ TEST_CASE("llama.cpp and ollama hold 256 sequences, whatever the memory") {
   for (const char* engine : {"llama.cpp", "llama.cpp@b6900", "ollama"}) {
     CAPTURE(engine);
     Request request = request_for(engine, 256);
-    request.gpu_memory = Bytes(80 * kGib);
+    request.card.memory = Bytes(80 * kGib);
     const Plan plan = make_plan(test_model("llama-3.1-8b"), request);
     REQUIRE(plan.capacity);
     CHECK(plan.capacity->max_num_seqs == 256);
     CHECK(std::any_of(plan.notes.begin(), plan.notes.end(), [](const Note& n) { return n.code == "most_sequences"; }));
-    request.min_seqs = 257;
+    request.limits.min_seqs = 257;
     CHECK(make_plan(test_model("llama-3.1-8b"), request).verdict.status == Verdict::kDoesNotFit);
   }
   Request request = request_for("llama.cpp", 65536, 16 * kGib);

@@ -61,7 +61,7 @@ void check_fails(const std::string& argument, Companion what, const SourceOption
   }
 }
 
-TEST_CASE("hub: an adapter becomes a local folder, its weights a header and a hole") {
+TEST_CASE("hub: an adapter becomes a local folder with the header of its weights") {
   if (!has_curl()) return;
   Site site;
   const Environment environment(site);
@@ -69,11 +69,13 @@ TEST_CASE("hub: an adapter becomes a local folder, its weights a header and a ho
       safetensors(R"({"a.lora_A.weight": {"dtype": "F32", "shape": [16, 4096], "data_offsets": [0, 262144]}})", 262144);
   site.serve("org/adapter", {{"adapter_config.json", with_commit(R"({"peft_type": "LORA", "r": 16})")},
                              {"adapter_model.safetensors", with_commit(file)}});
-  const std::string folder = local_companion("org/adapter", Companion::kAdapter, {});
+  const auto [folder, file_bytes] = local_companion("org/adapter", Companion::kAdapter, {});
   CHECK(site.hub.seen().size() == 2);
-  CHECK(fs::file_size(folder + "/adapter_model.safetensors") == file.size());
+  CHECK(file_bytes == file.size());
+  CHECK(fs::file_size(folder + "/adapter_model.safetensors") == file.size() - 262144);
   std::uint64_t bytes = 0;
-  read_safetensors(folder + "/adapter_model.safetensors", [&](const SafeTensor& tensor) { bytes += tensor.bytes; });
+  const auto add = [&](const SafeTensor& tensor) { bytes += tensor.bytes; };
+  read_safetensors(folder + "/adapter_model.safetensors", add, file_bytes);
   CHECK(bytes == 262144);
   CHECK(fs::exists(folder + "/adapter_config.json"));
   const AdapterFile adapter = load_adapter("org/adapter", {});
@@ -82,18 +84,18 @@ TEST_CASE("hub: an adapter becomes a local folder, its weights a header and a ho
   CHECK(adapter.bytes == Bytes(262144));
   // The revision is asked for again, its files are not; offline nothing is.
   site.hub.forget();
-  CHECK(local_companion("org/adapter", Companion::kAdapter, {}) == folder);
+  CHECK(local_companion("org/adapter", Companion::kAdapter, {}).path == folder);
   CHECK(site.hub.seen().size() == 1);
   site.hub.forget();
-  CHECK(local_companion("org/adapter", Companion::kAdapter, offline()) == folder);
-  CHECK(local_companion("org/adapter@" + kCommit, Companion::kAdapter, {}) == folder);
+  CHECK(local_companion("org/adapter", Companion::kAdapter, offline()).path == folder);
+  CHECK(local_companion("org/adapter@" + kCommit, Companion::kAdapter, {}).path == folder);
   CHECK(site.hub.seen().empty());
   CHECK_FALSE(holds(site.all_files(), kSecret));
   // Half a file is none, and is mended.
   fs::resize_file(folder + "/adapter_model.safetensors", 20);
   check_fails("org/adapter", Companion::kAdapter, offline(), Exit::kHub);
-  CHECK(local_companion("org/adapter", Companion::kAdapter, {}) == folder);
-  CHECK(local_companion("org/adapter", Companion::kAdapter, offline()) == folder);
+  CHECK(local_companion("org/adapter", Companion::kAdapter, {}).path == folder);
+  CHECK(local_companion("org/adapter", Companion::kAdapter, offline()).path == folder);
 }
 
 TEST_CASE("hub: a projector by its repository, its type or its address") {
@@ -112,11 +114,12 @@ TEST_CASE("hub: a projector by its repository, its type or its address") {
                          Row{"https://huggingface.co/org/x/blob/main/mmproj-x-Q8_0.gguf", "mmproj-x-Q8_0.gguf"}}) {
     CAPTURE(row.name);
     site.hub.forget();
-    const std::string path = local_companion(row.name, Companion::kProjector, {});
-    CHECK(fs::file_size(path) == file.size());
-    CHECK(Gguf::open(path).tensors().size() == 1);
+    const auto [path, file_bytes] = local_companion(row.name, Companion::kProjector, {});
+    CHECK(file_bytes == file.size());
+    CHECK(fs::file_size(path) < file.size());
+    CHECK(Gguf::open(path, file_bytes).tensors().size() == 1);
     CHECK(holds(site.hub.seen().back().path, row.asked));
-    CHECK(local_companion(row.name, Companion::kProjector, offline()) == path);
+    CHECK(local_companion(row.name, Companion::kProjector, offline()).path == path);
   }
 }
 
@@ -124,8 +127,8 @@ TEST_CASE("hub: paths stay what they are, and what is missing has its line") {
   Site site;
   const Environment environment(site);
   for (const std::string path : {"./x", "/nowhere", "~/adapter", "x/adapter_config.json", "a.gguf", "b.safetensors"})
-    CHECK(local_companion(path, Companion::kAdapter, {}) == path);
-  CHECK(local_companion(site.home.path(), Companion::kAdapter, {}) == site.home.path());
+    CHECK(local_companion(path, Companion::kAdapter, {}).path == path);
+  CHECK(local_companion(site.home.path(), Companion::kAdapter, {}).path == site.home.path());
   check_fails("org/../x", Companion::kAdapter, {}, Exit::kBadInput);
   check_fails("org/x:Q4_K_M", Companion::kAdapter, {}, Exit::kBadInput);
   check_fails("org/none", Companion::kAdapter, offline(), Exit::kHub);
@@ -136,7 +139,7 @@ TEST_CASE("hub: paths stay what they are, and what is missing has its line") {
   site.hub.fallback(with_commit("<html>"));
   check_fails("org/page", Companion::kAdapter, {}, Exit::kHub);
   check_fails("org/page", Companion::kProjector, {}, Exit::kHub);
-  // The whole length is the server's word: no file system has room for a lie.
+  // The whole length is the server's word: one that no file has is a lie.
   Answer liar = with_commit(GgufWriter("clip").file());
   liar.content_range = "bytes 0-31/18446744073709551615";
   site.hub.fallback(liar);

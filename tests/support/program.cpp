@@ -75,6 +75,10 @@ Run run_program(const std::vector<std::string>& arguments, const std::string& st
   wait4(child, &status, 0, &usage);
   Run run;
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  run.processor_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   run.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   run.peak_mib = static_cast<double>(usage.ru_maxrss) / 1024;
   run.out = slurp(out);

@@ -105,7 +105,7 @@ bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
 }  // namespace
 
 bool llama_flash_attention(const EngineInput& input) {
-  const FlashAttention asked = input.request.flash_attention;
+  const FlashAttention asked = input.request.llama_cpp.flash_attention;
   if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
   if (asked == FlashAttention::kOn || quantized(input.types.value)) return true;
   const bool expands = llama_cpp_expands_latents(input.model);
@@ -116,12 +116,12 @@ bool llama_flash_attention(const EngineInput& input) {
   return true;
 }
 
-LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers) : gpus(request.pipeline_parallel) {
+LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers) : gpus(request.parallel.pipeline) {
   const std::uint64_t units = checked_add(num_layers, 1, "a number of layers");
-  units_on_gpu = std::min(request.gpu_layers.value_or(units), units);
+  units_on_gpu = std::min(request.llama_cpp.gpu_layers.value_or(llama_without_gpu(request) ? 0 : units), units);
   first_on_gpu = units - units_on_gpu;
   float sum = 0;
-  for (const double share : request.tensor_split) ends_.push_back(sum += static_cast<float>(share));
+  for (const double share : request.llama_cpp.tensor_split) ends_.push_back(sum += static_cast<float>(share));
   for (float& end : ends_) end /= sum;
 }
 
@@ -153,7 +153,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeep
     : input_(input),
       own_engine_(own_engine),
       flash_attention_(llama_flash_attention(input)),
-      keeps_windows_(llama_cpp_keeps_windows(input.model) && !input.request.swa_full),
+      keeps_windows_(llama_cpp_keeps_windows(input.model) && !input.request.llama_cpp.swa_full),
       rollback_rows_(own_engine ? own_engine->checkpoints : 0),
       placement_(input) {
   const Request& request = input_.request;
@@ -303,7 +303,7 @@ void LlamaCppLayout::add_empty_layers() {
 }
 
 std::size_t LlamaCppLayout::device_of(std::uint64_t layer) const {
-  const bool on_host = input_.request.no_kv_offload || placement_.on_host(layer);
+  const bool on_host = input_.request.llama_cpp.no_kv_offload || placement_.on_host(layer);
   return on_host ? placement_.gpus : placement_.gpu_of(layer);
 }
 

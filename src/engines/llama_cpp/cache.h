@@ -42,6 +42,9 @@ bool llama_is_0_5(const Request& request);
 // v0.6.0 (b11434) or later.
 bool llama_is_0_6(const Request& request);
 
+// No card is there, or none is used: a machine of which nothing but its memory is named.
+bool llama_without_gpu(const Request& request);
+
 // Where the layers live: units are the layers and, last, the output.
 struct LlamaPlacement {
   std::uint64_t gpus = 1;

@@ -121,7 +121,7 @@ Graph graph_of(const EngineInput& input, const Load& load) {
   out.context = llama_context(input, load);
   const LlamaContext& context = out.context;
   const bool flash_attention = llama_flash_attention(input);
-  const bool keeps_windows = llama_cpp_keeps_windows(model) && !input.request.swa_full;
+  const bool keeps_windows = llama_cpp_keeps_windows(model) && !input.request.llama_cpp.swa_full;
   Widths widths;
   for (const LayerCache& cache : input.caches) widen(widths, cache, input, keeps_windows);
 
@@ -211,8 +211,8 @@ LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPl
                  "llama.cpp sched_reserve, ggml_gallocr; checked against runs of v0.5.0 and v0.6.0",
                  LineId::kComputeBuffer,
                  Basis::kExact};
-  const bool all_on_gpu =
-      placement.first_on_gpu == 0 && !input.request.no_kv_offload && input.request.cpu_moe_layers.value_or(0) == 0;
+  const bool all_on_gpu = placement.first_on_gpu == 0 && !input.request.llama_cpp.no_kv_offload &&
+                          input.request.llama_cpp.cpu_moe_layers.value_or(0) == 0;
   if (model.is_gguf && model.graph.is_checked && model.experts.used == 0 && all_on_gpu && placement.gpus == 1)
     return out;
   std::uint64_t more = mul(model.experts.used, graph.hidden);
@@ -228,6 +228,7 @@ LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPl
 
 std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
+  if (llama_without_gpu(input.request)) return {};
   const ModelShape& model = input.model;
   const Graph graph = graph_of(input, in.load);
   const LlamaPlacement placement(input);
@@ -250,7 +251,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   // Scores are one tensor, and by far the largest; else fewer tensors may be alive at once.
   Bytes low(most.bytes / 20 * (most.what == "attention scores" ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
-  const bool experts_on_host = input.request.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
+  const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
   // Smaller batches are multiplied where the weights lie.
   constexpr std::uint64_t kLeastCopied = 32;
   if ((placement.first_on_gpu > 0 || experts_on_host) && graph.context.n_ubatch >= kLeastCopied) {
@@ -304,6 +305,11 @@ std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const L
   const Graph graph = graph_of(input, load);
   Bytes compute(add(mul(2, graph.hidden), graph.mask));
   std::string formula = "inputs of a micro-batch and its masks";
+  const bool alone = llama_without_gpu(input.request);
+  if (alone) {
+    compute += Bytes(std::max(graph.work.bytes, graph.logits.bytes));
+    formula = std::string(graph.work.what) + " of a micro-batch, its inputs and masks";
+  }
   Bytes low = compute, high = compute * 2;
   if (const auto buffers = llama_compute_buffers(input, load)) {
     compute = low = Bytes(buffers->back());

@@ -13,7 +13,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kPipelineCopies = 4;
-constexpr std::uint64_t kMostNodes = 200'000;
+constexpr std::uint64_t kMostNodes = 20'000;  // more are estimated: to reserve them takes time by their square
 
 // The buffers that were worked out last.
 struct Known : EngineMemo {
@@ -38,10 +38,11 @@ std::optional<std::vector<std::uint64_t>> compute_buffers(const EngineInput& inp
 
   Devices devices;
   devices.gpus = static_cast<int>(question.placement.gpus);
-  const bool overrides = input.request.cpu_moe_layers.value_or(0) > 0;
-  if (devices.gpus > 1 && question.placement.first_on_gpu == 0 && !overrides && !input.request.no_kv_offload)
+  const bool overrides = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0;
+  if (devices.gpus > 1 && question.placement.first_on_gpu == 0 && !overrides && !input.request.llama_cpp.no_kv_offload)
     devices.copies = kPipelineCopies;
   devices.copies_unused_inputs = question.is_0_6;
+  devices.takes_over = !llama_without_gpu(input.request);
   return reserve_graph(builder.graph(), devices);
 }
 

@@ -28,13 +28,13 @@ LlamaContext llama_context(const EngineInput& input, const Load& load) {
   out.unified = load.pooled || load.num_seqs == 1;
   out.unpadded = load.max_model_len.count();
   const auto build = llama_build(request);
-  if (build && *build < kFirstFixedPad && request.flash_attention == FlashAttention::kOff) out.pad = 32;
+  if (build && *build < kFirstFixedPad && request.llama_cpp.flash_attention == FlashAttention::kOff) out.pad = 32;
   out.n_ctx_seq = round_up(out.unpadded, out.pad, kWhat);
   out.streams = out.unified ? 1 : load.num_seqs;
   // n_batch is held against what was asked for, before anything is padded.
   const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kWhat);
-  out.n_batch = std::min(request.batch.value_or(kDefaultBatch), asked);
-  const std::uint64_t n_ubatch = request.ubatch.value_or(kLlamaMicroBatch);
+  out.n_batch = std::min(request.llama_cpp.n_batch.value_or(kDefaultBatch), asked);
+  const std::uint64_t n_ubatch = request.llama_cpp.n_ubatch.value_or(kLlamaMicroBatch);
   out.n_ubatch = n_ubatch == 0 ? out.n_batch : std::min(out.n_batch, n_ubatch);
   return out;
 }
@@ -43,12 +43,17 @@ std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& co
   const Request& request = input.request;
   // Servers of before do not limit the rows to those of their slots.
   if (!llama_is_0_5(request)) return context.n_ubatch;
-  if (request.all_logits) return context.n_ubatch;
+  if (request.llama_cpp.all_logits) return context.n_ubatch;
   std::uint64_t rows = context.num_seqs;
   if (request.mtp || input.draft_method)
     rows = checked_mul(rows, 1 + (request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft),
                        "rows of logits");
   return std::min(rows, context.n_ubatch);
+}
+
+bool llama_without_gpu(const Request& request) {
+  const CardRequest& card = request.card;
+  return card.host_memory && !card.name && !card.memory && request.llama_cpp.gpu_layers.value_or(0) == 0;
 }
 
 bool llama_is_0_5(const Request& request) {

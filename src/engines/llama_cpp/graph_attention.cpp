@@ -33,6 +33,7 @@ std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) {
 bool GraphBuilder::read_caches() {
   caches_.resize(model_.num_layers);
   const bool keeps_windows = llama_cpp_keeps_windows(model_);
+  const bool is_apart = llama_keeps_sequences_apart(input_);
   for (const LayerCache& cache : input_.caches) {
     if (cache.layer >= caches_.size()) continue;
     KvCache& out = caches_[cache.layer];
@@ -52,9 +53,9 @@ bool GraphBuilder::read_caches() {
       const bool limited = term.limit.kind == LimitKind::kWindow || term.limit.kind == LimitKind::kChunk;
       if (!keeps_windows || !limited) continue;
       out.windowed = has_windows_ = true;
-      window_.count = input_.request.swa_full ? question_.context.n_ctx_seq
-                                              : llama_window_cells(question_.context, term.limit.tokens.count(),
-                                                                   llama_keeps_sequences_apart(input_));
+      window_.count = input_.request.llama_cpp.swa_full
+                          ? question_.context.n_ctx_seq
+                          : llama_window_cells(question_.context, term.limit.tokens.count(), is_apart);
     }
   }
   full_.count = question_.context.n_ctx_seq;
@@ -68,7 +69,7 @@ bool GraphBuilder::read_caches() {
     if (cache.heads == 0) continue;
     if (cache.key == 0 || cache.value == 0 || model_.num_heads == 0) return false;
     const auto host = static_cast<int>(question_.placement.gpus);
-    const int device = input_.request.no_kv_offload ? host : device_of_layer();
+    const int device = input_.request.llama_cpp.no_kv_offload ? host : device_of_layer();
     const std::uint64_t cells = cells_of(cache).count;
     const std::uint64_t streams = question_.context.streams;
     const std::uint64_t values = question_.flash_attention ? cache.heads * cache.value : widest;
@@ -233,7 +234,8 @@ TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId s
     out = graph_.permute(out, {0, 2, 1, 3});
     const Dims made = graph_.at(out).ne;
     out = graph_.cont(out, {made[0] * made[1], made[2] * made[3], 1, 1});
-    if (input_.request.no_kv_offload) graph_.at(out).device = static_cast<std::int8_t>(question_.placement.gpus);
+    if (input_.request.llama_cpp.no_kv_offload)
+      graph_.at(out).device = static_cast<std::int8_t>(question_.placement.gpus);
   }
   graph_.expand(out);
   return out;

@@ -16,6 +16,7 @@ struct Devices {
   int gpus = 1;
   std::uint64_t copies = 1;           // of each input, where GPUs run as a pipeline
   bool copies_unused_inputs = false;  // from v0.6.0 on a pipeline copies the inputs that no node reads, too
+  bool takes_over = true;             // a GPU computes large batches with weights of host memory
   int host() const { return gpus; }
   int count() const { return gpus + 1; }
 };

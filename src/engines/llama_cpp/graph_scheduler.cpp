@@ -103,7 +103,7 @@ class Scheduler {
       const GraphTensor& source = graph_.at(node.src[i]);
       if (!source.is_weight) continue;
       const int there = device_for(source.place, node);
-      if (there == devices_.host() && offloads(node))
+      if (there == devices_.host() && devices_.takes_over && offloads(node))
         for (int gpu = 0; gpu < devices_.gpus; ++gpu)
           if (supports(gpu, node)) return gpu;
       return there;

@@ -85,35 +85,35 @@ void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch
 Launch llama_cpp_launch(const LaunchInput& input) {
   constexpr std::uint64_t kAllLayers = 999999;
   const Request& request = *input.request;
-  if (request.data_parallel > 1)
+  if (request.parallel.data > 1)
     no_launch_option("--data-parallel-size", "llama-server has no copies", "start one server for each of them");
   if (input.model.is_gguf) check_own_weights(input);
   Launch launch;
   launch.engine = "llama.cpp";
   launch.image = "ghcr.io/ggml-org/llama.cpp:server-cuda";
-  launch.gpus_per_node = request.gpus();
+  launch.gpus_per_node = request.parallel.gpus();
   Arguments out{"llama-server"};
   add_model(input, out, launch);
   // llama.cpp's context is the total over all slots, unless they share one pool.
-  const std::uint64_t slots = request.kv_unified ? 1 : request.sequences();
+  const std::uint64_t slots = request.llama_cpp.kv_unified ? 1 : request.sequences();
   out.add("-c", checked_mul(input.load.max_model_len.count(), slots, "the total context"));
   out.add("-np", request.sequences());
   add_longer_context(input, out, launch);
   out.add("-ctk", ggml_name(input.types.key));
   out.add("-ctv", ggml_name(input.types.value));
-  out.add_given("-b", request.batch);
-  out.add_given("-ub", request.ubatch);
-  out.add_given("-ngl", request.gpu_layers);
-  if (request.flash_attention == FlashAttention::kOn) out.add("-fa", "on");
-  if (request.flash_attention == FlashAttention::kOff) out.add("-fa", "off");
-  out.add_flag("--kv-unified", request.kv_unified);
-  out.add_flag("--swa-full", request.swa_full);
-  out.add_flag("--no-kv-offload", request.no_kv_offload);
-  if (!request.tensor_split.empty()) out.add_shares("-ts", request.tensor_split);
-  if (request.cpu_moe_layers == kAllLayers)
+  out.add_given("-b", request.llama_cpp.n_batch);
+  out.add_given("-ub", request.llama_cpp.n_ubatch);
+  out.add_given("-ngl", request.llama_cpp.gpu_layers);
+  if (request.llama_cpp.flash_attention == FlashAttention::kOn) out.add("-fa", "on");
+  if (request.llama_cpp.flash_attention == FlashAttention::kOff) out.add("-fa", "off");
+  out.add_flag("--kv-unified", request.llama_cpp.kv_unified);
+  out.add_flag("--swa-full", request.llama_cpp.swa_full);
+  out.add_flag("--no-kv-offload", request.llama_cpp.no_kv_offload);
+  if (!request.llama_cpp.tensor_split.empty()) out.add_shares("-ts", request.llama_cpp.tensor_split);
+  if (request.llama_cpp.cpu_moe_layers == kAllLayers)
     out.add("--cpu-moe");
   else
-    out.add_given("--n-cpu-moe", request.cpu_moe_layers);
+    out.add_given("--n-cpu-moe", request.llama_cpp.cpu_moe_layers);
   add_extras(input, out);
   launch.commands.push_back(out.take());
   return launch;

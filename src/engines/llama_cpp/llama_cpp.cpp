@@ -83,21 +83,22 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 }
 
 void check_parallel(const Request& request, const ModelShape& model) {
-  if (request.tensor_parallel > 1)
+  if (request.parallel.tensor > 1)
     refuse("llama.cpp splits a model over GPUs by layers, not by heads", "use -pp or --gpu-count in place of -tp");
-  if (request.decode_context_parallel > 1) refuse("llama.cpp has no decode context parallelism", "leave out -dcp");
-  if (request.pipeline_parallel > model.num_layers)
-    refuse("-pp " + std::to_string(request.pipeline_parallel) + " is more than the " +
+  if (request.parallel.decode_context > 1) refuse("llama.cpp has no decode context parallelism", "leave out -dcp");
+  if (request.parallel.pipeline > model.num_layers)
+    refuse("-pp " + std::to_string(request.parallel.pipeline) + " is more than the " +
                std::to_string(model.num_layers) + " layers",
            "use fewer GPUs");
-  if (!request.tensor_split.empty() && request.tensor_split.size() != request.pipeline_parallel)
-    refuse("--tensor-split names " + std::to_string(request.tensor_split.size()) + " GPUs, and the layout has " +
-               std::to_string(request.pipeline_parallel),
-           "name them with -pp " + std::to_string(request.tensor_split.size()));
+  if (!request.llama_cpp.tensor_split.empty() && request.llama_cpp.tensor_split.size() != request.parallel.pipeline)
+    refuse("--tensor-split names " + std::to_string(request.llama_cpp.tensor_split.size()) +
+               " GPUs, and the layout has " + std::to_string(request.parallel.pipeline),
+           "name them with -pp " + std::to_string(request.llama_cpp.tensor_split.size()));
   if (request.sequences() > kMaxSequences)
     refuse("llama.cpp holds at most 256 sequences, not " + std::to_string(request.sequences()),
            "use a smaller --num-seqs");
-  if (request.batch == 0 && request.ubatch == 0) refuse("--batch and --ubatch-size are both 0", "name one of them");
+  if (request.llama_cpp.n_batch == 0 && request.llama_cpp.n_ubatch == 0)
+    refuse("--batch and --ubatch-size are both 0", "name one of them");
 }
 
 // ggml packs blocks of 32 elements, and flash attention reads whole heads.
@@ -138,7 +139,7 @@ void check_types(const EngineInput& input) {
     refuse("llama.cpp keeps the latent of MLA as K and reads V from it: the types " +
                std::string(name(input.types.key)) + " and " + std::string(name(input.types.value)) + " differ",
            "give --cache-type-k and --cache-type-v the same type");
-  if (quantized(input.types.value) && input.request.flash_attention == FlashAttention::kOff)
+  if (quantized(input.types.value) && input.request.llama_cpp.flash_attention == FlashAttention::kOff)
     refuse("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
   check_blocks(input, llama_flash_attention(input));
 }
@@ -188,7 +189,7 @@ namespace {
 
 // --ctx-size is n_ctx, all slots together: what one slot, or the pool of all, then has.
 Tokens slot_tokens(Tokens ctx_size, const Request& request) {
-  if (request.kv_unified || request.sequences() <= 1) return ctx_size;
+  if (request.llama_cpp.kv_unified || request.sequences() <= 1) return ctx_size;
   constexpr std::uint64_t kPad = 256;
   const std::uint64_t padded = round_up(ctx_size.count(), kPad, "a number of tokens");
   return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.sequences()), kPad, "a number of tokens"));
@@ -221,23 +222,25 @@ Engine llama_cpp_engine() {
                 llama_cpp_overhead};
   engine.weight_choices = "f16 q8_0 q6_k q5_k_m q4_k_m iq4_xs";
   engine.kv_choices = "float16 q8_0 q4_0";
-  engine.embedding_on_host = true;
+  engine.loading.embedding_on_host = true;
+  engine.loading.places_parts = true;
   engine.has_scores = true;
-  engine.stages = llama_cpp_stages;
-  engine.places_nextn_layers = true;
+  engine.parallel.stages = llama_cpp_stages;
+  engine.parallel.places_nextn_layers = true;
   engine.slot_tokens = slot_tokens;
   engine.settings = llama_cpp_settings;
   engine.start = Start::kEverything;
   engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
-  engine.draft_methods = "draft_model eagle3 mtp ngram";
-  engine.lora = LoraHolding::kFiles;
+  engine.extras.draft_methods = "draft_model eagle3 mtp ngram";
+  engine.extras.lora = LoraHolding::kFiles;
   engine.micro_batch = kLlamaMicroBatch;
-  engine.has_projector_files = true;
-  engine.deals_draft = true;
+  engine.extras.has_projector_files = true;
+  engine.parallel.deals_draft = true;
   engine.most_sequences = kMaxSequences;
-  engine.log_events = kLlamaCppLogEvents;
+  engine.log.events = kLlamaCppLogEvents;
+  engine.log.stages = kLlamaCppStages;
   engine.launch = llama_cpp_launch;
-  engine.log_figures = kLlamaCppLogFigures;
+  engine.log.figures = kLlamaCppLogFigures;
   return engine;
 }
 

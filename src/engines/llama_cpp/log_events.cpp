@@ -67,8 +67,17 @@ constexpr LogTemplate kEvents[] = {
     {"llama_init_from_model", kMark},
 };
 
+constexpr StageMark kStages[] = {
+    {"load_tensors: loading model tensors", StartStage::kProcess},
+    {"llama_context: constructing", StartStage::kWeights},
+    {"llama_new_context_with_model: n_ctx", StartStage::kWeights},
+    {"graph splits =", StartStage::kCache},
+    {"server is listening on", StartStage::kServing},
+};
+
 }  // namespace
 
 const std::span<const LogTemplate> kLlamaCppLogEvents = kEvents;
+const std::span<const StageMark> kLlamaCppStages = kStages;
 
 }  // namespace kvplan

@@ -23,7 +23,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("n_swa = {window:tokens}"),
     log_figure("n_ctx_train = {n_ctx_train:tokens}"),
     log_figure("offloaded {layers_on_gpu:layers}/{layers_total:layers} layers to GPU"),
-    log_figure("load_tensors: {device:word} model buffer size = {weights:size}"),
+    log_figure("{device:word} model buffer size = {weights:size}"),
     log_figure("load_tensors: {device:word} buffer size = {weights:size}"),
 
     // The context: the names of three functions stand before these.

@@ -25,7 +25,7 @@ std::string sequences(const Load& load) {
 
 class LogicalLayout : public CacheLayout {
  public:
-  explicit LogicalLayout(const EngineInput& input) : tensor_parallel_(input.request.tensor_parallel) {
+  explicit LogicalLayout(const EngineInput& input) : tensor_parallel_(input.request.parallel.tensor) {
     for (std::vector<LayerCache>& caches : split_stages(input, StageSplit::kSpareLast)) {
       stages_.emplace_back(caches, input.types, tensor_parallel_);
       Kinds& kinds = stage_kinds_.emplace_back();
@@ -147,7 +147,10 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 // The floor: one prefill chunk of hidden states in 16 bit; and an allowance for what any process takes.
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
-  const std::uint64_t chunk = prefill_chunk(input.request, in.load);
+  const bool whole = is_encoder(input);
+  const std::uint64_t chunk =
+      whole ? checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load")
+            : prefill_chunk(input.request, in.load);
   const Bytes floor = Bytes(chunk) * input.model.hidden_size * 2;
   LedgerLine activation{Section::kActivation,
                         "activations (floor)",
@@ -174,11 +177,11 @@ constexpr EngineVersion kVersions[] = {{"1", "arithmetic on the formulas"}};
 
 Engine logical_engine() {
   Engine out{"logical", "none", "what the architecture needs, no allocator", kVersions, 1.0, resolve, layout, overhead};
-  out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
-  out.lora = LoraHolding::kSlotsOrFiles;
-  out.lora_slots = logical_lora_slots;
+  out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  out.extras.lora = LoraHolding::kSlotsOrFiles;
+  out.extras.lora_slots = logical_lora_slots;
   out.is_logical = true;
-  out.has_beams = true;
+  out.extras.has_beams = true;
   return out;
 }
 

@@ -83,14 +83,15 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, kShare, resolve, layout,
              overhead};
-  out.log_events = kMistralRsLogEvents;
-  out.halves_float32 = true;  // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
+  out.log.events = kMistralRsLogEvents;
+  out.loading.made_at_load = "fp8 int8 int4";  // --isq
+  out.loading.halves_float32 = true;  // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
   out.settings = settings;
   out.makers = "NVIDIA Apple";  // CUDA and Metal
   // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
-  out.draft_methods = "draft_model";
-  out.lora = LoraHolding::kFiles;
-  out.log_figures = kMistralrsLogFigures;
+  out.extras.draft_methods = "draft_model";
+  out.extras.lora = LoraHolding::kFiles;
+  out.log.figures = kMistralrsLogFigures;
   return out;
 }
 

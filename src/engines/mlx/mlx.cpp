@@ -4,6 +4,8 @@
 // - KVCache and QuantizedKVCache grow in steps of 256 tokens.
 // - RotatingKVCache holds a prompt as long as it is, and then 256 tokens more at a time, up to the window. A prefill
 //   chunk of S tokens lies beside the window for a moment: window + S - 1.
+// - With --max-kv-size N every cache of a module without a make_cache of its own is a RotatingKVCache of N tokens, the
+//   first 4 of them kept for good.
 // - ChunkedKVCache is cut to a chunk before a step, and grows by 256 in it.
 // - Caches in a list (CacheList) are not quantized, whatever is asked.
 // - Quantized (int8, int4 by --kv-cache-dtype): groups of 64 with a scale and a bias in the model's type. Rotating
@@ -17,6 +19,7 @@
 #include "engines/mlx/launcher.h"
 #include "engines/mlx/modules.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -30,6 +33,7 @@ constexpr EngineVersion kVersions[] = {
 };
 constexpr std::uint64_t kStep = 256;
 constexpr std::uint64_t kGroup = 64;
+constexpr Tokens kSink(4);  // make_prompt_cache's keep
 constexpr std::uint64_t kPrefillStep = 2048;
 
 std::uint64_t bits_of(Dtype type) {
@@ -77,15 +81,26 @@ bool has_window(const LayerCache& cache) {
 }
 
 bool rotates(const EngineInput& input) {
+  if (input.request.mlx.max_kv_size && !module_of(input.model).makes_caches) return true;
   const Rotation rotation = module_of(input.model).rotation;
   if (rotation == Rotation::kNever || std::none_of(input.caches.begin(), input.caches.end(), has_window)) return false;
   // A window of all layers is sliding_window's, not one of layer_types.
   return rotation == Rotation::kAlways || !std::all_of(input.caches.begin(), input.caches.end(), has_window);
 }
 
+// --max-kv-size, where the module heeds it.
+std::optional<Tokens> kept_tokens(const EngineInput& input) {
+  return module_of(input.model).makes_caches ? std::nullopt : input.request.mlx.max_kv_size;
+}
+
 // The layers' terms as the module has them.
 std::vector<LayerCache> caches_of(const EngineInput& input) {
   std::vector<LayerCache> out = input.caches;
+  if (const auto kept = kept_tokens(input))
+    for (LayerCache& cache : out)
+      for (Term& term : cache.compact.own())
+        if (term.growth == Growth::kToken && term.role != Role::kState)
+          term.limit = {LimitKind::kSink, *kept - std::min(*kept, kSink), std::min(*kept, kSink)};
   const std::string_view module = module_of(input.model).name;
   if (has_word(kExpandsLatents, module))
     for (LayerCache& cache : out) cache.compact = cache.expanded;
@@ -114,7 +129,10 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (has_word(kInLists, module_of(input.model).name)) return std::nullopt;
   const std::string cure = "leave the KV type at auto";
   if (rotates(input))
-    return Refusal{"rotating_cache", "RotatingKVCache Quantization NYI: this model has sliding layers", cure};
+    return Refusal{"rotating_cache",
+                   kept_tokens(input) ? "RotatingKVCache Quantization NYI: --max-kv-size makes such caches"
+                                      : "RotatingKVCache Quantization NYI: this model has sliding layers",
+                   cure};
   if (has_word(kPlainScores, module_of(input.model).name))
     return Refusal{"plain_scores", "mlx-lm's module computes its scores from a cache that is not quantized", cure};
   const std::vector<LayerCache> caches = caches_of(input);
@@ -185,6 +203,9 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   if (has_lists && bits_of(types.key) + bits_of(types.value) > 0)
     notes.push_back({NoteLevel::kWarning, "unquantized_cache",
                      "mlx-lm leaves the caches of this model in its own type: --kv-bits does nothing"});
+  if (input.request.mlx.max_kv_size && module.makes_caches)
+    notes.push_back({NoteLevel::kWarning, "max_kv_size_unheeded",
+                     "mlx-lm's " + std::string(module.name) + " makes its own caches: --max-kv-size does nothing"});
   if (has_states(input) && module.name.empty())
     notes.push_back(unverified_note("MLX", "recurrent states (their type)"));
   EngineInput own = input;
@@ -206,7 +227,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   std::vector<LedgerLine> out{mlp_activations(input, chunk, "a prefill step")};
   Bytes beside;
   const bool has_rotating = rotates(input) || module_of(input.model).name == "llama4.py";
-  for (const LayerCache& cache : input.caches)
+  for (const LayerCache& cache : caches_of(input))
     for (const Term& term : cache.compact)
       if (has_rotating && term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone &&
           term.role != Role::kState)
@@ -228,18 +249,33 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 }  // namespace
 
+namespace {
+
+// Of a card of the catalogue, whose budget is Metal's own working set (max_recommended_working_set_size, to which
+// mlx-lm sets the limit of wired memory), all; of a size that is a machine's memory, the share that macOS lets a GPU
+// keep wired by default.
+double utilization(const EngineInput& input) {
+  constexpr double kWired = 0.75;
+  const CardRequest& card = input.request.card;
+  if (!card.name || !card.memory) return kWired;
+  const Gpu& gpu = parse_gpu(*card.name);
+  return gpu.usable_mib > 0 && *card.memory == gpu.budget() ? 1 : kWired;
+}
+
+}  // namespace
+
 Engine mlx_engine() {
-  // 0.75: the share of unified memory that macOS lets a GPU keep wired by default.
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
   out.makers = "Apple";
   out.settings = settings;
-  out.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way
-  out.lora = LoraHolding::kFiles;
+  out.extras.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way
+  out.extras.lora = LoraHolding::kFiles;
   out.launch = mlx_launch;
   out.refusal = refusal;
-  out.make_tensors = mlx_tensors;
-  out.keeps_types = true;
+  out.utilization_of = utilization;
+  out.loading.make_tensors = mlx_tensors;
+  out.loading.keeps_types = true;
   return out;
 }
 

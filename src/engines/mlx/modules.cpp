@@ -41,6 +41,17 @@ constexpr std::string_view kRotating =
 // mistral3, pixtral and smollm3 hold llama's layers, and have no make_cache.
 constexpr std::string_view kRotatingByLayerTypes = "llama.py ministral3.py";
 
+// With a make_cache of their own, or of the class that theirs extends: make_prompt_cache leaves all to it.
+constexpr std::string_view kMakeCaches =
+    "afm7.py afmoe.py baichuan_m1.py bailing_hybrid.py bailing_moe_linear.py bailing_moe_v3.py cohere2.py "
+    "deepseek_v32.py deepseek_v41.py exaone4.py exaone_moe.py falcon_h1.py gear.py gemma3.py gemma3_text.py "
+    "gemma3n.py gemma4.py gemma4_text.py glm_moe_dsa.py gpt_oss.py granitemoehybrid.py iquestloopcoder.py jamba.py "
+    "kimi_k3.py kimi_linear.py laguna.py lfm2-vl.py lfm2.py lfm2_moe.py llama.py llama4.py longcat_flash.py "
+    "longcat_flash_ngram.py mamba.py mamba2.py mellum.py mimo_v2_flash.py minimax_m3_vl.py ministral3.py "
+    "muse_glimmer.py muse_spark.py nanbeige.py nemotron-nas.py nemotron_h.py olmo3.py olmo_hybrid.py plamo2.py "
+    "plamo3.py prism_hadamard_qwen35.py qwen3_5.py qwen3_5_moe.py qwen3_next.py recurrent_gemma.py rwkv7.py "
+    "spark2_5.py step3p5.py";
+
 constexpr std::string_view kEightBitRouters =
     "klear.py afmoe.py bailing_hybrid.py bailing_moe.py bailing_moe_linear.py gemma4.py gemma4_text.py gpt_oss.py "
     "granitemoe.py granitemoehybrid.py jamba.py kimi_k3.py kimi_linear.py laguna.py lfm2_moe.py longcat_flash.py "
@@ -71,6 +82,7 @@ MlxModule mlx_module(std::string_view root_type, std::string_view model_type) {
     out.rotation = Rotation::kAlways;  // as the architecture has it
     return out;
   }
+  out.makes_caches = has_word(kMakeCaches, out.name);
   if (has_word(kRotating, out.name)) out.rotation = Rotation::kAlways;
   if (has_word(kRotatingByLayerTypes, out.name)) out.rotation = Rotation::kByLayerTypes;
   if (has_word(kEightBitRouters, out.name)) out.router = RouterType::kEightBit;

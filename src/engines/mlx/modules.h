@@ -28,6 +28,7 @@ struct MlxModule {
   std::string_view name;  // of the file in mlx_lm/models, "cohere2.py"; empty: there is none
   Rotation rotation = Rotation::kNever;
   RouterType router = RouterType::kAsRest;
+  bool makes_caches = false;  // by itself: --max-kv-size is for the others
 };
 
 MlxModule mlx_module(std::string_view root_type, std::string_view model_type);

@@ -14,31 +14,31 @@ Launch ollama_launch(const LaunchInput& input) {
     if (given) no_launch_option(option, why, "leave it out, or use --engine llama.cpp");
   };
   constexpr std::string_view kOfModel = "Ollama has it in a model's own file or a request";
-  refuse_given(request.data_parallel > 1, "--data-parallel-size", "Ollama has no copies");
-  refuse_given(request.gpu_layers.has_value(), "-ngl", kOfModel);
-  refuse_given(request.batch.has_value(), "-b", kOfModel);
+  refuse_given(request.parallel.data > 1, "--data-parallel-size", "Ollama has no copies");
+  refuse_given(request.llama_cpp.gpu_layers.has_value(), "-ngl", kOfModel);
+  refuse_given(request.llama_cpp.n_batch.has_value(), "-b", kOfModel);
   refuse_given(!extras.adapters.empty(), "--lora", kOfModel);
   refuse_given(extras.projector.has_value(), "--mmproj", kOfModel);
-  for (const auto& [given, option] : {std::pair(request.ubatch.has_value(), "-ub"),
-                                      {request.kv_unified, "--kv-unified"},
-                                      {request.swa_full, "--swa-full"},
-                                      {request.no_kv_offload, "--no-kv-offload"},
-                                      {request.cpu_moe_layers.has_value(), "--n-cpu-moe"}})
+  for (const auto& [given, option] : {std::pair(request.llama_cpp.n_ubatch.has_value(), "-ub"),
+                                      {request.llama_cpp.kv_unified, "--kv-unified"},
+                                      {request.llama_cpp.swa_full, "--swa-full"},
+                                      {request.llama_cpp.no_kv_offload, "--no-kv-offload"},
+                                      {request.llama_cpp.cpu_moe_layers.has_value(), "--n-cpu-moe"}})
     refuse_given(given, option, "Ollama has no such setting");
   if (input.model.is_gguf) check_own_weights(input);
 
   Launch launch;
   launch.engine = "ollama";
   launch.image = "ollama/ollama:latest";
-  launch.gpus_per_node = request.gpus();
+  launch.gpus_per_node = request.parallel.gpus();
   // Of one request: Ollama multiplies it by the parallel ones.
   launch.environment.emplace_back("OLLAMA_CONTEXT_LENGTH", std::to_string(input.load.max_model_len.count()));
   const bool is_quantized = input.types.key == Dtype::kQ8_0 || input.types.key == Dtype::kQ4_0;
   if (is_quantized) launch.environment.emplace_back("OLLAMA_KV_CACHE_TYPE", std::string(name(input.types.key)));
   // A quantized cache is taken with flash attention alone.
-  if (is_quantized || request.flash_attention == FlashAttention::kOn)
+  if (is_quantized || request.llama_cpp.flash_attention == FlashAttention::kOn)
     launch.environment.emplace_back("OLLAMA_FLASH_ATTENTION", "1");
-  else if (request.flash_attention == FlashAttention::kOff)
+  else if (request.llama_cpp.flash_attention == FlashAttention::kOff)
     launch.environment.emplace_back("OLLAMA_FLASH_ATTENTION", "0");
   if (request.sequences() > 1)
     launch.environment.emplace_back("OLLAMA_NUM_PARALLEL", std::to_string(request.sequences()));

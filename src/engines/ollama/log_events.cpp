@@ -25,8 +25,16 @@ constexpr LogTemplate kEvents[] = {
     {"ollama[", kMark},
 };
 
+constexpr StageMark kStages[] = {
+    {"load_tensors: loading model tensors", StartStage::kProcess},
+    {"llama_context: constructing", StartStage::kWeights},
+    {"graph splits =", StartStage::kCache},
+    {"llama runner started in", StartStage::kServing},
+};
+
 }  // namespace
 
 const std::span<const LogTemplate> kOllamaLogEvents = kEvents;
+const std::span<const StageMark> kOllamaStages = kStages;
 
 }  // namespace kvplan

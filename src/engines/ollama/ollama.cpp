@@ -58,7 +58,7 @@ Request below(const Request& request) {
   Request out = request;
   out.engine = "llama.cpp";
   out.engine_version.clear();
-  if (!out.batch) out.batch = kBatch;
+  if (!out.llama_cpp.n_batch) out.llama_cpp.n_batch = kBatch;
   return out;
 }
 
@@ -103,21 +103,22 @@ Engine ollama_engine() {
   Engine out{"ollama", "", "llama.cpp with Ollama's defaults", kVersions, 1.0, resolve, layout, overhead};
   out.kv_choices = "float16 q8_0 q4_0";
   out.weight_choices = llama_cpp_engine().weight_choices;
-  out.embedding_on_host = true;
+  out.loading.embedding_on_host = true;
   out.has_scores = true;
-  out.stages = llama_cpp_engine().stages;
-  out.places_nextn_layers = true;
+  out.parallel.stages = llama_cpp_engine().parallel.stages;
+  out.parallel.places_nextn_layers = true;
   out.default_context = default_context;
   out.settings = settings;
   out.start = Start::kEverything;
   out.unsupported_cards = llama_cpp_engine().unsupported_cards;
-  out.lora = LoraHolding::kFiles;
+  out.extras.lora = LoraHolding::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;
-  out.has_projector_files = true;
+  out.extras.has_projector_files = true;
   out.most_sequences = llama_cpp_engine().most_sequences;
-  out.log_events = kOllamaLogEvents;
+  out.log.events = kOllamaLogEvents;
+  out.log.stages = kOllamaStages;
   out.launch = ollama_launch;
-  out.log_figures = kOllamaLogFigures;
+  out.log.figures = kOllamaLogFigures;
   return out;
 }
 

@@ -8,23 +8,29 @@
 #include "engines/sglang/models.h"
 #include "engines/sglang/share.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 
 namespace kvplan {
 
 namespace {
 
-// What the driver keeps before SGLang looks at the free memory.
+// What the driver keeps before SGLang looks at the free memory; where the processor shares it, the host too: 7.2 to
+// 11.7 GiB on GB10 as logs print "avail mem".
 constexpr std::uint64_t kContext = 512 * kMiB;
+constexpr std::uint64_t kHost = 10 * kGiB;
 
 // GiB that are free before the weights are loaded, in hundredths as the log tells them.
-double free_before(Bytes memory) {
-  const std::uint64_t free = memory.count() > kContext ? memory.count() - kContext : 0;
+double free_before(const Request& request, Bytes memory) {
+  const bool shares = request.card.name && parse_gpu(*request.card.name).unified;
+  const std::uint64_t taken = shares ? kHost : kContext;
+  const std::uint64_t free = memory.count() > taken ? memory.count() - taken : 0;
   return std::round(static_cast<double>(free) / static_cast<double>(kGiB) * 100) / 100;
 }
 
 // With DP attention the ranks share out a chunk.
 std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings) {
-  return request.dp_attention ? std::max<std::uint64_t>(settings.chunk / request.data_parallel, 1) : settings.chunk;
+  return request.parallel.dp_attention ? std::max<std::uint64_t>(settings.chunk / request.parallel.data, 1)
+                                       : settings.chunk;
 }
 
 }  // namespace
@@ -32,7 +38,7 @@ std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings)
 // _profile_available_bytes: in GiB and floating point, as SGLang has it.
 Bytes sglang_cache_budget(const BudgetInput& in) {
   constexpr auto kGib = static_cast<double>(kGiB);
-  const double before = free_before(in.gpu_memory);
+  const double before = free_before(in.engine->request, in.gpu_memory);
   const double slack = before * (1 - sglang_share(*in.engine));
   const double rest = before - static_cast<double>(in.weights.count()) / kGib - slack -
                       static_cast<double>(sglang_kept_back(*in.engine).count()) / kGib;
@@ -63,6 +69,7 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
       of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
                                               {1, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
                                               "estimate: the last token of each sequence")));
+  if (auto kept = loaded_weights("sglang weights", in.weights)) out.push_back(std::move(*kept));
   out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
                  Bytes(900 * kMiB), "allowance of 512 MiB a GPU",
                  "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineId::kContext});
@@ -71,15 +78,14 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
     // Of 2026: 0.60 GiB for 52 of 36 layers and 2.32 with the prefill's, 1.38 GiB for 36 of 64, 1.93 for DeepSeek-V4.
     const bool shares_memory = sglang_sizes_by_card(request);
     const std::uint64_t each = shares_memory ? 1344 * kKiB : 2 * kMiB;
-    const Spread spread = shares_memory ? Spread{0.25, 1.9} : Spread{0.55, 1.35};
-    const std::uint64_t layers = ceil_div(input.model.num_layers, request.pipeline_parallel);
+    const std::uint64_t layers = ceil_div(input.model.num_layers, request.parallel.pipeline);
     const std::uint64_t graphs =
         sglang_captured(input, std::min(settings.batch, request.max_num_seqs.value_or(settings.batch)));
-    out.push_back(
-        of_kind(LineId::kGraphs, estimate_line(Section::kRuntime, "CUDA graphs", Bytes(graphs * each) * layers, spread,
-                                               std::to_string(graphs) + " batch sizes * " + std::to_string(layers) +
-                                                   " layers * " + std::to_string(each / kKiB) + " KiB",
-                                               "estimate from start-up logs: 0.3 to 2.3 MiB a layer and graph")));
+    out.push_back(of_kind(LineId::kGraphs,
+                          ranged_line("sglang graphs", Section::kRuntime, "CUDA graphs", Bytes(graphs * each) * layers,
+                                      std::to_string(graphs) + " batch sizes * " + std::to_string(layers) +
+                                          " layers * " + std::to_string(each / kKiB) + " KiB",
+                                      "estimate from start-up logs: 0.3 to 2.3 MiB a layer and graph")));
   }
   std::optional<Bytes> budget = request.kv_cache_memory_bytes;
   if (!budget && in.gpu_memory && in.weights > Bytes(0))

@@ -16,7 +16,6 @@ void add_drafts(const LaunchInput& input, Arguments& out) {
   const DraftMethod method = *input.draft_method;
   out.add("--speculative-algorithm", method == DraftMethod::kModel    ? "STANDALONE"
                                      : method == DraftMethod::kEagle3 ? "EAGLE3"
-                                     : method == DraftMethod::kMtp    ? "NEXTN"
                                      : method == DraftMethod::kNgram  ? "NGRAM"
                                                                       : "EAGLE");
   if (input.draft) out.add("--speculative-draft-model-path", input.draft->name);
@@ -66,10 +65,14 @@ void add_budget(const LaunchInput& input, Arguments& out) {
   out.add("--max-total-tokens", *input.tokens);
 }
 
-// A context beyond the model's own: SGLang refuses it unless told otherwise, and its positions need stretching.
+// A context beyond the model's own: SGLang refuses it unless told otherwise, and its positions need stretching. Of a
+// model that names no maximum it takes one (get_context_length).
 void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
-  if (!is_beyond(input)) return;
+  constexpr Tokens kOfNone{2048};
+  const bool names_none = input.max_model_len == Tokens(0) && input.load.tokens_of_sequence() > kOfNone;
+  if (!is_beyond(input) && !names_none) return;
   launch.environment.emplace_back("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN", "1");
+  if (names_none) return;
   if (const std::string keys = yarn_override(input, "rope_scaling"); keys.empty())
     launch.remarks.push_back(beyond_remark(input));
   else
@@ -79,14 +82,14 @@ void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch
 // A command for each node.
 void add_nodes(const LaunchInput& input, const std::vector<std::string>& words, Launch& launch) {
   const Request& request = *input.request;
-  const Nodes nodes = nodes_of(request.gpus());
+  const Nodes nodes = nodes_of(request.parallel.gpus());
   launch.gpus_per_node = nodes.gpus_each;
   if (nodes.count == 1) {
     launch.commands.push_back(words);
     return;
   }
   // arg_groups/validation_hook.py
-  if (request.data_parallel > 1 && !request.dp_attention)
+  if (request.parallel.data > 1 && !request.parallel.dp_attention)
     no_launch_option("--data-parallel-size over " + std::to_string(nodes.count) + " nodes",
                      "SGLang's copies stand on one node", "start a server on each node, or use --enable-dp-attention");
   for (std::uint64_t node = 0; node < nodes.count; ++node) {
@@ -113,15 +116,15 @@ Launch sglang_launch(const LaunchInput& input) {
   // Of all copies together.
   if (request.max_num_seqs || request.sequences() > 1)
     out.add("--max-running-requests", request.max_num_seqs.value_or(request.sequences()));
-  out.add_ranks("--tp-size", request.tensor_parallel);
-  out.add_ranks("--pp-size", request.pipeline_parallel);
-  out.add_ranks("--dp-size", request.data_parallel);
-  out.add_flag("--enable-dp-attention", request.dp_attention);
-  if (request.expert_parallel) {
+  out.add_ranks("--tp-size", request.parallel.tensor);
+  out.add_ranks("--pp-size", request.parallel.pipeline);
+  out.add_ranks("--dp-size", request.parallel.data);
+  out.add_flag("--enable-dp-attention", request.parallel.dp_attention);
+  if (request.parallel.expert) {
     if (engine_version(engine_of(request), request) < kExpertSizes)
       out.add("--enable-ep-moe");
     else
-      out.add("--ep-size", request.tensor_parallel);
+      out.add("--ep-size", request.parallel.tensor);
   }
   if (kv_chosen(request)) {
     const std::string_view type = kv_name(input.types.key, request);

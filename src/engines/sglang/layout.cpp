@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engines/sglang/models.h"
+#include "engines/sglang/share.h"
 #include "engines/sglang/stages.h"
 #include "kvplan/error.h"
 #include "kvplan/spoken.h"
@@ -16,7 +17,12 @@ namespace {
 
 class SglangLayout final : public CacheLayout, private SglangStages {
  public:
-  SglangLayout(const EngineInput& input, std::vector<Note>& notes) : SglangStages(input, notes) {}
+  SglangLayout(const EngineInput& input, std::vector<Note>& notes)
+      : SglangStages(input, notes),
+        shares_(!input.request.extras.disable_radix_cache),
+        kept_windows_(sglang_since(input.request, kLetsWindowsGo)
+                          ? window_
+                          : std::max(window_, sglang_card_settings(input).chunk)) {}
 
   Bytes reserved(const Load& load) const override { return fullest(load); }
 
@@ -161,6 +167,52 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
+  // PrefillAdder: a request is admitted where the pools hold it to its last token, and a prefix of the radix tree is
+  // held once. Held against the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
+  std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
+    if (running.lengths.empty() || verified_ > 0 || load.source_tokens > Tokens(0)) return std::nullopt;
+    SglangCounts free = pools_of(budget, load);
+    const bool by_length = grows() && !all_windows_;
+    const std::uint64_t prefix = shares_ && by_length ? running.shared_prefix.count() / page_ * page_ : 0;
+    const auto need_of = [&](Tokens length) {
+      SglangCounts out;
+      const std::uint64_t whole = round_up(length.count(), page_, "a sequence");
+      if (by_length) out.full = whole - std::min(whole, prefix);
+      if (has_windows()) out.windows = std::min(whole, round_up(kept_windows_, page_, "a window"));
+      if (states_) out.slots = slots_;
+      return out;
+    };
+    const auto take = [](SglangCounts& from, const SglangCounts& need, std::uint64_t times) {
+      from.full -= need.full * times;
+      from.windows -= need.windows * times;
+      from.slots -= need.slots * times;
+    };
+    const std::uint64_t beside = prefix + (by_length && !shares_ ? page_ : 0);  // without a tree a page stays free
+    if (free.full < beside) return 0;
+    free.full -= beside;
+    SglangCounts turn;
+    for (const Tokens length : running.lengths) {
+      const SglangCounts need = need_of(length);
+      turn.full = checked_add(turn.full, need.full, "the tokens");
+      turn.windows = checked_add(turn.windows, need.windows, "the tokens");
+      turn.slots = checked_add(turn.slots, need.slots, "the state slots");
+    }
+    std::uint64_t turns = kMost;
+    if (turn.full > 0) turns = std::min(turns, free.full / turn.full);
+    if (turn.windows > 0) turns = std::min(turns, free.windows / turn.windows);
+    if (turn.slots > 0) turns = std::min(turns, free.slots / turn.slots);
+    if (turns == kMost) return std::nullopt;  // nothing grows: no pool bounds them
+    take(free, turn, turns);
+    std::uint64_t out = checked_mul(turns, running.lengths.size(), "the sequences");
+    for (const Tokens length : running.lengths) {
+      const SglangCounts need = need_of(length);
+      if (!holds(free, need)) break;
+      take(free, need, 1);
+      ++out;
+    }
+    return out;
+  }
+
   // resolve_max_num_reqs: by tokens for the context, within bounds, and by the slots of states. The table of requests
   // has a row more since a row is kept for padding.
   std::uint64_t requests(std::optional<Bytes> budget, const Load& load) const {
@@ -201,6 +253,8 @@ class SglangLayout final : public CacheLayout, private SglangStages {
   }
 
  private:
+  static constexpr std::uint64_t kLetsWindowsGo = 23;
+
   static std::string words(const std::map<std::string, std::uint64_t>& kinds) {
     std::string out;
     for (const auto& [kind, count] : kinds)
@@ -237,6 +291,10 @@ class SglangLayout final : public CacheLayout, private SglangStages {
                                              : "windows and compressed entries kept whole",
                           rest});
   }
+
+  bool shares_;
+  // Tokens of the second pool that a running request holds: until it decodes, 0.5.8 keeps those of its last chunk.
+  std::uint64_t kept_windows_;
 };
 
 struct SglangMemo : EngineMemo {

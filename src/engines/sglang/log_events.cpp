@@ -52,8 +52,17 @@ constexpr LogTemplate kEvents[] = {
     {"server_args=ServerArgs(", kMark},
 };
 
+constexpr StageMark kStages[] = {
+    {"Load weight begin", StartStage::kProcess},
+    {"Load weight end", StartStage::kWeights},
+    {"Memory pool end", StartStage::kCache},
+    {"Capture cuda graph end", StartStage::kCache},
+    {"The server is fired up and ready to roll", StartStage::kServing},
+};
+
 }  // namespace
 
 const std::span<const LogTemplate> kSglangLogEvents = kEvents;
+const std::span<const StageMark> kSglangStages = kStages;
 
 }  // namespace kvplan

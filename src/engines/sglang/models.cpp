@@ -40,7 +40,7 @@ bool is_in(const List& list, const Wanted& wanted) {
 }
 
 bool is_blackwell(const Request& request) {
-  return compute_capability(request.gpu) / 10 == 10;
+  return compute_capability(request.card.name) / 10 == 10;
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
   if (!request.cache_type_k) {
     if (compressed || (sparse && is_blackwell(request)))
       types.key = Dtype::kFp8E4m3;
-    else if (sparse && compute_capability(request.gpu) > 0)
+    else if (sparse && compute_capability(request.card.name) > 0)
       types.key = types.value = types.model;
     // ModelOptFp8Config reads kv_cache_quant_algo and the object alone.
     else if (model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt"))
@@ -126,7 +126,7 @@ std::uint64_t sglang_running(const EngineInput& input) {
                                                                       : 0;
   const std::uint64_t all = request.max_num_seqs.value_or(otherwise);
   // Attention's data parallel ranks share them out.
-  return request.dp_attention && all > 0 ? std::max<std::uint64_t>(all / request.data_parallel, 1) : all;
+  return request.parallel.dp_attention && all > 0 ? std::max<std::uint64_t>(all / request.parallel.data, 1) : all;
 }
 
 // Tokens that are verified at once, the last real one among them.
@@ -136,19 +136,19 @@ std::uint64_t sglang_verified(const EngineInput& input) {
 }
 
 std::uint64_t sglang_attention_ranks(const Request& request) {
-  if (!request.dp_attention) return request.tensor_parallel;
-  if (request.tensor_parallel % request.data_parallel != 0)
-    refuse("--enable-dp-attention: --tensor-parallel-size " + std::to_string(request.tensor_parallel) +
-               " is not a multiple of --data-parallel-size " + std::to_string(request.data_parallel),
+  if (!request.parallel.dp_attention) return request.parallel.tensor;
+  if (request.parallel.tensor % request.parallel.data != 0)
+    refuse("--enable-dp-attention: --tensor-parallel-size " + std::to_string(request.parallel.tensor) +
+               " is not a multiple of --data-parallel-size " + std::to_string(request.parallel.data),
            "with DP attention the data parallel ranks are among the tensor parallel ones");
-  return request.tensor_parallel / request.data_parallel;
+  return request.parallel.tensor / request.parallel.data;
 }
 
 TensorCuts sglang_cuts(const Request& request) {
   const std::uint64_t attention = sglang_attention_ranks(request);
   // Until January 2026 (pull request 17403) every rank held the whole table.
   const bool cuts_table = engine_version(engine_of(request), request) >= kCutEmbeddingSince;
-  return {attention, request.dp_attention && !cuts_table ? 1 : attention};
+  return {attention, request.parallel.dp_attention && !cuts_table ? 1 : attention};
 }
 
 }  // namespace kvplan

@@ -44,7 +44,7 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
   const std::optional<WeightScheme>& scheme = input.model.quantization.scheme;
   const Request& request = input.request;
   const ExpertShape& experts = input.model.experts;
-  const std::uint64_t ranks = request.expert_parallel ? 1 : request.tensor_parallel;
+  const std::uint64_t ranks = request.parallel.expert ? 1 : request.parallel.tensor;
   if (request.weights || !scheme || scheme->block_rows == 0 || experts.count == 0 || ranks <= 1) return std::nullopt;
   if (experts.width % ranks != 0 || experts.width / ranks % scheme->block_rows == 0) return std::nullopt;
   // FlashInfer's kernels, which not every class takes.
@@ -65,21 +65,64 @@ Found windows(const EngineInput& input) {
                  "use a config that names its sliding layers"};
 }
 
-// DeepSeek's sparse attention takes two types.
+// Keys of tokens that values are read from too.
+bool has_latents(const LayerCache& cache) {
+  const auto has = [&](Role role) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [&](const Term& term) { return term.role == role && term.growth == Growth::kToken; });
+  };
+  return has(Role::kKey) && !has(Role::kValue);
+}
+
+// Latents with an indexer (is_deepseek_dsa), and DeepSeek-V4.
+bool is_sparse(const EngineInput& input) {
+  const auto has_index = [](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(),
+                       [](const Term& term) { return term.role == Role::kIndex; });
+  };
+  return sglang_compressed(input.model.arch) || (std::any_of(input.caches.begin(), input.caches.end(), has_index) &&
+                                                 std::any_of(input.caches.begin(), input.caches.end(), has_latents));
+}
+
+// DeepSeek's sparse attention takes two types; NVFP4 is for plain attention alone (attention_backend.py).
 Found types(const EngineInput& input) {
-  const bool is_sparse = sglang_compressed(input.model.arch) || is_one_of(input.model.arch, {Arch::kDeepseekV32});
-  if (!is_sparse || input.types.key != Dtype::kFp8E5m2) return std::nullopt;
-  return Refusal{"kv_cache_dtype", "DeepSeek DSA only supports bf16/bfloat16 or fp8_e4m3 kv_cache_dtype",
+  const Dtype type = input.types.key;
+  if (is_sparse(input) && (type == Dtype::kFp8E5m2 || type == Dtype::kNvfp4))
+    return Refusal{"kv_cache_dtype", "DeepSeek DSA only supports bf16/bfloat16 or fp8_e4m3 kv_cache_dtype",
+                   "use --kv-cache-dtype fp8_e4m3"};
+  if (type != Dtype::kNvfp4) return std::nullopt;
+  const bool is_latent = std::any_of(input.caches.begin(), input.caches.end(), has_latents);
+  if (!is_latent && input.model.state_groups == 0) return std::nullopt;
+  return Refusal{"kv_cache_dtype",
+                 std::string("NVFP4 prefill supports an FP8 E4M3 workspace or native NVFP4, but backend '") +
+                     (is_latent ? "trtllm_mla" : "triton") + "' provides neither",
                  "use --kv-cache-dtype fp8_e4m3"};
+}
+
+// arg_groups/speculative_hook.py.
+Found drafts(const EngineInput& input) {
+  if (!input.draft_method) return std::nullopt;
+  const DraftMethod method = *input.draft_method;
+  const bool is_eagle = method == DraftMethod::kMtp || method == DraftMethod::kEagle;
+  if (sglang_compressed(input.model.arch) && !is_eagle)
+    return Refusal{"speculative_method", "Only EAGLE and DSPARK speculative algorithms are supported for DeepSeek-V4",
+                   "use --mtp"};
+  if (is_sparse(input) && method == DraftMethod::kNgram)
+    return Refusal{"speculative_method",
+                   "speculative_eagle_topk(10) > 1 with page_size(64) > 1 is unstable and produces incorrect results "
+                   "for paged attention backends",
+                   "use --mtp"};
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
-  const std::uint32_t capability = compute_capability(input.request.gpu);
+  const std::uint32_t capability = compute_capability(input.request.card.name);
   if (Found found = quantization(input, capability)) return found;
   if (Found found = fp8_blocks(input, capability)) return found;
   if (Found found = windows(input)) return found;
+  if (Found found = drafts(input)) return found;
   return types(input);
 }
 

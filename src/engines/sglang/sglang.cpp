@@ -51,27 +51,30 @@ Engine sglang_engine() {
   out.start = Start::kAnything;
   out.utilization_of = sglang_share;
   out.settings = sglang_settings;
-  out.cuts_towers = true;
-  out.loading = Loading::kReserved;  // "mem usage" of its log: a difference of free memory
-  out.rotary_in_float32 = true;
-  out.rotary_table = rotary_table;
-  out.cuts = sglang_cuts;
+  out.parallel.cuts_towers = true;
+  out.loading.counted = CountedAs::kReserved;  // "mem usage" of its log: a difference of free memory
+  out.has_window_ratio = true;
+  out.loading.made_at_load = "fp8 fp8-channel bnb-nf4";
+  out.loading.rotary_in_float32 = true;
+  out.loading.rotary_table = rotary_table;
+  out.parallel.cuts = sglang_cuts;
   out.refusal = sglang_refusal;
-  out.halves_float32 = true;  // model_config.py _get_and_verify_dtype
-  out.stages = [](std::uint64_t num_layers, const Request& request) {
-    return stage_shares(num_layers, request.pipeline_parallel, StageSplit::kLastFirst);
+  out.loading.halves_float32 = true;  // model_config.py _get_and_verify_dtype
+  out.parallel.stages = [](std::uint64_t num_layers, const Request& request) {
+    return stage_shares(num_layers, request.parallel.pipeline, StageSplit::kLastFirst);
   };
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
-  out.expert_parallel = true;
+  out.parallel.expert = true;
   // Its platform pages: CUDA from compute capability 7.5, ROCm on Instinct, XPU.
   out.makers = "NVIDIA AMD Intel";
   out.unsupported_cards = "gtx- p40- p100- v100- rx- radeon- w7 r9700 mi50- mi100- gaudi";
-  out.draft_methods = "draft_model eagle eagle3 mtp ngram";
-  out.lora = LoraHolding::kSlots;
-  out.lora_slots = sglang_lora_slots;
-  out.log_events = kSglangLogEvents;
+  out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram";
+  out.extras.lora = LoraHolding::kSlots;
+  out.extras.lora_slots = sglang_lora_slots;
+  out.log.events = kSglangLogEvents;
+  out.log.stages = kSglangStages;
   out.launch = sglang_launch;
-  out.log_figures = kSglangLogFigures;
+  out.log.figures = kSglangLogFigures;
   return out;
 }
 

@@ -45,10 +45,10 @@ bool has_own_tower(const ModelShape& model) {
 // What the driver reports of the card, in MiB: SGLang asks nvidia-smi, which counts more than CUDA does.
 double driver_mib(const EngineInput& input) {
   const Request& request = input.request;
-  if (request.gpu)
-    if (const Gpu* card = find_gpu(*request.gpu); card != nullptr && request.gpu_memory == card->budget())
+  if (request.card.name)
+    if (const Gpu* card = find_gpu(*request.card.name); card != nullptr && request.card.memory == card->budget())
       return static_cast<double>(card->memory_mib);
-  return static_cast<double>(request.gpu_memory.value_or(Bytes(0)).count()) / kMiB;
+  return static_cast<double>(request.card.memory.value_or(Bytes(0)).count()) / kMiB;
 }
 
 bool is_older(const EngineInput& input) {
@@ -61,7 +61,7 @@ bool captures_prefill(const EngineInput& input) {
   const ModelShape& model = input.model;
   const Request& request = input.request;
   if (!sglang_since(request, kPrefillGraphsSince) || request.enforce_eager) return false;
-  if (request.pipeline_parallel > 1 || request.decode_context_parallel > 1) return false;
+  if (request.parallel.pipeline > 1 || request.parallel.decode_context > 1) return false;
   if (is_one_of(model.arch, {Arch::kKimiLinear, Arch::kKimiK3, Arch::kDeepseekV4})) return false;
   return !sglang_multimodal(input) ||
          has_name(model.architecture, {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
@@ -100,17 +100,17 @@ double reserve_mib(const EngineInput& input, double mib) {
   const SglangSettings settings = sglang_card_settings(input);
   const auto batch = static_cast<double>(settings.batch);
   double out = 512 + 1.5 * static_cast<double>(std::max<std::uint64_t>(settings.chunk, 2048)) +
-               static_cast<double>(request.tensor_parallel * request.pipeline_parallel) / 8 * kGibMib;
+               static_cast<double>(request.parallel.tensor * request.parallel.pipeline) / 8 * kGibMib;
   // Until prefill graphs came, decode graphs were counted even where they are off.
   if (!request.enforce_eager || !sglang_since(request, kPrefillGraphsSince)) out += 2 * batch;
-  if (request.dp_attention) {
-    const double padded = batch * static_cast<double>(request.data_parallel);
+  if (request.parallel.dp_attention) {
+    const double padded = batch * static_cast<double>(request.parallel.data);
     out += 3 * padded;
     if (settings.batch > 300) out += 1.5 * padded;
   }
   if (captures_prefill(input)) {
     // A rank's chunk is captured: DP attention deals the whole one out.
-    const std::uint64_t ranks = request.dp_attention ? request.data_parallel : 1;
+    const std::uint64_t ranks = request.parallel.dp_attention ? request.parallel.data : 1;
     out += has_latents(input) ? 1.5 * kGibMib : 8 * static_cast<double>(prefill_sizes(settings.chunk / ranks));
   }
   out += draft_reserve(input);
@@ -132,18 +132,18 @@ double tower_factor(const EngineInput& input) {
 // 0.4.9 to 0.5.4: reserves by the size of the card, in GiB.
 double share_by_size(const EngineInput& input, double mib) {
   const Request& request = input.request;
-  const auto ranks = static_cast<double>(request.tensor_parallel * request.pipeline_parallel);
+  const auto ranks = static_cast<double>(request.parallel.tensor * request.parallel.pipeline);
   const double gib = mib / kGibMib;
   double reserve = gib < 35 ? 2.8 + ranks / 10 : gib < 90 ? 9.5 + ranks / 2 : gib < 160 ? 12 + ranks / 2 : 32;
   if (input.draft_method) reserve += 2;
-  if (request.dp_attention) reserve += 4;
+  if (request.parallel.dp_attention) reserve += 4;
   const double share = std::round((gib - reserve) / gib * 1000) / 1000;
   return sglang_multimodal(input) ? share * 0.90 : share;
 }
 
 // Until 0.4.8: by the ranks alone.
 double share_by_ranks(const EngineInput& input) {
-  const std::uint64_t ranks = input.request.tensor_parallel;
+  const std::uint64_t ranks = input.request.parallel.tensor;
   const bool third = engine_version(engine_of(input.request), input.request) < 4;
   const double share = ranks >= 16  ? 0.79
                        : ranks >= 8 ? (third ? 0.83 : 0.81)
@@ -165,14 +165,14 @@ bool sglang_sizes_by_card(const Request& request) {
 SglangSettings sglang_card_settings(const EngineInput& input) {
   const Request& request = input.request;
   SglangSettings out{8192, 256};
-  if (request.gpu_memory) {
+  if (request.card.memory) {
     const double mib = driver_mib(input);
     const auto row = std::find_if(std::begin(kCards), std::end(kCards), [&](const CardDefaults& card) {
       return mib < static_cast<double>(card.below_gib) * kGibMib;
     });
     const CardDefaults& card =
         row->below_gib == kSmallBefore.below_gib && !sglang_since(request, kLargerChunksSince) ? kSmallBefore : *row;
-    out = {card.chunk, request.tensor_parallel >= 4 ? card.batch_tp4 : card.batch};
+    out = {card.chunk, request.parallel.tensor >= 4 ? card.batch_tp4 : card.batch};
     if (is_older(input) && !sglang_sizes_by_card(request)) out.chunk = mib >= kOldChunkMib ? 8192 : 2048;
   }
   if (request.max_num_batched_tokens) out.chunk = request.max_num_batched_tokens->count();
@@ -207,23 +207,43 @@ bool sglang_multimodal(const EngineInput& input) {
          has_name(model.architecture, {"WhisperForConditionalGeneration"});
 }
 
-double sglang_share(const EngineInput& input) {
+namespace {
+
+// AMD's kernels want room of their own for a context beyond 8192 tokens, of a given share too (attention_hook.py).
+// MI355X, 0.6 given: 1,360,288 tokens printed, 1,360,269 planned; Kimi-K2.5 in 0.5.8 has it not.
+double share_beside_kernels(const EngineInput& input) {
+  constexpr std::uint64_t kSince = 14, kContext = 8192;
+  const Request& request = input.request;
+  if (!request.card.name || !sglang_since(request, kSince) || parse_gpu(*request.card.name).vendor != "AMD") return 1;
+  // Latents go to them with 16 or 128 heads of a rank alone.
+  const std::uint64_t heads = input.model.num_heads / request.parallel.tensor;
+  if (has_latents(input) && heads != 16 && heads != 128) return 1;
+  return request.max_model_len.value_or(input.model.max_model_len).count() > kContext ? 0.85 : 1;
+}
+
+double share_of_card(const EngineInput& input) {
   const Request& request = input.request;
   if (request.memory_utilization) return *request.memory_utilization;
   if (!sglang_sizes_by_card(request)) return share_by_ranks(input);
   constexpr double kUsual = 0.88;
-  if (!request.gpu_memory) return kUsual;
+  if (!request.card.memory) return kUsual;
   const double mib = driver_mib(input);
   if (!sglang_since(request, kFormulaSince)) return std::max(0.1, share_by_size(input, mib));
   const double share = std::round((mib - reserve_mib(input, mib)) / mib * 1000) / 1000;
   return std::max(0.1, share * tower_factor(input));
 }
 
+}  // namespace
+
+double sglang_share(const EngineInput& input) {
+  return share_of_card(input) * share_beside_kernels(input);
+}
+
 Bytes sglang_kept_back(const EngineInput& input) {
   if (!sglang_multimodal(input) || !sglang_since(input.request, kKeptBackSince)) return Bytes(0);
   // Qwen3-VL on a large Hopper card hands its images on through CUDA's IPC and keeps no embeddings.
   const bool shares =
-      compute_capability(input.request.gpu) / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
+      compute_capability(input.request.card.name) / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
       has_name(input.model.architecture, {"Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration"});
   return Bytes((shares ? 1024 : 100) * kMiB);
 }

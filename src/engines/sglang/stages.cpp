@@ -154,7 +154,7 @@ std::uint64_t SglangStages::windows_by_request(const EngineInput& input) const {
 void SglangStages::read_pools(const EngineInput& input) {
   const Request& request = input.request;
   const ExtrasRequest& extras = request.extras;
-  const std::uint64_t ranks = request.dp_attention ? request.data_parallel : 1;
+  const std::uint64_t ranks = request.parallel.dp_attention ? request.parallel.data : 1;
   if (extras.state_slots)
     all_slots_ = *extras.state_slots / ranks;
   else if (!sglang_has_radix_cache(input) && request.max_num_seqs)

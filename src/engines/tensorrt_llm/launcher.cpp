@@ -19,10 +19,10 @@ Launch tensorrt_llm_launch(const LaunchInput& input) {
   refuse_given(request.kv_cache_memory_bytes.has_value(), "--kv-cache-memory-bytes");
   refuse_given(request.block_size.has_value(), "--block-size");
   refuse_given(request.dtype.has_value(), "--dtype");
-  refuse_given(request.data_parallel > 1, "--data-parallel-size");
+  refuse_given(request.parallel.data > 1, "--data-parallel-size");
   refuse_given(input.draft_method.has_value(), "--draft");
   refuse_given(request.extras.wants_lora() || !request.extras.adapters.empty(), "--enable-lora");
-  const Nodes nodes = nodes_of(request.gpus());
+  const Nodes nodes = nodes_of(request.parallel.gpus());
   if (nodes.count > 1)
     no_launch_option("a layout over " + std::to_string(nodes.count) + " nodes",
                      "mpirun or srun starts trtllm-serve on several, with the site's own options",
@@ -35,9 +35,9 @@ Launch tensorrt_llm_launch(const LaunchInput& input) {
   if (request.max_num_seqs || request.sequences() > 1)
     out.add("--max_batch_size", request.max_num_seqs.value_or(request.sequences()));
   if (request.max_num_batched_tokens) out.add("--max_num_tokens", request.max_num_batched_tokens->count());
-  out.add_ranks("--tp_size", request.tensor_parallel);
-  out.add_ranks("--pp_size", request.pipeline_parallel);
-  if (request.expert_parallel) out.add("--ep_size", request.tensor_parallel);
+  out.add_ranks("--tp_size", request.parallel.tensor);
+  out.add_ranks("--pp_size", request.parallel.pipeline);
+  if (request.parallel.expert) out.add("--ep_size", request.parallel.tensor);
   if (request.memory_utilization) out.add_share("--kv_cache_free_gpu_memory_fraction", *request.memory_utilization);
   out.add_ranks("--max_beam_width", request.extras.num_beams);
   launch.commands.push_back(out.take());

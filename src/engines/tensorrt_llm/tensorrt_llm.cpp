@@ -35,7 +35,7 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 }
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
-  check_heads("TensorRT-LLM", input.model, input.request.tensor_parallel);
+  check_heads("TensorRT-LLM", input.model, input.request.parallel.tensor);
   const bool small = engine_version(engine_of(input.request), input.request) >= kSmallBlocksSince;
   const std::uint64_t block = input.request.block_size.value_or(small ? 32 : 64);
   if ((block & (block - 1)) != 0)
@@ -108,19 +108,19 @@ Engine tensorrt_llm_engine() {
   out.settings = settings;
   out.start = Start::kAnything;
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
-  out.expert_parallel = true;
+  out.parallel.expert = true;
   // Its support matrix: CUDA alone, from Ampere on.
   out.makers = "NVIDIA";
   out.unsupported_cards = "gtx- rtx-20 titan- quadro- p40- p100- v100- t4";
   // llmapi/llm_args.py of 1.0: MTP, Medusa, Eagle (eagle3 by an option), NGram, DraftTarget; its Lookahead is not
   // planned.
-  out.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
-  out.lora = LoraHolding::kSlots;
-  out.lora_slots = tensorrt_llm_lora_slots;
-  out.log_events = kTensorRtLlmLogEvents;
+  out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  out.extras.lora = LoraHolding::kSlots;
+  out.extras.lora_slots = tensorrt_llm_lora_slots;
+  out.log.events = kTensorRtLlmLogEvents;
   out.launch = tensorrt_llm_launch;
-  out.has_beams = true;
-  out.log_figures = kTensorrtLlmLogFigures;
+  out.extras.has_beams = true;
+  out.log.figures = kTensorrtLlmLogFigures;
   return out;
 }
 

@@ -69,16 +69,17 @@ constexpr std::array<std::string_view, 5> kImplementations{"dynamic", "static", 
                                                            "offloaded_static"};
 
 bool is_static(const Request& request) {
-  return request.cache_implementation && request.cache_implementation->ends_with("static");
+  return request.transformers.cache_implementation && request.transformers.cache_implementation->ends_with("static");
 }
 
 bool is_offloaded(const Request& request) {
-  return request.cache_implementation && request.cache_implementation->starts_with("offloaded");
+  return request.transformers.cache_implementation &&
+         request.transformers.cache_implementation->starts_with("offloaded");
 }
 
 void check_implementation(const Request& request, CacheTypes& types) {
-  if (!request.cache_implementation) return;
-  const std::string& asked = *request.cache_implementation;
+  if (!request.transformers.cache_implementation) return;
+  const std::string& asked = *request.transformers.cache_implementation;
   if (!listed(kImplementations, asked))
     refuse("--cache-implementation: transformers has no cache \"" + one_line(asked, 40) + "\"",
            nearest_remedy(asked, kImplementations));
@@ -218,7 +219,7 @@ Bytes largest_tensor(const EngineInput& input, const Load& load) {
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.expanded) {
       if (term.growth != Growth::kToken || term.role == Role::kState) continue;
-      const Bytes entry = entry_bytes(term, plain, local_units(term, input.request.tensor_parallel), 0);
+      const Bytes entry = entry_bytes(term, plain, local_units(term, input.request.parallel.tensor), 0);
       out = std::max(out, entry * term.entries(load.max_model_len, load.source_tokens));
     }
   return out * load.num_seqs;
@@ -231,7 +232,7 @@ Bytes rolled_window(const EngineInput& input, const Load& load) {
     Bytes layer;
     for (const Term& term : cache.expanded) {
       if (term.growth != Growth::kToken || term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
-      layer += entry_bytes(term, input.types, local_units(term, input.request.tensor_parallel), 0) *
+      layer += entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0) *
                term.entries(load.max_model_len, load.source_tokens);
     }
     out = std::max(out, layer);
@@ -247,7 +248,7 @@ Bytes pinned_by_views(const EngineInput& input, const Load& load) {
       if (term.growth != Growth::kToken || term.limit.kind == LimitKind::kNone || term.role == Role::kState) continue;
       const std::uint64_t all = load.max_model_len.count() / term.stride;
       const std::uint64_t kept = term.entries(load.max_model_len, load.source_tokens);
-      out += entry_bytes(term, input.types, local_units(term, input.request.tensor_parallel), 0) * (all - kept);
+      out += entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0) * (all - kept);
     }
   return out * load.num_seqs;
 }
@@ -258,7 +259,7 @@ Bytes image_cache(const EngineInput& input, const Load& load) {
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
       if (is_optional(input, term))
-        out += entry_bytes(term, input.types, local_units(term, input.request.tensor_parallel), 0) *
+        out += entry_bytes(term, input.types, local_units(term, input.request.parallel.tensor), 0) *
                load.source_tokens.count();
   return out * load.num_seqs;
 }
@@ -310,7 +311,7 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
     CacheTypes plain = input.types;
     plain.key = plain.value = input.types.model;
     const Load tail{std::min(in.load.max_model_len, Tokens(kResidual)), in.load.num_seqs, Tokens(0)};
-    const TermSum sum(input.caches, plain, input.request.tensor_parallel);
+    const TermSum sum(input.caches, plain, input.request.parallel.tensor);
     out.push_back(estimate_line(Section::kActivation, "tokens that wait to be quantized",
                                 sum.per_token() * tail.max_model_len.count() * tail.num_seqs, {0, 1},
                                 "up to 128 tokens of a sequence in the model's type",
@@ -358,9 +359,10 @@ Engine transformers_engine() {
   out.refusal = refusal;
   out.has_scores = true;
   out.settings = settings;
-  out.draft_methods = "draft_model ngram";
-  out.lora = LoraHolding::kFloat32Files;
-  out.has_beams = true;
+  out.loading.made_at_load = "fp8 int8 int4 bnb-int8 bnb-nf4";
+  out.extras.draft_methods = "draft_model ngram";
+  out.extras.lora = LoraHolding::kFloat32Files;
+  out.extras.has_beams = true;
   return out;
 }
 

@@ -5,7 +5,7 @@
 namespace kvplan {
 
 unsigned vllm_capability(const Request& request) {
-  return compute_capability(request.gpu);
+  return compute_capability(request.card.name);
 }
 
 bool vllm_is_hopper(const Request& request) {

@@ -29,7 +29,7 @@ bool any_term(const EngineInput& input, const Holds& holds) {
 // FlashKDA, and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
 bool has_prefill_kernels(const Request& request) {
   const unsigned major = vllm_capability(request) / 10;
-  return !request.gpu || major == 9 || major == 10 || major == 12;
+  return !request.card.name || major == 9 || major == 10 || major == 12;
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules
   const Request& request = input.request;
   if (any_term(input, [](const Term& term) { return term.role == Role::kIndex; })) return kFlashMlaBlock;
   if (!vllm_has_flash_mla(request)) return kUsualBlock;
-  if (!rules.latents_by_card || !request.gpu) return kFlashMlaBlock;  // as logs print it where the card is not known
+  if (!rules.latents_by_card || !request.card.name)
+    return kFlashMlaBlock;  // as logs print it where the card is not known
   if (vllm_is_data_blackwell(request)) return kBlackwellLatentBlock;
   return plain_bytes(input.types.key) == 2 ? kUsualBlock : kFlashMlaBlock;
 }
@@ -50,7 +51,7 @@ std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules) 
     for (const Term& term : cache.compact)
       if (term.role == Role::kValue) widest = std::max(widest, term.shape.width);
   const bool is_fp8 = input.types.key == Dtype::kFp8E4m3;
-  if (rules.wide_fp8_blocks && is_fp8 && widest == kWidestHead && (!request.gpu || vllm_is_hopper(request)))
+  if (rules.wide_fp8_blocks && is_fp8 && widest == kWidestHead && (!request.card.name || vllm_is_hopper(request)))
     return kWideBlock;
   const bool masks = input.model.vision && input.model.vision->both_ways && !request.extras.language_model_only;
   const bool composite = masks && (widest == kWidestHead || widest == kMaskedHead);

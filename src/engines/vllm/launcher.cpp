@@ -5,6 +5,7 @@
 
 #include "engines/engine.h"
 #include "engines/launch_words.h"
+#include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 
@@ -17,7 +18,7 @@ void add_extras(const LaunchInput& input, Arguments& out) {
   const ExtrasRequest& extras = request.extras;
   if (input.draft_method) {
     std::string config = "{\"method\": \"" + std::string(name(*input.draft_method)) + "\"";
-    if (input.draft) config += ", \"model\": \"" + one_line(input.draft->name) + "\"";
+    if (input.draft) config += ", \"model\": " + json_string(input.draft->name);
     if (const std::string_view type = draft_quantization(input); !type.empty())
       config += ", \"quantization\": \"" + std::string(type) + "\"";
     const std::uint64_t tokens = request.num_speculative_tokens > 0 ? request.num_speculative_tokens
@@ -64,10 +65,10 @@ void add_longer_context(const LaunchInput& input, std::uint64_t version, Argumen
 // started by their number.
 void add_nodes(const LaunchInput& input, std::uint64_t version, const std::vector<std::string>& words, Launch& launch) {
   const Request& request = *input.request;
-  const std::uint64_t copy = request.tensor_parallel * request.pipeline_parallel;
-  if (request.gpus() <= kGpusOfNode) {
+  const std::uint64_t copy = request.parallel.tensor * request.parallel.pipeline;
+  if (request.parallel.gpus() <= kGpusOfNode) {
     launch.commands.push_back(words);
-    launch.gpus_per_node = request.gpus();
+    launch.gpus_per_node = request.parallel.gpus();
     return;
   }
   const bool spans = copy > kGpusOfNode;
@@ -78,7 +79,7 @@ void add_nodes(const LaunchInput& input, std::uint64_t version, const std::vecto
   const std::uint64_t copies_each = spans ? 1 : kGpusOfNode / copy;
   launch.gpus_per_node = spans ? of_copy.gpus_each : copies_each * copy;
   const std::uint64_t count =
-      spans ? of_copy.count * request.data_parallel : ceil_div(request.data_parallel, copies_each);
+      spans ? of_copy.count * request.parallel.data : ceil_div(request.parallel.data, copies_each);
   for (std::uint64_t node = 0; node < count; ++node) {
     Arguments out(words);
     if (spans) {
@@ -87,7 +88,7 @@ void add_nodes(const LaunchInput& input, std::uint64_t version, const std::vecto
       out.add("--master-addr", kFirstNode);
     } else {
       const std::uint64_t first = node * copies_each;
-      out.add("--data-parallel-size-local", std::min(copies_each, request.data_parallel - first));
+      out.add("--data-parallel-size-local", std::min(copies_each, request.parallel.data - first));
       if (node > 0) out.add("--data-parallel-start-rank", first);
       out.add("--data-parallel-address", kFirstNode);
       out.add("--data-parallel-rpc-port", kRpcPort);
@@ -111,11 +112,11 @@ Launch vllm_launch(const LaunchInput& input) {
   // The plan's sequences are those of one copy, and so is the cap.
   if (request.max_num_seqs || input.load.num_seqs > 1)
     out.add("--max-num-seqs", request.max_num_seqs.value_or(input.load.num_seqs));
-  out.add_ranks("--tensor-parallel-size", request.tensor_parallel);
-  out.add_ranks("--pipeline-parallel-size", request.pipeline_parallel);
-  out.add_ranks("--data-parallel-size", request.data_parallel);
-  out.add_ranks("--decode-context-parallel-size", request.decode_context_parallel);
-  out.add_flag("--enable-expert-parallel", request.expert_parallel);
+  out.add_ranks("--tensor-parallel-size", request.parallel.tensor);
+  out.add_ranks("--pipeline-parallel-size", request.parallel.pipeline);
+  out.add_ranks("--data-parallel-size", request.parallel.data);
+  out.add_ranks("--decode-context-parallel-size", request.parallel.decode_context);
+  out.add_flag("--enable-expert-parallel", request.parallel.expert);
   if (kv_chosen(request)) out.add("--kv-cache-dtype", kv_name(input.types.key));
   add_quantization(input, out);
   if (request.dtype) out.add("--dtype", name(*request.dtype));
@@ -125,12 +126,12 @@ Launch vllm_launch(const LaunchInput& input) {
   if (request.max_num_batched_tokens) out.add("--max-num-batched-tokens", request.max_num_batched_tokens->count());
   out.add_flag("--enforce-eager", request.enforce_eager);
   if (request.cpu_offload) out.add_gib("--cpu-offload-gb", *request.cpu_offload);
-  if (request.host_kv_cache) out.add_gib("--kv-offloading-size", *request.host_kv_cache);
-  if (request.swap_space) out.add_gib("--swap-space", *request.swap_space);
-  out.add_flag("--disable-hybrid-kv-cache-manager", !request.hybrid_manager);
+  if (request.vllm.host_kv_cache) out.add_gib("--kv-offloading-size", *request.vllm.host_kv_cache);
+  if (request.vllm.swap_space) out.add_gib("--swap-space", *request.vllm.swap_space);
+  out.add_flag("--disable-hybrid-kv-cache-manager", !request.vllm.hybrid_manager);
   out.add_flag("--enable-prefix-caching", request.prefix_caching == true);
   out.add_flag("--no-enable-prefix-caching", request.prefix_caching == false);
-  if (request.mamba_cache_mode) out.add("--mamba-cache-mode", *request.mamba_cache_mode);
+  if (request.vllm.mamba_cache_mode) out.add("--mamba-cache-mode", *request.vllm.mamba_cache_mode);
   if (request.state_dtype) out.add("--mamba-ssm-cache-dtype", name(*request.state_dtype));
   add_extras(input, out);
   add_nodes(input, version, out.take(), launch);

@@ -126,8 +126,19 @@ constexpr LogTemplate kEvents[] = {
     {"VLLM_", kMark},
 };
 
+constexpr StageMark kStages[] = {
+    {"Starting to load model", StartStage::kProcess},
+    {"Loading model weights took", StartStage::kWeights},
+    {"Model loading took", StartStage::kWeights},
+    {"Available KV cache memory", StartStage::kProfile},
+    {"Graph capturing finished", StartStage::kCache},
+    {"init engine (profile, create kv cache", StartStage::kCache},
+    {"Application startup complete", StartStage::kServing},
+};
+
 }  // namespace
 
 const std::span<const LogTemplate> kVllmLogEvents = kEvents;
+const std::span<const StageMark> kVllmStages = kStages;
 
 }  // namespace kvplan

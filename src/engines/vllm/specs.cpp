@@ -66,7 +66,7 @@ bool is_packed(const Term& term) {
 class SpecMaker {
  public:
   SpecMaker(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
-      : input_(input), rules_(rules), notes_(notes), caches_(input.caches), ranks_(input.request.tensor_parallel) {}
+      : input_(input), rules_(rules), notes_(notes), caches_(input.caches), ranks_(input.request.parallel.tensor) {}
 
   SpecList make() {
     append_draft_layers();
@@ -82,7 +82,7 @@ class SpecMaker {
     out_.charge.batch_tokens = vllm_batched_tokens(input_, rules_);
     // CrossAttentionSpec charges max_num_encoder_input_tokens, which is the batch.
     if (rules_.batch_for_source) out_.charge.source_tokens = vllm_batched_tokens(input_, rules_);
-    out_.charge.context_ranks = input_.request.decode_context_parallel;
+    out_.charge.context_ranks = input_.request.parallel.decode_context;
     return std::move(out_);
   }
 
@@ -113,7 +113,8 @@ class SpecMaker {
   void choose_mode() {
     const Request& request = input_.request;
     ChargeRules& charge = out_.charge;
-    const std::string_view mode = request.mamba_cache_mode ? std::string_view(*request.mamba_cache_mode) : "none";
+    const std::string_view mode =
+        request.vllm.mamba_cache_mode ? std::string_view(*request.vllm.mamba_cache_mode) : "none";
     if (mode != "none" && mode != "align" && !(mode == "all" && rules_.all_mode))
       refuse("--mamba-cache-mode: vLLM has no mode \"" + std::string(mode) + "\"",
              rules_.all_mode ? "use none, align or all" : "use none or align");
@@ -354,14 +355,14 @@ class SpecMaker {
     const bool chunked = std::any_of(out_.specs.begin(), out_.specs.end(),
                                      [](const VllmSpec& spec) { return spec.type == SpecType::kChunked; });
     if (chunked && (!rules_.chunked_groups || vllm_speculative_tokens(input_) > 0)) return false;
-    return input_.request.hybrid_manager && rules_.hybrid_manager;
+    return input_.request.vllm.hybrid_manager && rules_.hybrid_manager;
   }
 
   // Without the hybrid manager all layers share one block table: windows are kept at full length
   // (unify_hybrid_kv_cache_specs).
   void promote_windows() {
     if (has_state_) {
-      if (!input_.request.hybrid_manager && has(&VllmSpec::is_full_family))
+      if (!input_.request.vllm.hybrid_manager && has(&VllmSpec::is_full_family))
         refuse("--disable-hybrid-kv-cache-manager: vLLM cannot keep states and attention in one block table",
                "leave the option out");
       return;
@@ -377,7 +378,7 @@ class SpecMaker {
   }
 
   void check_context_parallel() const {
-    const std::uint64_t ranks = input_.request.decode_context_parallel;
+    const std::uint64_t ranks = input_.request.parallel.decode_context;
     if (ranks <= 1) return;
     if (ranks_ % ranks != 0)
       refuse("--decode-context-parallel-size " + std::to_string(ranks) +
@@ -402,7 +403,7 @@ class SpecMaker {
   // Tokens scheduled and not settled yet: a batch, or one for each concurrent step (async scheduling keeps two without
   // pipeline stages).
   std::uint64_t in_flight_tokens() const {
-    const std::uint64_t stages = input_.request.pipeline_parallel;
+    const std::uint64_t stages = input_.request.parallel.pipeline;
     const std::uint64_t batches = !rules_.in_flight_batches ? 1 : stages <= 1 ? 2 : stages;
     return checked_mul(vllm_batched_tokens(input_, rules_), batches, "the tokens in flight");
   }

@@ -45,6 +45,7 @@
 #include "engines/vllm/specs.h"
 #include "engines/vllm/tensors.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/spoken.h"
 
 namespace kvplan {
@@ -63,8 +64,8 @@ class VllmLayout : public CacheLayout {
   VllmLayout(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
       : rules_(rules),
         host_(vllm_host_caches(input.request, rules)),
-        tensor_parallel_(input.request.tensor_parallel),
-        context_ranks_(input.request.decode_context_parallel) {
+        tensor_parallel_(input.request.parallel.tensor),
+        context_ranks_(input.request.parallel.decode_context) {
     const Tokens length = input.request.max_model_len.value_or(input.model.max_model_len);
     if (length > Tokens(0)) whole_length_ = length.count();
     SpecList list = vllm_specs(input, rules, notes);
@@ -74,7 +75,7 @@ class VllmLayout : public CacheLayout {
     groups_ = group_specs(specs_, rules);
     std::uint64_t first = 0;
     const std::vector<std::uint64_t> split =
-        stage_layers(input.model.num_layers, input.request.pipeline_parallel, StageSplit::kSpareLast);
+        stage_layers(input.model.num_layers, input.request.parallel.pipeline, StageSplit::kSpareLast);
     for (std::size_t s = 0; s < split.size(); ++s) {
       // Draft layers stand behind the last stage's.
       const std::uint64_t last = s + 1 == split.size() ? ~std::uint64_t{0} : first + split[s];
@@ -431,6 +432,11 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   if (input.model.arch == Arch::kDeepseekV4 && !input.request.cache_type_k)
     notes.push_back({NoteLevel::kInfo, "kv_cache_dtype",
                      "vLLM serves this model with --kv-cache-dtype fp8 alone: planned as fp8_ds_mla"});
+  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+    notes.push_back(
+        {NoteLevel::kInfo, "unified_memory",
+         "the processor shares this memory: what the host takes while weights load counts as vLLM's, on GB10 "
+         "up to 6 GiB as logs print it; empty the page cache before a start that is close"});
   return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);
 }
 
@@ -448,32 +454,35 @@ Engine vllm_engine() {
   engine.cache_budget = budget;
   engine.settings = vllm_settings;
   engine.start = Start::kOneSequence;
-  engine.data_ranks_share_experts = true;
-  engine.loading = Loading::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
+  engine.parallel.data_ranks_share_experts = true;
+  engine.parallel.decode_context = true;
+  engine.loading.counted = CountedAs::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
   // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
-  engine.cuts_towers = true;
-  engine.leaves_towers = vllm_leaves_towers;
-  engine.rotary_table = vllm_rotary_table;
-  engine.side_tensors = vllm_side_tensors;
+  engine.parallel.cuts_towers = true;
+  engine.loading.leaves_towers = vllm_leaves_towers;
+  engine.loading.rotary_table = vllm_rotary_table;
+  engine.loading.side_tensors = vllm_side_tensors;
   engine.refusal = vllm_refusal;
-  engine.keeps_types = true;
-  engine.pads_vocab = vllm_pads_vocab;
-  engine.refines_blocks = vllm_refines_blocks;
-  engine.asks_quant_method = true;  // ModelConfig._parse_quant_hf_config
-  engine.mxfp4_padding = vllm_mxfp4_padding;
-  engine.halves_float32 = true;  // config/model.py _resolve_auto_dtype
-  engine.expert_parallel = true;
+  engine.loading.made_at_load = "fp8 fp8-channel bnb-nf4";
+  engine.loading.keeps_types = true;
+  engine.parallel.pads_vocab = vllm_pads_vocab;
+  engine.parallel.refines_blocks = vllm_refines_blocks;
+  engine.loading.asks_quant_method = true;  // ModelConfig._parse_quant_hf_config
+  engine.loading.mxfp4_padding = vllm_mxfp4_padding;
+  engine.loading.halves_float32 = true;  // config/model.py _resolve_auto_dtype
+  engine.parallel.expert = true;
   // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi
   // by a plugin.
   engine.makers = "NVIDIA AMD Intel";
   engine.unsupported_cards = "gtx- p40- p100- rx-6 rx-7600 radeon-pro-v mi50- mi100-";
-  engine.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
-  engine.lora = LoraHolding::kSlots;
-  engine.lora_slots = vllm_lora_slots;
-  engine.log_events = kVllmLogEvents;
+  engine.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
+  engine.extras.lora = LoraHolding::kSlots;
+  engine.extras.lora_slots = vllm_lora_slots;
+  engine.log.events = kVllmLogEvents;
+  engine.log.stages = kVllmStages;
   engine.launch = vllm_launch;
-  engine.has_beams = true;
-  engine.log_figures = kVllmLogFigures;
+  engine.extras.has_beams = true;
+  engine.log.figures = kVllmLogFigures;
   return engine;
 }
 

@@ -38,7 +38,7 @@ std::string left_text(const VerdictReport& verdict) {
 std::string title_of(const Answer& answer) {
   constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
       {"frontier", "sequences vs context"}, {"change", "one change"},           {"card", "GPU"},
-      {"layout", "parallel layout"},        {"longest_context", "max context"}, {"most_sequences", "max seqs"}};
+      {"users", "all users at once"},       {"longest_context", "max context"}, {"most_sequences", "max seqs"}};
   for (const auto& [name, title] : kTitles)
     if (answer.name == name) return std::string(title);
   std::string out = answer.name;
@@ -61,6 +61,16 @@ Page compare_page(const Answers& answers) {
     return !answer.plan.weights_loss.empty() && answer.plan.weights_loss != "none";
   });
   std::vector<std::string> titles{"weights", "KV", "weights GiB", "KV GiB", "total GiB"};
+  const auto differs = [&](auto&& of) {
+    return std::any_of(answers.answers.begin(), answers.answers.end(),
+                       [&](const Answer& answer) { return of(answer.plan) != of(answers.asked); });
+  };
+  const auto engine_of_plan = [](const Plan& plan) { return plan.request.engine + " " + plan.engine_version; };
+  const auto card_of_plan = [](const Plan& plan) { return plan.request.card.name.value_or("-"); };
+  const bool engines = differs(engine_of_plan);
+  const bool cards = differs(card_of_plan);
+  const bool others = std::any_of(answers.answers.begin(), answers.answers.end(),
+                                  [](const Answer& answer) { return answer.other_checkpoint; });
   if (rooms) titles.insert(titles.end(), {"fits", "max context", "max seqs"});
   if (has_loss) titles.emplace_back("typical loss");
   Rows rows;
@@ -70,26 +80,45 @@ Page compare_page(const Answers& answers) {
     const Plan& plan = answer.plan;
     const GpuMemory& gpu = plan.fullest();
     std::vector<std::string>& row = rows.emplace_back();
-    row = {plan.weights_dtype + (answer.changes.empty() ? " *" : ""), cache_types_name(plan.types),
-           part_text(gpu.weights), gib_number(plan.kv_cache.reserved), gib_number(gpu.total)};
+    const bool own = plan.weights_dtype == answers.asked.weights_dtype && plan.types.key == answers.asked.types.key;
+    row = {plan.weights_dtype + (own                       ? " *"
+                                 : answer.other_checkpoint ? " +"
+                                                           : ""),
+           cache_types_name(plan.types), part_text(gpu.weights), gib_number(plan.kv_cache.reserved),
+           gib_number(gpu.total)};
     if (rooms) {
       row.emplace_back(verdict_word(plan.verdict) == "fits" ? "yes" : verdict_word(plan.verdict));
       row.push_back(plan.capacity ? count_text(plan.capacity->max_model_len) : "-");
       row.push_back(plan.capacity ? count_text(plan.capacity->max_num_seqs) : "-");
     }
     if (has_loss) row.emplace_back(plan.weights_loss);
+    if (cards) row.insert(row.begin(), card_of_plan(plan));
+    if (engines) row.insert(row.begin(), engine_of_plan(plan));
     bars.rows.push_back(stacked(fmt::format("{} x {}", plan.weights_dtype, cache_types_name(plan.types)), gpu));
   }
   std::vector<std::size_t> goes;
   if (rooms) goes = {2, 3};
-  PageTable table = titled_table(titles, rooms ? 0b11011100U : 0b00011100U, rows, goes);
+  const std::size_t shift = (cards ? 1U : 0U) + (engines ? 1U : 0U);
+  if (cards) titles.insert(titles.begin(), "GPU");
+  if (engines) titles.insert(titles.begin(), "engine");
+  for (std::size_t& column : goes) column += shift;
+  PageTable table = titled_table(titles, (rooms ? 0b11011100U : 0b00011100U) << shift, rows, goes);
   for (std::size_t i = 0; rooms && i < table.rows.size(); ++i)
     if (answers.answers[i].plan.verdict.status == Verdict::kFits) table.rows[i].tone = Tone::kGood;
   Block block{"", Detail::kComment, std::move(table), {"* the checkpoint's own types"}};
+  if (others)
+    block.remarks.push_back("+ needs another checkpoint: the engine does not make such weights while it loads");
   if (has_loss)
     block.remarks.push_back(
         "typical loss: of benchmark scores, by the weight type alone, as its makers publish it; what the KV type costs "
         "is not in it");
+  std::vector<std::string> named;
+  for (const Answer& answer : answers.answers)
+    for (const std::string& stored : answer.stored)
+      if (std::find(named.begin(), named.end(), stored) == named.end()) {
+        named.push_back(stored);
+        block.remarks.push_back(answer.plan.weights_dtype + " lies here as " + one_line(stored, 100));
+      }
   page.blocks.push_back(std::move(block));
   add_sentences(answers, page);
   page.blocks.push_back({"Memory of the fullest GPU", Detail::kDocument, std::move(bars), {}});
@@ -101,8 +130,16 @@ Page fit_page(const Answers& answers) {
   Page page = begin(answers);
   add_sentences(answers, page);
   Rows rows;
+  Rows layouts;
   for (const Answer& answer : answers.answers) {
     const GpuMemory& gpu = answer.plan.fullest();
+    if (answer.name == "layout") {
+      layouts.push_back({layout_name(answer.plan.request.parallel), std::to_string(answer.plan.memory.size()),
+                         answer.longest ? count_text(*answer.longest) : "-",
+                         answer.most_seqs ? count_text(*answer.most_seqs) : "-", gib_number(gpu.total),
+                         left_text(answer.plan.verdict), answer.note});
+      continue;
+    }
     rows.push_back({title_of(answer), options_of(answer.changes), part_text(gpu.weights),
                     gib_number(answer.plan.kv_cache.reserved), gib_number(gpu.total), left_text(answer.plan.verdict)});
   }
@@ -111,6 +148,12 @@ Page fit_page(const Answers& answers) {
        Detail::kComment,
        titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}),
        {}});
+  if (!layouts.empty())
+    page.blocks.push_back({"Layouts that hold the request, the first choice first",
+                           Detail::kComment,
+                           titled_table({"layout", "GPUs", "max context", "max seqs", "total GiB", "free GiB", "why"},
+                                        0b0111110, layouts, {4, 3, 6}),
+                           {}});
   add_frontier(answers.frontier, page);
   page.notes = notes_of(answers.asked.notes);
   return page;
@@ -137,10 +180,12 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
   if (!has_cards)
     return {engine, cache_types_name(asked.types), gib_number(asked.kv_cache.reserved),
             gib_number(asked.fullest().total), smallest_cards(answers)};
-  const Answer* layout = find_answer(answers, "layout");
-  std::string card = asked.request.gpu.value_or("-");
-  if (asked.request.tensor_parallel > 1) card += fmt::format(" TP {}", asked.request.tensor_parallel);
-  if (asked.request.pipeline_parallel > 1) card += fmt::format(" PP {}", asked.request.pipeline_parallel);
+  std::size_t fewest = 0;
+  for (const Answer& answer : answers.answers)
+    if (answer.name == "layout" && (fewest == 0 || answer.plan.memory.size() < fewest))
+      fewest = answer.plan.memory.size();
+  std::string card = asked.request.card.name.value_or("-");
+  if (asked.request.parallel.gpus() > 1) card += " " + layout_name(asked.request.parallel);
   return {
       engine,
       card,
@@ -148,7 +193,7 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
       std::string(verdict_word(asked.verdict) == "fits" ? "yes" : verdict_word(asked.verdict)),
       figure_of(find_answer(answers, "longest_context"), [](const Plan& p) { return p.load.max_model_len.count(); }),
       figure_of(find_answer(answers, "most_sequences"), [](const Plan& p) { return p.request.num_seqs; }),
-      layout != nullptr ? std::to_string(layout->plan.memory.size()) : "-",
+      fewest > 0 ? std::to_string(fewest) : "-",
       answers.buys_most.empty() ? "-" : answers.buys_most};
 }
 

@@ -219,7 +219,7 @@ Page check_log_page(const LogCheck& check) {
     const Plan& plan = check.plan;
     page.title = engine_text(plan);
     page.facts = fmt::format("{}, TP {}, KV {}", plural(plan.load.max_model_len.count(), "token"),
-                             plan.request.tensor_parallel, name(plan.types.key));
+                             plan.request.parallel.tensor, name(plan.types.key));
     page.file = plan.model->source;
   } else {
     page.title = check.engine.empty() ? "a log of an engine that no line names" : check.engine;

@@ -77,6 +77,11 @@ void add_headlines(const PlanDiff& diff, Page& page) {
                      diff.limit.percent ? fmt::format("{:g}%", *diff.limit.percent) : human_bytes(*diff.limit.bytes))});
 }
 
+void add_failures(const PlanDiff& diff, Page& page) {
+  if (diff.lost_fit) page.headlines.push_back({Tone::kBad, "DOES NOT FIT", "what fitted does not any more"});
+  for (const std::string& limit : diff.broken) page.headlines.push_back({Tone::kBad, "BREAKS A LIMIT", limit});
+}
+
 void add_memory(const PlanDiff& diff, Page& page) {
   Rows rows;
   const auto row = [](const std::string& part, const MemoryChange& change) {
@@ -124,6 +129,7 @@ Page diff_page(const PlanDiff& diff) {
   Page page;
   page.file = diff.after.model_file.empty() ? diff.after.source : diff.after.model_file;
   add_headlines(diff, page);
+  add_failures(diff, page);
   add_memory(diff, page);
   add_capacity(diff, page);
   add_values(diff, page);

@@ -97,6 +97,45 @@ Page fleet_page(const std::vector<FleetEntry>& entries) {
   return page;
 }
 
+Page shared_page(const SharedCard& shared) {
+  Page page;
+  page.title = plural(shared.models.size(), "model") + " on one card";
+  page.facts = (shared.card.empty() ? "a GPU" : shared.card) + " of " + gib(shared.memory);
+  page.file = shared.models.front().plan->model->source;
+  const bool fits = shared.status == Verdict::kFits;
+  const std::string sum = fmt::format("together {} of {}", gib(shared.total), gib(shared.usable));
+  const std::int64_t left = signed_difference(shared.usable.count(), shared.total.count());
+  page.headlines.push_back({fits ? Tone::kGood : Tone::kBad, fits ? "FITS" : "DOES NOT FIT",
+                            sum + ": " + human_bytes(Bytes(static_cast<std::uint64_t>(std::llabs(left)))) +
+                                (left < 0 ? " short" : " free")});
+  Rows rows;
+  std::vector<Tone> tones;
+  Bars bars;
+  for (const FleetEntry& entry : shared.models) {
+    const Plan& plan = *entry.plan;
+    const GpuMemory& gpu = plan.fullest();
+    const std::string name = end_of(one_line(plan.model->name, 200), 24);
+    rows.push_back(
+        {name, engine_text(plan),
+         fmt::format("{} x {}", tokens_text(plan.load.max_model_len.count()), plan.request.num_seqs),
+         part_text(gpu.weights), gib_number(plan.kv_cache.reserved), gib_number(gpu.total),
+         plan.request.memory_utilization ? fmt::format("{:.2f}", *plan.request.memory_utilization) : "-",
+         plan.capacity && plan.kv_cache.bytes_per_token > Bytes(0) ? count_text(plan.capacity->max_model_len) : "-",
+         std::string(verdict_word(plan.verdict))});
+    tones.push_back(tone_of(plan));
+    bars.rows.push_back(stacked(name, gpu));
+    if (plan.verdict.status != Verdict::kDoesNotFit) continue;
+    page.notes.push_back({Tone::kBad, name, plan.verdict.reason});
+  }
+  PageTable table = without_empty(
+      {"model", "engine", "tokens x seqs", "weights GiB", "KV GiB", "total GiB", "utilization", "max context", "fits"},
+      0b011111000, rows, {3, 4});
+  for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
+  page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
+  page.blocks.push_back({"Memory of the card", Detail::kDocument, std::move(bars), {}});
+  return page;
+}
+
 Page engines_page(const std::vector<FleetEntry>& entries) {
   const FleetEntry* first = nullptr;
   for (const FleetEntry& entry : entries)

@@ -33,7 +33,8 @@ std::size_t shared_folder(const Grid& grid) {
   for (const GridRow& row : grid.rows) {
     is_one = is_one && row.source == first;
     const auto differs = std::mismatch(first.begin(), first.end(), row.source.begin(), row.source.end()).first;
-    const std::size_t slash = std::string_view(first.begin(), differs).find_last_of('/');
+    const auto same = static_cast<std::size_t>(differs - first.begin());
+    const std::size_t slash = std::string_view(first).substr(0, same).find_last_of('/');
     shared = std::min(shared, slash == std::string::npos ? 0 : slash + 1);
   }
   if (!is_one) return shared;
@@ -47,9 +48,10 @@ std::string cell_text(const GridRow& row, const GridCell& cell) {
   const VerdictReport& verdict = cell.verdict;
   if (verdict.status == Verdict::kUnknown) return "?";
   const std::string mark = verdict.close ? "~" : "";
-  if (verdict.status == Verdict::kFits) return mark + length_text(cell.longest);
+  const std::string layout = cell.parallel.gpus() > 1 ? " " + layout_name(cell.parallel) : "";
+  if (verdict.status == Verdict::kFits) return mark + length_text(cell.longest) + layout;
   if (cell.longest >= row.max_model_len) return "no";  // a limit that is not memory
-  if (cell.longest > 0) return mark + length_text(cell.longest) + "*";
+  if (cell.longest > 0) return mark + length_text(cell.longest) + "*" + layout;
   if (!verdict.headroom || *verdict.headroom >= 0) return "no";
   return fmt::format("{}-{:.1f} GiB", mark, -static_cast<double>(*verdict.headroom) / kGiB);
 }

@@ -104,6 +104,7 @@ constexpr Sentence kBeside[] = {
     {kStarted, "it started"},
     {kTraffic, "{running} run, {waiting} wait, KV cache {usage}, prefix hits {hits}"},
     {kTraffic, "{running} run, {waiting} wait, KV cache {usage}"},
+    {kTraffic, "{running} run in {slots} slots, {waiting} wait"},
     {kRequestTooLong, "a request of {asked} was refused or cut: the engine takes {longest}"},
     {kPreempted, "requests are preempted and computed again ({preemptions} so far)"},
 };
@@ -158,6 +159,9 @@ std::string traffic_text(const Diagnosis& diagnosis) {
   const LogEvent& event = *diagnosis.cause;
   const LogValue* usage = event.value("usage");
   std::string out = sentence_of(kBeside, event);
+  if (const double tokens = figure_of(diagnosis, "tokens_per_request"); usage == nullptr && tokens > 0)
+    return out + fmt::format(": a request has {} tokens on average, and the cache holds about {:.0f} of them at once",
+                             grouped(static_cast<std::uint64_t>(tokens)), figure_of(diagnosis, "room_for"));
   if (usage == nullptr) return out;
   constexpr double kFull = 0.9;
   const double share = usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;

@@ -15,6 +15,7 @@ Page plan_page(const Plan& plan);
 // Every layer, every formula with its numbers put in, and where each number came from.
 Page explain_page(const Plan& plan);
 Page fleet_page(const std::vector<FleetEntry>& entries);
+Page shared_page(const SharedCard& shared);
 // Engines side by side for one model, and what their differences come from.
 Page engines_page(const std::vector<FleetEntry>& entries);
 Page compare_page(const Answers& answers);
@@ -25,6 +26,7 @@ Page fits_page(const std::vector<FitEntry>& entries);
 Page grid_page(const Grid& grid);
 Page diff_page(const PlanDiff& diff);
 Page check_log_page(const LogCheck& check);
+Page watch_page(const WatchReport& report);
 
 // The built-in tables.
 Page kinds_page(std::span<const KindInfo> kinds);

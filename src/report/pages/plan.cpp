@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kvplan/ranges.h"
 #include "report/pages/pages.h"
 #include "report/text.h"
 #include "report/words.h"
@@ -32,18 +33,11 @@ void add_parts(const Plan& plan, Page& page) {
   Bars bars;
   bars.value_title = "GiB";
   set_limits(plan, bars);
-  Bytes low;
-  Bytes high;
   for (const PartName& part : kParts) {
-    Bytes least;
-    Bytes most;
+    RangeSum sum;
     for (const LedgerLine& line : gpu.lines)
-      if (line.part == part.part) {
-        least += line.low;
-        most += line.high;
-      }
-    low += least;
-    high += most;
+      if (line.part == part.part) sum.add(line.bytes, {line.low, line.high});
+    const auto [least, most] = sum.range();
     const auto& bytes = gpu.*part.bytes;
     if (!bytes) {
       bars.rows.push_back({part.name, "-", "not known", {}, {}});
@@ -51,7 +45,8 @@ void add_parts(const Plan& plan, Page& page) {
     }
     bars.rows.push_back({part.name, gib_number(*bytes), range_text(least, most), {{part.part, *bytes}}, {}});
   }
-  bars.rows.push_back({"total", gib_number(gpu.total), range_text(low, high), {}, Tone::kStrong});
+  const Range all = range_of(gpu.lines);
+  bars.rows.push_back({"total", gib_number(gpu.total), range_text(all.low, all.high), {}, Tone::kStrong});
   if (std::any_of(bars.rows.begin(), bars.rows.end(), [](const BarRow& row) { return !row.range.empty(); }))
     bars.range_title = "range";
   Block block{plan.memory.size() == 1 ? std::string("Memory")
@@ -143,7 +138,7 @@ void add_remedies(const Plan& plan, Page& page) {
     std::string left;
     if (remedy.headroom && *remedy.headroom >= 0)
       left = human_bytes(Bytes(static_cast<std::uint64_t>(*remedy.headroom))) + " free";
-    if (remedy.gpus != plan.request.gpu_count && remedy.gpus > 1) left += fmt::format(" on {} GPUs", remedy.gpus);
+    if (remedy.gpus != plan.request.card.count && remedy.gpus > 1) left += fmt::format(" on {} GPUs", remedy.gpus);
     rows.push_back({options_of(remedy.changes), gib(remedy.total), left});
     page.remedies.push_back(options_of(remedy.changes));
   }
@@ -166,6 +161,7 @@ void add_extras(const Plan& plan, Page& page) {
 }
 
 void add_cache(const Plan& plan, Detail detail, Page& page) {
+  if (plan.attention == "none") return;  // an encoder
   const KvCachePlan& kv = plan.kv_cache;
   const std::string engine = plan.request.engine;
   Rows rows;
@@ -196,11 +192,18 @@ void add_capacity(const Plan& plan, Detail detail, Page& page) {
     rows.push_back({"GPU KV cache size", grouped(*capacity.tokens) + " tokens",
                     capacity.num_blocks ? grouped(*capacity.num_blocks) + " blocks" : ""});
   const std::optional<std::uint64_t>& running = plan.verdict.runs_at_once;
-  rows.push_back({"max concurrency at " + plural(plan.load.max_model_len.count(), "token"),
-                  fmt::format("{:.2f}x", capacity.max_concurrency),
-                  running && *running < kAnyCount ? fmt::format("runs {} at once", grouped(*running)) : ""});
+  const bool has_cache = plan.attention != "none";
+  if (has_cache)
+    rows.push_back({"max concurrency at " + plural(plan.load.max_model_len.count(), "token"),
+                    fmt::format("{:.2f}x", capacity.max_concurrency),
+                    running && *running < kAnyCount ? fmt::format("runs {} at once", grouped(*running)) : ""});
   rows.push_back(
       {"max context, " + plural(plan.request.num_seqs, "sequence"), count_text(capacity.max_model_len) + " tokens"});
+  if (!has_cache) {
+    rows.front() = {"free per GPU", gib(capacity.kv_cache_memory)};
+    rows.push_back(
+        {"max sequences at " + plural(plan.load.max_model_len.count(), "token"), count_text(capacity.max_num_seqs)});
+  }
   page.blocks.push_back({"Capacity", detail, facts_table(std::move(rows)), {}});
 }
 
@@ -323,9 +326,9 @@ void add_next(const Plan& plan, Page& page) {
   const Request& request = plan.request;
   std::string options = " " + shell_word(plan.model->source);
   if (request.engine != "logical") options += " --engine " + request.engine;
-  if (request.gpu) options += " --gpu " + shell_word(*request.gpu);
-  page.next.push_back((request.gpu ? "kvplan fit" : "kvplan explain") + options +
-                      (request.gpu ? " (or compare, explain)" : " (or compare, fit)"));
+  if (request.card.name) options += " --gpu " + shell_word(*request.card.name);
+  page.next.push_back((request.card.name ? "kvplan fit" : "kvplan explain") + options +
+                      (request.card.name ? " (or compare, explain)" : " (or compare, fit)"));
 }
 
 }  // namespace

@@ -46,14 +46,14 @@ std::string first_token_text(const Roofline& bounds) {
 void add_grounds(const Plan& plan, Rows& rows) {
   const Roofline& bounds = *plan.roofline;
   const Request& request = plan.request;
-  std::string where = request.tensor_parallel > 1 ? "on each rank" : "";
-  if (request.pipeline_parallel > 1) where += (where.empty() ? "" : ", ") + std::string("all stages of one rank");
+  std::string where = request.parallel.tensor > 1 ? "on each rank" : "";
+  if (request.parallel.pipeline > 1) where += (where.empty() ? "" : ", ") + std::string("all stages of one rank");
   rows.push_back({"weights read per step", human_bytes(bounds.weights_read), where});
   if (bounds.weights_read_batch != bounds.weights_read)
     rows.push_back({"weights read per step, batch of " + grouped(plan.load.num_seqs),
                     human_bytes(bounds.weights_read_batch), "distinct experts used by a batch: E * (1 - (1 - k/E)^B)"});
   rows.push_back({"KV cache read per step and sequence", human_bytes(bounds.cache_read),
-                  request.tensor_parallel > 1 ? "on each rank" : ""});
+                  request.parallel.tensor > 1 ? "on each rank" : ""});
   rows.push_back({"prefill", fmt::format("{:.3g} FLOPs", bounds.prefill_flops),
                   bounds.tflops ? fmt::format("at {} TFLOPS per GPU (dense, 16 bit)", given(*bounds.tflops)) : ""});
 }
@@ -77,11 +77,10 @@ void add_speed(const Plan& plan, bool is_whole, Page& page) {
               Detail::kScreen,
               facts_table(std::move(rows)),
               {}};
-  const bool on_host = std::any_of(plan.host.begin(), plan.host.end(), [](const LedgerLine& line) {
-    return line.part == Section::kWeights && line.id != LineId::kEmbedding;
-  });
-  if (on_host)
-    block.remarks.push_back("Weights in host memory are taken to be read as fast; they are read far slower.");
+  if (bounds.host_gb_s > 0)
+    block.remarks.push_back(fmt::format("{} of a step lie in host memory, read at {} GB/s{}.",
+                                        human_bytes(bounds.host_read), given(bounds.host_gb_s),
+                                        bounds.host_assumed ? " (assumed: --host-bandwidth)" : ""));
   page.blocks.push_back(std::move(block));
 }
 

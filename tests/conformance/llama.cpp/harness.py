@@ -15,6 +15,7 @@ import cases  # noqa: E402
 import common  # noqa: E402
 import gguf  # noqa: E402
 import library  # noqa: E402
+from workers import Workers  # noqa: E402
 
 MODELS = os.path.join(common.TRUTHS, "llama.cpp-models.jsonl")
 WORKERS = 2
@@ -109,3 +110,19 @@ def refusal(errors):
     # Whether a kernel of flash attention takes a shape is the stub's answer, not the library's.
     by_stub = {"artefact": True} if "requires Flash Attention" in words else {}
     return {"refused": words, **by_stub}
+
+
+PARSERS = {"b11549": "2026.10.11549"}  # xllamacpp, which has llama-server's own
+
+
+def prepare_launches(room, release):
+    if release not in PARSERS:
+        raise common.Failure(f"no package has the parser of {release}; take one of {', '.join(PARSERS)}")
+    room.pip(f"xllamacpp=={PARSERS[release]}")
+    return room.versions("xllamacpp")
+
+
+def launches(room, release, cases):
+    """(case, what the engine says of its lines) in the order of the cases."""
+    with Workers([room.python, os.path.join(HERE, "launch.py")]) as workers:
+        yield from workers.each(cases)

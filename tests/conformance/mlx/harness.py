@@ -30,3 +30,9 @@ def rows(room, release, only):
         for job, done in workers.each(jobs, lambda job: job["config"]):
             progress.next(job["name"])
             yield {"config": job["name"], "release": release, **done}
+
+
+def launches(room, release, cases):
+    """(case, what the engine says of its lines) in the order of the cases."""
+    with Workers([room.python, os.path.join(HERE, "launch.py")]) as workers:
+        yield from workers.each(cases)

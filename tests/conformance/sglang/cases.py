@@ -9,6 +9,7 @@ DEFAULTS = "5.23.0"  # transformers, whose class defaults are run
 
 # MiB by nvidia-smi, compute capability, name, GiB that a started process has taken before the weights
 CARDS = {"24": (24564, (8, 9), "NVIDIA GeForce RTX 4090", 0.968281), "40": (40960, (8, 0), "NVIDIA A100-SXM4-40GB", 1.12),
+         "a100": (81920, (8, 0), "NVIDIA A100-SXM4-80GB", 1.12),
          "48": (46068, (8, 9), "NVIDIA L40S", 1.088281), "80": (81559, (9, 0), "NVIDIA H100 80GB HBM3", 0.967461),
          "141": (143771, (9, 0), "NVIDIA H200", 1.181367), "180": (183359, (10, 0), "NVIDIA B200", 1.211523)}
 

@@ -131,3 +131,16 @@ def rows(room, release, only):
 
 def options_of(room):
     return json.loads(room.run([room.python, os.path.join(HERE, "options.py"), os.path.join(room.path, "source")]))
+
+
+CARDS = {"h100-80gb": "80", "a100-80gb": "a100", "b200": "180", "rtx-4090": "24"}  # as kvplan names those of cases.py
+
+
+def launches(room, release, wanted):
+    """(case, what the engine says of its lines) in the order of the cases."""
+    answers = Answers(os.path.join(room.path, "launched.jsonl"))
+    asked = [cases.on(CARDS[case["card"]], tp=1, **{k: v for k, v in case.items() if k != "card"}) for case in wanted]
+    keys = [answers.key(case, {}) for case in asked]
+    ask_all(room, release, [pair for pair in zip(keys, asked) if pair[0] not in answers.known], answers)
+    for key, case in zip(keys, wanted):
+        yield case, answers.known[key]

@@ -5,8 +5,10 @@
 Every case runs in a fork of this process: SGLang keeps what it settled in its modules and in the environment, where the
 next case would find it (a Qwen3-VL on Hopper sets variables that take 1 GiB from every model after it).
 """
+import contextlib
 import gc
 import importlib
+import io
 import json
 import logging
 import os
@@ -85,7 +87,38 @@ def at_once(release, case):
             **({"retracted": retracted} if retracted else {})}
 
 
-KINDS = {"plan": plan, "start": start, "at_once": at_once}
+def launch(release, case):
+    """What `python -m sglang.launch_server` does with its words until it starts processes, for each node's line."""
+    import described_card
+
+    described_card.CARD.tell(case["mib"], case["sm"], case["gpu"], case["mib"] / 1024 - case["context_gib"])
+    os.environ.update(case["environment"])
+    for words in case["commands"]:
+        answer = in_fork(accept, words)
+        if "accepted" not in answer:
+            return answer
+    return {"accepted": True}
+
+
+def accept(command):
+    from sglang.srt.server_args import prepare_server_args
+
+    program, words = command[:3], command[3:]
+    if program != ["python", "-m", "sglang.launch_server"]:
+        return {"refused": f"{program} is not its program"}
+    told = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(told):
+            args = prepare_server_args(words)
+    except SystemExit:
+        return {"refused": told.getvalue().strip().splitlines()[-1]}
+    if hasattr(args, "resolve_once"):
+        args.resolve_once()
+    args.check_server_args()
+    return {"accepted": True}
+
+
+KINDS = {"plan": plan, "start": start, "at_once": at_once, "launch": launch}
 
 
 def main():

@@ -24,7 +24,7 @@ PYTHON_ONLY = (".so", ".h", ".hpp", ".cuh", ".cu", ".inl", ".cpp", "vllm-rs")
 LEFT_OUT = re.compile(r"torch|torchaudio|torchvision|torchcodec|transformers|PyNvVideoCodec|flashinfer.*|apache-tvm.*|tilelang|nvidia.*|nvtx"
                       r"|fastsafetensors|instanttensor|quack.*|tokenspeed.*|humming.*", re.IGNORECASE)
 REPORTED = ("torch", "transformers", "compressed-tensors", "triton")
-ANSWERING = ("worker.py", "card.py", "stubs.py", "plan.py", "at_once.py", "options.py")  # run in the environment
+ANSWERING = ("worker.py", "card.py", "stubs.py", "plan.py", "at_once.py", "options.py", "launch.py")  # run in the environment
 BATCH = 200  # cases of one process, whose imports take as long as twenty
 # The registry's lists of classes that generate text.
 GENERATING = ("_TEXT_GENERATION_MODELS", "_MULTIMODAL_MODELS", "_TRANSFORMERS_SUPPORTED_MODELS")
@@ -185,3 +185,19 @@ def rows(room, release, only):
         for row in found:
             yield {**head, "release": release, **row}
     answers.forget()
+
+
+CARDS = {"h100-80gb": "h100", "a100-80gb": "a100"}  # as kvplan names those of card.py
+
+
+def launches(room, release, cases):
+    """(case, what the engine says of its lines) in the order of the cases."""
+    asked = [{**case, "card": CARDS.get(case["card"], case["card"])} for case in cases]
+    answers = Answers(os.path.join(room.path, "launched.jsonl"), {})
+    todo = [(case["card"], True, case) for case in asked if answers.get(case, True) is None]
+    groups = [(card, True, [case for other, _, case in todo if other == card]) for card in sorted({card for card, _, _ in todo})]
+    engine = Engine(room, release, {case["config"]: case["folder"] for case in cases}, answers, common.Progress(len(todo)))
+    with ThreadPoolExecutor(COUNT) as pool:
+        list(pool.map(engine.ask, groups))
+    for case, one in zip(cases, asked):
+        yield case, answers.get(one, True)[0]

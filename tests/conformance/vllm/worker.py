@@ -35,6 +35,9 @@ def answer(case):
     if case["kind"] == "options":
         import options
         return [options.row()]
+    if case["kind"] == "launch":
+        import launch
+        return [launch.row(case)]
     if case["kind"] == "at_once":
         import at_once
         return list(at_once.rows(case))

@@ -1,29 +1,34 @@
-#include "formats/json_depth.h"
+#include "formats/json_bounds.h"
 
 #include "kvplan/error.h"
 
 namespace kvplan {
 
-bool nests_deeper(std::string_view json, std::size_t most) {
+std::string excess_of(std::string_view json, const JsonBounds& bounds) {
   std::size_t depth = 0;
+  // A bracket or a comma outside of strings stands before each value but the first.
+  std::size_t values = 1;
   for (std::size_t i = 0; i < json.size(); ++i) {
     switch (json[i]) {
       case '"':
         for (++i; i < json.size() && json[i] != '"'; ++i)
           if (json[i] == '\\') ++i;
-        break;
+        continue;
       case '[':
       case '{':
-        if (++depth > most) return true;
+        if (++depth > bounds.depth) return "nests deeper than " + std::to_string(bounds.depth) + " levels";
+        ++values;
         break;
+      case ',': ++values; break;
       case ']':
       case '}':
         if (depth > 0) --depth;
-        break;
-      default: break;
+        continue;
+      default: continue;
     }
+    if (values > bounds.values) return "has more than " + std::to_string(bounds.values) + " values";
   }
-  return false;
+  return "";
 }
 
 void refuse_nul(std::string_view json) {

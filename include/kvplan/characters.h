@@ -1,0 +1,26 @@
+// Characters of a text that may be anything: which are valid, which may be printed, and how the others are written.
+#ifndef KVPLAN_CHARACTERS_H_
+#define KVPLAN_CHARACTERS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace kvplan {
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 0;  // 0: no valid UTF-8 begins here
+};
+Character character_at(std::string_view text, std::size_t at);
+
+// Controls, and what changes the order or the look of the text beside it.
+bool is_hidden(char32_t code);
+
+// A string of JSON, in its quotes, that YAML reads as the same: hidden characters are escaped, and what is no UTF-8
+// becomes the replacement character.
+std::string json_string(std::string_view text);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_CHARACTERS_H_

@@ -1,0 +1,53 @@
+// Ranges of what is estimated: how far recorded figures lay from the plan, as scripts/ranges.py fitted it.
+#ifndef KVPLAN_RANGES_H_
+#define KVPLAN_RANGES_H_
+
+#include <span>
+#include <string_view>
+
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+struct Range {
+  Bytes low, high;
+};
+
+// Nine of ten recorded figures lie between `bytes` + low * scale and `bytes` + high * scale, where scale is `bytes` and
+// `floor_mib` together: a part that is nearly nothing is still some MiB off.
+struct TermRange {
+  std::string_view term;  // "vllm activation"
+  double low = 0, high = 0;
+  std::uint64_t floor_mib = 0;
+};
+std::span<const TermRange> term_ranges();
+// How much two estimates of one start err together: 0 not at all, 1 always.
+double terms_together();
+
+// The range that the term has around an estimate of `bytes`; no width for a term that nothing was recorded of.
+Range range_around(std::string_view term, Bytes bytes);
+
+// The range of a sum. Errors of its parts hardly go together, so they add up as squares do and not end to end.
+class RangeSum {
+ public:
+  void add(Bytes bytes, Range range);
+  Range range() const;
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  Bytes bytes_;
+  double below_ = 0, above_ = 0;                  // sums of the distances to the ends
+  double below_squared_ = 0, above_squared_ = 0;  // sums of their squares
+};
+
+// Of the lines of a ledger.
+template <typename Lines>
+Range range_of(const Lines& lines) {
+  RangeSum sum;
+  for (const auto& line : lines) sum.add(line.bytes, {line.low, line.high});
+  return sum.range();
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_RANGES_H_

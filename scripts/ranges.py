@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""Fits the ranges of what is estimated to recorded figures, and says how well they hold.
+
+    scripts/ranges.py [--kvplan build/kvplan] [--write | --check]
+
+Every row of testdata/observations/{vllm,sglang,llama.cpp}.json is planned, and each printed figure is held against the line of the ledger that stands
+for it. An error is (printed - planned) / (planned + floor): a part that is nearly nothing is still some MiB off. A term's range is from the
+5 % to the 95 % point of its errors, taken on each side by itself, as conformal prediction has it: of n errors the one of rank 0.95 (n + 1); where
+n is too small for that, the largest and half of it more. Zero is always inside.
+
+Judged by cross-validation over sources: all figures of one thread or log are left out, the ranges and one factor a term are fitted to the others, and the
+figures that were left out are looked at. A row with a `reason` is one that no rule explains: judged, but not fitted to. The rules themselves were written with most of these logs at hand, which no script can undo.
+
+--write writes src/base/range_table.cpp and testdata/observations/cross-validation.md; --check fails where the latter would change.
+Python 3, standard library only.
+"""
+import argparse, datetime, json, math, os, re, statistics, subprocess, sys, tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROWS = os.path.join(ROOT, "testdata", "observations")
+TABLE = os.path.join(ROOT, "src", "base", "range_table.cpp")
+PAGE = os.path.join(ROWS, "cross-validation.md")
+GIB = 2.0**30
+FLOORS = {"vllm activation": 0, "vllm activation until 0.15": 0, "vllm weights": 16, "sglang weights": 16, "sglang card": 0}  # MiB; of the others 128
+SIDE = 0.95                                                      # of one side: nine of ten inside
+EXTREME = 1.5
+FEW = 6                                                          # with fewer figures a term takes its neighbour's errors too
+NEIGHBOURS = {"vllm activation": "vllm activation until 0.15", "vllm outside, ROCm": "vllm outside, several GPUs",
+              "vllm outside, unified memory": "vllm outside, several GPUs", "vllm room for graphs": "vllm graphs", "vllm encoder": "vllm graphs",
+              "vllm room for graphs, new runner": "vllm graphs"}
+ROUNDED = 0.005                                                  # GiB, half of a log's last digit
+
+
+def plan(kvplan, row):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "config.json")
+        with open(path, "w") as file:
+            json.dump(row["config"], file)
+        run = subprocess.run([kvplan, path, "--json"] + row["args"], capture_output=True, text=True)
+    if run.returncode > 1:
+        sys.exit("%s: %s" % (row["name"], run.stderr.strip()))
+    return json.loads(run.stdout)
+
+
+def term_of(engine, line, engine_word=""):
+    """The term of the table that gave a line its range, and the figure of a log that it is a part of."""
+    what, part = line["what"], line["part"]
+    if part == "weights":
+        return engine + " weights", "weights"
+    if line["id"] == "cuda_graphs":
+        return engine + " graphs", "cuda_graphs"
+    if "beyond what they take" in what:
+        new = ", new runner" if "times" in line["formula"] else ""
+        return engine + " room for graphs" + new, "activation"
+    if "encoder" in what and part == "activation":
+        return engine + " encoder", "activation"
+    if part == "activation":
+        release = re.search(r"@0\.(\d+)", engine_word)
+        old = engine == "vllm" and release and int(release.group(1)) <= 15
+        return engine + (" activation until 0.15" if old else " activation"), "activation"
+    if part == "runtime":
+        if "host takes" in what:
+            return "vllm outside, unified memory", "non_torch"
+        if "ROCm" in line["formula"]:
+            return "vllm outside, ROCm", "non_torch"
+        return engine + (" outside, several GPUs" if "communication" in what else " outside"), "non_torch"
+    return None, None
+
+
+class Figure:
+    """A printed figure beside the lines that stand for it."""
+
+    def __init__(self, row, name, seen):
+        self.row, self.name, self.seen = row, name, seen
+        self.parts = {}  # term -> planned GiB
+        self.low = self.high = None
+
+    @property
+    def planned(self):
+        return sum(self.parts.values())
+
+    @property
+    def term(self):
+        """Of several terms the one that is least certain."""
+        vague = [term for word in ("encoder", "room") for term in self.parts if word in term]
+        return vague[0] if vague else next(iter(self.parts), None)
+
+    def error(self, factor=1.0):
+        base = self.parts[self.term]
+        return (self.seen - self.planned - base * (factor - 1)) / (base * factor + FLOORS.get(self.term, 128) / 1024)
+
+
+def source_of(row):
+    """All figures of one thread on one side; a log without an address stands by itself."""
+    return row["source"] if row["source"].startswith("http") else row["name"]
+
+
+def read(kvplan):
+    figures, cards = [], []
+    for engine in ("vllm", "sglang", "llama.cpp"):
+        with open(os.path.join(ROWS, engine + ".json")) as file:
+            rows = json.load(file)
+        for row in rows:
+            row["engine"], row["fold"] = engine, source_of(row)
+            answer = plan(kvplan, row)
+            row["starts"] = answer["verdict"]["starts"]
+            lines = answer["memory"][0]["lines"]
+            for name, seen in row["gib"].items():
+                figure = Figure(row, name, seen)
+                if name == "kv_budget":
+                    capacity = answer["capacity"]
+                    figure.parts = {"budget": capacity["kv_cache_memory_bytes"] / GIB}
+                    figure.low = capacity["kv_cache_memory_low_bytes"] / GIB
+                    figure.high = capacity["kv_cache_memory_high_bytes"] / GIB
+                    cards.append(figure)
+                    continue
+                for line in lines:
+                    term, part = term_of(engine, line, row["args"][1])
+                    if part == name:
+                        figure.parts[term] = figure.parts.get(term, 0) + line["bytes"] / GIB
+                figure.low = sum(line["low_bytes"] for line in lines if term_of(engine, line)[1] == name) / GIB
+                figure.high = sum(line["high_bytes"] for line in lines if term_of(engine, line)[1] == name) / GIB
+                figures.append(figure)
+            if "kv_tokens" in row:
+                capacity = answer["capacity"]
+                figure = Figure(row, "kv_tokens", row["kv_tokens"])
+                figure.parts = {"tokens": capacity["tokens"]}
+                figure.low, figure.high = capacity["tokens_low"], capacity["tokens_high"]
+                # What more the card must have had free for the printed tokens, as a share of it.
+                budget = capacity["kv_cache_memory_bytes"]
+                free = (budget + answer["memory"][0]["weights_bytes"]) / answer["engine_settings"]["memory_fraction"]
+                figure.of_card = (row["kv_tokens"] / capacity["tokens"] - 1) * budget / free
+                cards.append(figure)
+    return figures, cards
+
+
+def point(errors, side):
+    """The distance on one side of zero that all but one in twenty keep."""
+    reach = sorted(max(side * error, 0.0) for error in errors)
+    rank = math.ceil(SIDE * (len(reach) + 1))
+    return reach[rank - 1] if rank <= len(reach) else EXTREME * reach[-1]
+
+
+def fit(errors, term):
+    """Both ends; weights are never less than their tensors."""
+    below = 0.0 if term.endswith("weights") else point(errors, -1)
+    return -below, point(errors, 1)
+
+
+def fit_all(figures):
+    errors = {}
+    for figure in figures:
+        if "reason" in figure.row:
+            continue
+        errors.setdefault(figure.term, []).append(figure.error())
+    for term, neighbour in NEIGHBOURS.items():
+        if len(errors.get(term, [])) < FEW:
+            errors[term] = errors.get(term, []) + errors.get(neighbour, [])
+    return {term: fit(seen, term) for term, seen in errors.items() if seen}
+
+
+def factor_of(figures):
+    """One factor a term, where there is something to take it from."""
+    ratios = [f.seen / f.planned for f in figures
+              if f.planned > 0 and f.seen > 0 and len(f.parts) == 1 and "reason" not in f.row]
+    return statistics.median(ratios) if len(ratios) >= 5 else 1.0
+
+
+def quantile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))] if values else math.nan
+
+
+def together(figures, table):
+    """The mean product of two errors of one start, by the mean square of one; each in units of its term's range."""
+    rows = {}
+    squares, products = [], []
+    for figure in figures:
+        if figure.term not in table:
+            continue
+        low, high = table[figure.term]
+        error = figure.error()
+        reach = high if error > 0 else -low
+        rows.setdefault(id(figure.row), []).append(error / reach if reach else 0.0)
+    for errors in rows.values():
+        squares += [error * error for error in errors]
+        products += [a * b for i, a in enumerate(errors) for b in errors[:i]]
+    if not products or not squares:
+        return 0.0
+    return min(max(statistics.mean(products) / statistics.mean(squares), 0.0), 1.0)
+
+
+def ends(figure, table, factor=1.0):
+    """Range of a figure by a table: the term's own, the others' of the same figure as planned."""
+    base = figure.parts[figure.term] * factor
+    scale = base + FLOORS.get(figure.term, 128) / 1024
+    low, high = table.get(figure.term, (0, 0))
+    value = figure.planned + figure.parts[figure.term] * (factor - 1)
+    return value, -low * scale, high * scale
+
+
+def judge(figures):
+    """Each source left out in turn: per term and for the totals."""
+    out, totals = {}, []
+    for fold in sorted({f.row["fold"] for f in figures}):
+        kept = [f for f in figures if f.row["fold"] != fold]
+        table = fit_all(kept)
+        factors = {t: factor_of([f for f in kept if f.term == t]) for t in table}
+        rho = together(kept, table)
+        left = [f for f in figures if f.row["fold"] == fold]
+        rows = {}
+        for f in left:
+            value, below, above = ends(f, table, 1.0)
+            refitted = ends(f, table, factors.get(f.term, 1.0))[0]
+            inside = value - below - ROUNDED <= f.seen <= value + above + ROUNDED
+            out.setdefault(f.term, []).append((f, refitted, inside, below + above))
+            rows.setdefault(id(f.row), []).append((f, refitted, below, above))
+        for parts in rows.values():
+            if not any(f.name == "weights" for f, *_ in parts) or len(parts) < 2:
+                continue
+            seen = sum(f.seen for f, *_ in parts)
+            value = sum(refitted if f.name != "weights" else f.planned for f, refitted, *_ in parts)
+            planned = sum(f.planned for f, *_ in parts)
+            def reach(distances):
+                return math.sqrt((1 - rho) * sum(d * d for d in distances) + rho * sum(distances) ** 2)
+            below, above = reach([p[2] for p in parts]), reach([p[3] for p in parts])
+            inside = planned - below - ROUNDED <= seen <= planned + above + ROUNDED
+            totals.append((parts[0][0].row, seen, value, planned, inside, below + above))
+    return out, totals
+
+
+def percent(value):
+    return "-" if value != value else "%.1f %%" % (100 * value)
+
+
+def report(figures, cards, table, rho):
+    terms, totals = judge(figures)
+    lines = ["| term | figures | sources | median error | nine of ten within | inside the range | median width |",
+             "|---|---:|---:|---:|---:|---:|---:|"]
+    everything = []
+    for term in sorted(terms):
+        rows = terms[term]
+        errors = [abs(value / f.seen - 1) for f, value, _, _ in rows if f.seen > 0]
+        widths = [width / f.planned for f, _, _, width in rows if f.planned > 0]
+        inside = [x for _, _, x, _ in rows]
+        everything += inside
+        lines.append("| %s | %d | %d | %s | %s | %d of %d | %s |" % (
+            term, len(rows), len({f.row["fold"] for f, *_ in rows}), percent(statistics.median(errors)),
+            percent(quantile(errors, 0.9)), sum(inside), len(inside), percent(statistics.median(widths))))
+    errors = [abs(value / seen - 1) for _, seen, value, _, _, _ in totals]
+    widths = [width / planned for _, _, _, planned, _, width in totals]
+    inside = [x for *_, x, _ in totals]
+    lines.append("| total without the cache | %d | %d | %s | %s | %d of %d | %s |" % (
+        len(totals), len({row["fold"] for row, *_ in totals}), percent(statistics.median(errors)),
+        percent(quantile(errors, 0.9)), sum(inside), len(inside), percent(statistics.median(widths))))
+    for name, title in (("kv_budget", "vLLM: room for the cache from the card alone"),
+                        ("kv_tokens", "SGLang: tokens from the card alone")):
+        rows = [f for f in cards if f.name == name]
+        errors = [abs(f.planned / f.seen - 1) for f in rows]
+        slack = ROUNDED if name == "kv_budget" else 0
+        inside = [f.low - slack <= f.seen <= f.high + slack for f in rows]
+        everything += inside
+        lines.append("| %s (as planned) | %d | %d | %s | %s | %d of %d | %s |" % (
+            title, len(rows), len({f.row["fold"] for f in rows}), percent(statistics.median(errors)),
+            percent(quantile(errors, 0.9)), sum(inside), len(inside),
+            percent(statistics.median([(f.high - f.low) / f.planned for f in rows]))))
+    lines.append("| all figures | %d | | | | %d of %d (%s) | |" % (
+        len(everything), sum(everything), len(everything), percent(sum(everything) / len(everything))))
+    started = {id(f.row): f.row for f in cards}.values()
+    flipped = [row["name"] for row in started if row["starts"] is not True]
+    lines.append("\n%d of these logs are starts on a known card; %s." % (
+        len(started), "kvplan says of each that it starts" if not flipped else
+        "of %d kvplan says that it does not: %s" % (len(flipped), ", ".join(flipped))))
+    return "\n".join(lines) + "\n"
+
+
+def as_source(table, rho):
+    rows = "".join('    TermRange{"%s", %.3f, %.3f, %d},\n' % (t, *table[t], FLOORS.get(t, 128)) for t in sorted(table))
+    rows = re.sub(r"(?<=[0-9])0+(?=[,}])", "", re.sub(r"-0\.000(?=,)", "0.000", rows)).replace("0.,", "0,")
+    return '''// Written by scripts/ranges.py on %s from testdata/observations: fitted, not set by hand.
+#include <array>
+
+#include "kvplan/ranges.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::array kTermRanges{
+%s};
+
+}  // namespace
+
+std::span<const TermRange> term_ranges() {
+  return kTermRanges;
+}
+
+double terms_together() {
+  return %.2f;
+}
+
+}  // namespace kvplan
+''' % (datetime.date.today().isoformat(), rows, rho)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--kvplan", default=os.path.join(ROOT, "build", "kvplan"))
+    options.add_argument("--write", action="store_true")
+    options.add_argument("--check", action="store_true")
+    options.add_argument("--list", action="store_true", help="every figure")
+    given = options.parse_args()
+    figures, cards = read(given.kvplan)
+    figures = [f for f in figures if f.parts and not f.row["engine"] == "llama.cpp"]
+    table = fit_all(figures)
+    table["sglang card"] = fit([f.of_card for f in cards if f.name == "kv_tokens"], "sglang card")
+    rho = together(figures, table)
+    if given.list:
+        for f in figures + cards:
+            print("%-44s %-12s %-28s seen %.2f planned %.2f [%.2f, %.2f]%s" % (
+                f.row["name"][:44], f.name, f.term, f.seen, f.planned, f.low, f.high,
+                "" if f.low - ROUNDED <= f.seen <= f.high + ROUNDED else "  OUT"))
+    page = report(figures, cards, table, rho)
+    print(page)
+    print("errors of one start go together by %.2f" % rho)
+    if given.write:
+        with open(TABLE, "w") as file:
+            file.write(as_source(table, rho))
+        with open(PAGE, "w") as file:
+            file.write(page)
+    if given.check:
+        with open(PAGE) as file:
+            if file.read() != page:
+                sys.exit("ranges.py: %s is not what kvplan says today; run scripts/ranges.py --write" % PAGE)
+
+
+if __name__ == "__main__":
+    main()

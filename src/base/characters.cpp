@@ -1,0 +1,52 @@
+#include "kvplan/characters.h"
+
+#include <array>
+#include <cstdio>
+
+namespace kvplan {
+
+Character character_at(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x80) return {first, 1};
+  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || at + bytes > text.size()) return {};
+  char32_t code = first & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(at + i) & 0xC0U) != 0x80U) return {};
+    code = code << 6 | (byte(at + i) & 0x3FU);
+  }
+  const char32_t least = bytes == 4 ? 0x10000 : bytes == 3 ? 0x800 : 0x80;
+  const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code < least || code > 0x10FFFF || is_surrogate ? Character{} : Character{code, bytes};
+}
+
+bool is_hidden(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE007F);
+}
+
+std::string json_string(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  constexpr char32_t kLastOfFourDigits = 0xFFFF;
+  std::string out = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const Character next = character_at(text, at);
+    const std::size_t bytes = next.bytes == 0 ? 1 : next.bytes;
+    if (next.bytes == 0 || (is_hidden(next.code) && next.code > kLastOfFourDigits)) {
+      out += kReplacement;
+    } else if (is_hidden(next.code)) {
+      std::array<char, 8> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(next.code));
+      out += escape.data();
+    } else {
+      if (next.code == '"' || next.code == '\\') out += '\\';
+      // "##[" is a command to a workflow's runner, wherever it stands.
+      out += next.code == '[' && out.ends_with("##") ? "\\u005b" : text.substr(at, bytes);
+    }
+    at += bytes;
+  }
+  return out + "\"";
+}
+
+}  // namespace kvplan

@@ -1,0 +1,101 @@
+#include "cli/watch_command.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/measuring.h"
+#include "cli/output.h"
+#include "engines/engine.h"
+#include "kvplan/error.h"
+#include "measure/check_log.h"
+#include "measure/diagnosis.h"
+#include "measure/interrupt.h"
+#include "measure/library.h"
+#include "measure/measure.h"
+#include "measure/watch.h"
+#include "measure/watch_report.h"
+
+namespace kvplan {
+
+namespace {
+
+std::unique_ptr<MemoryCounter> counter_of(const std::string& device) {
+  if (device == "host") return host_counter();
+  auto out = nvidia_counter(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"));
+  if (out == nullptr)
+    throw Error(Exit::kNoDevice, "no card's management library (NVML) was found to watch with",
+                "use --device host to watch the memory of the processes");
+  return out;
+}
+
+// One line on a terminal's standard error, written over twice a second.
+class Progress {
+ public:
+  ~Progress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void show(const Watched& seen) {
+    if (isatty(STDERR_FILENO) != 1 || calls_++ % 10 != 0) return;
+    std::fprintf(stderr, "\r\033[Kwatching process %lld: %.2f GiB, %zu stages", static_cast<long long>(seen.pid),
+                 static_cast<double>(seen.last.count()) / kGiB, seen.stages.size());
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+ private:
+  std::size_t calls_ = 0;
+  bool shown_ = false;
+};
+
+WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
+  const MeasuringOptions& measuring = call.measuring;
+  WatchOptions options;
+  options.command = measuring.command;
+  options.pid = static_cast<pid_t>(measuring.pid.value_or(0));
+  options.engine = call.request.engine;
+  options.keeps_engine = measuring.keep;
+  options.stop = InterruptGuard::interrupted;
+  const InterruptGuard guard;
+  try {
+    Progress progress;
+    options.progress = [&](const Watched& seen) { progress.show(seen); };
+    return watch_start(options, counter);
+  } catch (const Interrupted&) {
+    std::fputs(
+        measuring.keep ? "kvplan: interrupted; the engine goes on\n" : "kvplan: interrupted; the engine was ended\n",
+        stderr);
+    InterruptGuard::pass_on();
+  }
+}
+
+}  // namespace
+
+int run_watch(const Invocation& call, const Asked& asked, const ReportOptions& options) {
+  const std::unique_ptr<MemoryCounter> counter = counter_of(call.measuring.device);
+  WatchedStart start = watched(call, *counter);
+  WatchReport report;
+  try {
+    const bool has_figures = !start.log.observations.empty();
+    report.check = has_figures ? check_log(asked.model, asked.request, start.log) : without_model(start.log);
+    conclude(start.log, report.check);
+    if (start.seen.status == WatchStatus::kDied && !report.check.engine.empty())
+      try_remedies(asked.model, asked.request, start.log, report.check.diagnosis);
+    // The options that the log tells are the plan's.
+    report.plan = has_figures ? report.check.plan : make_plan(asked.model, asked.request);
+  } catch (Error& error) {
+    error.set_source(asked.model.source);
+    throw;
+  }
+  report.seen = std::move(start.seen);
+  compare_start(report);
+  const bool disturbed = !report.seen.remarks.empty();
+  if (!call.measuring.save.empty() && !disturbed && report.check.has_plan && !start.log.observations.empty())
+    for (const CalibrationRecord& record : calibration_of_log(asked.model, report.check, today()))
+      save_calibration(call.measuring.save, record);
+  write_output(call.output, written(reply_of(report), call.format, "a watched start", options));
+  return static_cast<int>(report.agrees ? Exit::kAnswered : Exit::kDoesNotFit);
+}
+
+}  // namespace kvplan

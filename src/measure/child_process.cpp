@@ -1,0 +1,113 @@
+#include "measure/child_process.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "kvplan/error.h"
+#include "measure/library.h"
+#include "measure/process_tree.h"
+
+namespace kvplan {
+
+namespace {
+
+[[noreturn]] void cannot_start(const std::string& program, int number) {
+  fail(one_line(program, 80) + " cannot be started: " + std::strerror(number), "check the command behind --");
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command) {
+  std::string place = environment_or("TMPDIR", "/tmp") + "/kvplan-start-XXXXXX";
+  log_ = mkostemp(place.data(), O_CLOEXEC);
+  if (log_ < 0)
+    fail(one_line(place, 200) + ": no file can be made for its output",
+         "set TMPDIR to a folder that can be written to");
+  log_file_ = place;
+  const int output = open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  int failed[2] = {-1, -1};  // tells that exec failed, and why; closed by an exec that succeeds
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  if (output >= 0 && pipe2(failed, O_CLOEXEC) == 0) pid_ = fork();
+  if (pid_ == 0) {
+    setsid();
+    const int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    execvp(words[0], words.data());
+    const int number = errno;
+    if (write(failed[1], &number, sizeof number) < 0) _exit(126);
+    _exit(127);
+  }
+  int number = pid_ < 0 ? errno : 0;
+  if (output >= 0) close(output);
+  if (failed[1] >= 0) close(failed[1]);
+  if (pid_ > 0) {
+    int reason = 0;
+    while (read(failed[0], &reason, sizeof reason) < 0 && errno == EINTR) {
+    }
+    number = reason;
+  }
+  if (failed[0] >= 0) close(failed[0]);
+  if (number == 0) return;
+  if (pid_ > 0) waitpid(pid_, nullptr, 0);
+  close(log_);
+  unlink(log_file_.c_str());
+  cannot_start(command.front(), number);
+}
+
+ChildProcess::~ChildProcess() {
+  if (!is_left_) end();
+  close(log_);
+  if (!keeps_log_) unlink(log_file_.c_str());
+}
+
+bool ChildProcess::is_running() {
+  if (is_over_) return false;
+  int status = 0;
+  if (waitpid(pid_, &status, WNOHANG) != pid_) return true;
+  is_over_ = true;
+  if (WIFEXITED(status)) exit_code_ = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
+  return false;
+}
+
+void ChildProcess::read_output(const std::function<void(std::string_view)>& take) {
+  char piece[65536];
+  for (;;) {
+    const ssize_t count = read(log_, piece, sizeof piece);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    take({piece, static_cast<std::size_t>(count)});
+  }
+}
+
+void ChildProcess::end() {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kStep(50);
+  constexpr milliseconds kPatience(5000);
+  std::vector<pid_t> all = process_tree(pid_);
+  for (const pid_t each : all) kill(each, SIGTERM);
+  milliseconds waited(0);
+  while (waited < kPatience) {
+    is_running();
+    if (process_tree(pid_).empty()) return;
+    std::this_thread::sleep_for(kStep);
+    waited += kStep;
+  }
+  for (const pid_t each : process_tree(pid_)) kill(each, SIGKILL);
+  if (!is_over_) waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,50 @@
+// A program that kvplan starts and watches. What it prints goes to a file, so that it can go on when kvplan ends.
+#ifndef KVPLAN_MEASURE_CHILD_PROCESS_H_
+#define KVPLAN_MEASURE_CHILD_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvplan {
+
+class ChildProcess {
+ public:
+  // Starts it in a session of its own, found by PATH, with an empty standard input. Throws Error(kBadInput) where it
+  // cannot be started.
+  explicit ChildProcess(const std::vector<std::string>& command);
+  // Ends it and what it started (SIGTERM, then SIGKILL after some seconds), unless `leave` was called; removes the file
+  // of its output unless `keep_log` was.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // Whether it has not ended yet.
+  bool is_running();
+  std::optional<int> exit_code() const { return exit_code_; }  // where it ended by itself
+  std::optional<int> signal() const { return signal_; }        // where a signal ended it
+
+  // What it printed since the last call.
+  void read_output(const std::function<void(std::string_view)>& take);
+  const std::string& log_file() const { return log_file_; }
+  void keep_log() { keeps_log_ = true; }
+  void leave() { is_left_ = true; }
+
+ private:
+  void end();
+
+  pid_t pid_ = -1;
+  int log_ = -1;
+  std::string log_file_;
+  bool keeps_log_ = false, is_left_ = false, is_over_ = false;
+  std::optional<int> exit_code_, signal_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MEASURE_CHILD_PROCESS_H_

@@ -1,0 +1,23 @@
+// A process with its descendants, as the kernel's /proc shows them.
+#ifndef KVPLAN_MEASURE_PROCESS_TREE_H_
+#define KVPLAN_MEASURE_PROCESS_TREE_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+// `root` and whatever descends from it or is of its session (an engine's workers may outlive their parent). Empty where
+// the process is gone. `proc`: a test's own folder, else "/proc".
+std::vector<pid_t> process_tree(pid_t root, const std::string& proc = "/proc");
+
+// Resident bytes of all of them, pages of files among them. What was reserved and never touched is not resident.
+Bytes resident_memory(const std::vector<pid_t>& processes, const std::string& proc = "/proc");
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MEASURE_PROCESS_TREE_H_

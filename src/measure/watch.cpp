@@ -1,0 +1,225 @@
+#include "measure/watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "engines/engine.h"
+#include "kvplan/error.h"
+#include "measure/child_process.h"
+#include "measure/log_reader.h"
+#include "measure/measure.h"
+#include "measure/process_tree.h"
+
+namespace kvplan {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPeriod(50);
+constexpr double kTreePeriod = 0.5;      // seconds between two looks at which processes there are
+constexpr double kSteadyWithoutLog = 5;  // seconds without growth, where no line tells the start
+constexpr std::size_t kMostCurve = 240;
+constexpr std::size_t kLongestLine = 16384;
+
+// The samples, thinned evenly where they get many.
+class Curve {
+ public:
+  void add(MemorySample sample) {
+    if (count_++ % every_ != 0) return;
+    samples_.push_back(sample);
+    if (samples_.size() < 2 * kMostCurve) return;
+    for (std::size_t i = 0; i < kMostCurve; ++i) samples_[i] = samples_[2 * i];
+    samples_.resize(kMostCurve);
+    every_ *= 2;
+  }
+  std::size_t count() const { return count_; }
+  std::vector<MemorySample> take() { return std::move(samples_); }
+
+ private:
+  std::size_t count_ = 0, every_ = 1;
+  std::vector<MemorySample> samples_;
+};
+
+// How long memory has stood still: within 1 % and 16 MiB of where it was.
+class Steadiness {
+ public:
+  double held(double now, Bytes memory) {
+    const double size = static_cast<double>(memory.count());
+    const double play = std::max(static_cast<double>(level_.count()) / 100, 16.0 * kMiB);
+    if (std::abs(size - static_cast<double>(level_.count())) > play) {
+      level_ = memory;
+      since_ = now;
+    }
+    return now - since_;
+  }
+
+ private:
+  Bytes level_;
+  double since_ = 0;
+};
+
+class Watch {
+ public:
+  Watch(const WatchOptions& options, MemoryCounter& counter) : options_(options), counter_(counter) {}
+
+  void sample(pid_t root) {
+    const double now = seconds();
+    if (processes_.empty() || now - looked_ >= kTreePeriod) {
+      processes_ = process_tree(root);
+      looked_ = now;
+    }
+    const Bytes memory = counter_.of(processes_);
+    if (processes_.empty()) return;
+    curve_.add({now, memory});
+    seen_.last = memory;
+    seen_.peak = std::max(seen_.peak, memory);
+    peak_of_stage_ = std::max(peak_of_stage_, memory);
+    held_ = steadiness_.held(now, memory);
+  }
+
+  void read(std::string_view text) {
+    reader_.piece(text);
+    for (const char each : text) {
+      if (each != '\n') {
+        if (line_.size() < kLongestLine) line_ += each;
+        continue;
+      }
+      if (const auto ended = stage_ended_by(options_.engine, line_)) end_stage(*ended);
+      line_.clear();
+    }
+  }
+
+  void end_stage(StartStage stage) {
+    // Of several ranks the last one ends the stage; one that is behind the present one is of another model, a draft.
+    if (!seen_.stages.empty() && seen_.stages.back().stage > stage) return;
+    if (!seen_.stages.empty() && seen_.stages.back().stage == stage) {
+      WatchedStage& same = seen_.stages.back();
+      same.seconds = seconds();
+      same.after = seen_.last;
+      same.peak = std::max(same.peak, peak_of_stage_);
+    } else {
+      const Bytes before = seen_.stages.empty() ? Bytes(0) : seen_.stages.back().after;
+      seen_.stages.push_back({stage, seconds(), before, seen_.last, peak_of_stage_});
+    }
+    peak_of_stage_ = seen_.last;
+  }
+
+  bool serves() const { return !seen_.stages.empty() && seen_.stages.back().stage == StartStage::kServing; }
+  bool any_stage() const { return !seen_.stages.empty(); }
+  double held() const { return held_; }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+  Watched& seen() { return seen_; }
+
+  WatchedStart finish() {
+    seen_.seconds = seconds();
+    seen_.samples = curve_.count();
+    seen_.curve = curve_.take();
+    seen_.counter = counter_.describe();
+    seen_.is_host = counter_.is_host();
+    // What came behind the last line belongs to the stage that it ended.
+    if (!seen_.stages.empty() && serves()) seen_.stages.back().after = seen_.last;
+    for (std::string& each : counter_.disturbances()) seen_.remarks.push_back(std::move(each));
+    return {std::move(seen_), reader_.finish()};
+  }
+
+ private:
+  const WatchOptions& options_;
+  MemoryCounter& counter_;
+  Clock::time_point begun_ = Clock::now();
+  Watched seen_;
+  Curve curve_;
+  Steadiness steadiness_;
+  LogReader reader_;
+  std::string line_;
+  std::vector<pid_t> processes_;
+  double looked_ = 0, held_ = 0;
+  Bytes peak_of_stage_;
+};
+
+WatchedStart join(const WatchOptions& options, MemoryCounter& counter) {
+  if (process_tree(options.pid).empty())
+    fail("--pid " + std::to_string(options.pid) + ": there is no such process", "name one that runs");
+  Watch watch(options, counter);
+  watch.seen().pid = options.pid;
+  watch.seen().status = WatchStatus::kSteady;
+  for (;;) {
+    if (options.stop && options.stop()) throw Interrupted();
+    watch.sample(options.pid);
+    if (process_tree(options.pid).empty()) {
+      watch.seen().status = WatchStatus::kDied;
+      break;
+    }
+    if (watch.held() >= options.settles) break;
+    if (watch.seconds() > options.patience) {
+      watch.seen().status = WatchStatus::kTooSlow;
+      break;
+    }
+    if (options.progress) options.progress(watch.seen());
+    std::this_thread::sleep_for(kPeriod);
+  }
+  return watch.finish();
+}
+
+}  // namespace
+
+std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_view line) {
+  for (const Engine& each : engines())
+    if (engine.empty() || each.name == engine)
+      for (const StageMark& mark : each.log.stages)
+        if (line.find(mark.text) != std::string_view::npos) return mark.ended;
+  return std::nullopt;
+}
+
+WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
+  if (options.command.empty()) return join(options, counter);
+  ChildProcess engine(options.command);
+  Watch watch(options, counter);
+  Watched& seen = watch.seen();
+  seen.pid = engine.pid();
+  for (;;) {
+    if (options.stop && options.stop()) {
+      if (options.keeps_engine) engine.leave();
+      throw Interrupted();
+    }
+    const bool is_running = engine.is_running();
+    // What is counted after a line was printed has in it what the line tells.
+    std::string printed;
+    engine.read_output([&](std::string_view text) { printed += text; });
+    watch.sample(engine.pid());
+    watch.read(printed);
+    if (!is_running) {
+      seen.status = WatchStatus::kDied;
+      seen.exit_code = engine.exit_code();
+      seen.signal = engine.signal();
+      break;
+    }
+    if (watch.serves() && watch.held() >= options.settles) break;
+    if (!watch.any_stage() && watch.held() >= std::max(kSteadyWithoutLog, options.settles)) {
+      const bool has_marks = std::any_of(engines().begin(), engines().end(), [&](const Engine& each) {
+        return each.name == options.engine && !each.log.stages.empty();
+      });
+      if (!has_marks) {
+        seen.status = WatchStatus::kSteady;
+        break;
+      }
+    }
+    if (watch.seconds() > options.patience) {
+      seen.status = WatchStatus::kTooSlow;
+      break;
+    }
+    if (options.progress) options.progress(seen);
+    std::this_thread::sleep_for(kPeriod);
+  }
+  if (seen.status == WatchStatus::kDied || options.keeps_engine) {
+    engine.keep_log();
+    seen.log_file = engine.log_file();
+  }
+  if (options.keeps_engine && seen.status != WatchStatus::kDied) engine.leave();
+  return watch.finish();
+}
+
+}  // namespace kvplan

@@ -1,0 +1,219 @@
+#include "plan/layouts.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "kvplan/error.h"
+#include "kvplan/spoken.h"
+
+namespace kvplan {
+
+namespace {
+
+// KV heads of the layer that has the fewest, as tensor parallelism sees them: 1 where all query heads read one latent.
+std::uint64_t fewest_kv_heads(const PlanCache& cache) {
+  std::uint64_t least = kAnyCount;
+  for (const LayerGroup& group : cache.groups())
+    for (const Term& term : cache_terms(*group.mixer))
+      if (term.growth == Growth::kToken && term.role != Role::kIndex) least = std::min(least, term.shape.units);
+  return least;
+}
+
+// Ranks that hold the same part of a sequence's cache.
+std::uint64_t repeats(const PlanCache& cache, const Request& request) {
+  const std::uint64_t heads = fewest_kv_heads(cache);
+  const std::uint64_t ranks = tensor_cuts(request).attention;
+  if (heads >= ranks) return 1;
+  return std::max<std::uint64_t>(1, ceil_div(ranks, heads) / request.parallel.decode_context);
+}
+
+std::uint64_t num_nodes(std::uint64_t gpus) {
+  return ceil_div(gpus, kGpusOfNode);
+}
+
+// Smaller is better: ranks across nodes are slow, then stages beyond one for each node. Where the ranks would hold the
+// cache several times and there are sequences for all copies, copies go before tensor parallelism. Else the most tensor
+// parallelism is the fastest.
+auto preference(const PlanCache& cache, const Request& request, std::uint64_t gpus) {
+  const Parallel& p = request.parallel;
+  const bool across = p.tensor > kGpusOfNode;
+  const std::uint64_t stages = std::max(p.pipeline, num_nodes(gpus));
+  const std::uint64_t copies = request.num_seqs >= gpus ? repeats(cache, request) : p.data;
+  const bool shares_tokens = p.decode_context > 1;
+  return std::tuple(across, stages, copies, shares_tokens, p.data, std::numeric_limits<std::uint64_t>::max() - p.tensor,
+                    p.expert);
+}
+
+// Whether the engine lets ranks share the tokens of a sequence, and how many of them would hold the same ones.
+std::uint64_t ranks_of_a_sequence(const PlanCache& cache, const Request& request) {
+  const std::uint64_t same = repeats(cache, request);
+  return engine_of(request).parallel.decode_context && request.parallel.decode_context == 1 &&
+                 request.parallel.tensor % same == 0
+             ? same
+             : 1;
+}
+
+// The layouts of `tensor` ranks in `pipeline` stages: as they are, experts dealt whole, ranks that share a sequence.
+void add_layouts(PlanCache& cache, const Request& layout, std::vector<Request>& out) {
+  const Engine& engine = engine_of(layout);
+  const bool has_experts = engine.parallel.expert && cache.model().experts.count > 0;
+  const bool several = layout.parallel.tensor * layout.parallel.data > 1;
+  const bool copies_share = layout.parallel.data > 1 && engine.parallel.data_ranks_share_experts;
+  // Copies that share their experts deal them whole.
+  if (layout.parallel.expert || !has_experts || !copies_share) out.push_back(layout);
+  // The rest is of ranks side by side; stages within a node are the last resort as they are.
+  if (layout.parallel.pipeline > num_nodes(layout.card.count)) return;
+  const std::uint64_t same = ranks_of_a_sequence(cache, layout);
+  if (same > 1 && layout.parallel.data == 1) {
+    out.push_back(layout);
+    out.back().parallel.decode_context = same;
+  }
+  if (has_experts && several && !layout.parallel.expert) {
+    out.push_back(layout);
+    out.back().parallel.expert = true;
+  }
+}
+
+}  // namespace
+
+bool searches_layouts(const Request& request) {
+  return request.card.count > 1 && !request.parallel.given;
+}
+
+std::vector<Request> layouts_of(PlanCache& cache, const Request& request, std::uint64_t gpus) {
+  if (gpus > kMostGpusOfPlan)
+    refuse("--gpu-count " + std::to_string(gpus) + " is more than a plan holds",
+           "use at most " + std::to_string(kMostGpusOfPlan));
+  const Engine& engine = engine_of(request);
+  const Parallel& asked = request.parallel;
+  std::vector<Request> out;
+  for (std::uint64_t tensor = gpus; tensor >= 1; --tensor) {
+    if (gpus % tensor != 0 || (asked.dp_attention && tensor % asked.data != 0)) continue;
+    const std::uint64_t others = gpus / tensor;
+    Request layout = request;
+    layout.card.count = gpus;
+    layout.parallel.given = true;
+    layout.parallel.tensor = tensor;
+    if (asked.dp_attention || asked.data == 1) {
+      layout.parallel.pipeline = others;
+      add_layouts(cache, layout, out);
+    } else if (others % asked.data == 0) {
+      layout.parallel.pipeline = others / asked.data;
+      add_layouts(cache, layout, out);
+    }
+    if (asked.data > 1 || asked.dp_attention) continue;
+    if (engine.parallel.data_ranks_share_experts && others > 1) {  // copies, each of `tensor` ranks
+      layout.parallel.pipeline = 1;
+      layout.parallel.data = others;
+      add_layouts(cache, layout, out);
+    } else if (engine.parallel.cuts != nullptr && tensor > 1) {  // copies of attention among the ranks
+      layout.parallel.dp_attention = true;
+      layout.parallel.data = tensor;
+      add_layouts(cache, layout, out);
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [&](const Request& a, const Request& b) {
+    return preference(cache, a, gpus) < preference(cache, b, gpus);
+  });
+  return out;
+}
+
+Request chosen_layout(PlanCache& cache, const Request& request) {
+  const std::vector<Request> layouts = layouts_of(cache, request, request.card.count);
+  std::optional<Request> nearest;
+  std::int64_t room = 0;
+  std::optional<Request> without_reserve;
+  std::optional<Error> refusal;
+  for (const Request& layout : layouts) {
+    try {
+      const VerdictReport verdict = verdict_of(cache, with_reserve(layout));
+      if (verdict.status != Verdict::kDoesNotFit) return layout;
+      if (!without_reserve && !request.limits.reserve && layout_fits(cache, layout)) without_reserve = layout;
+      const std::int64_t here =
+          verdict.refusal ? std::numeric_limits<std::int64_t>::min() : verdict.headroom.value_or(0);
+      if (nearest && here <= room) continue;
+      nearest = layout;
+      room = here;
+    } catch (const Error& error) {
+      take_as_misfit(error);
+      if (!refusal) refusal = error;
+    }
+  }
+  if (without_reserve) return *without_reserve;
+  if (nearest) return *nearest;
+  if (refusal) throw *refusal;
+  refuse("no layout of " + std::to_string(request.card.count) + " GPUs has " + std::to_string(request.parallel.data) +
+             " copies",
+         "use a --gpu-count that -dp divides");
+}
+
+std::vector<std::uint64_t> usual_gpu_counts(const Request& request) {
+  constexpr std::uint64_t kMost = 64;
+  const std::uint64_t copies = request.parallel.dp_attention ? 1 : request.parallel.data;
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t of_a_copy : {1U, 2U, 4U, 8U, 16U, 24U, 32U, 40U, 48U, 56U, 64U})
+    if (copies * of_a_copy <= std::max(kMost, copies)) out.push_back(copies * of_a_copy);
+  return out;
+}
+
+std::string reason_of_layout(PlanCache& cache, const Request& request) {
+  const Parallel& p = request.parallel;
+  const std::uint64_t same = repeats(cache, request);
+  const bool latent = fewest_kv_heads(cache) == 1;
+  if (p.decode_context > 1) return "ranks share the tokens of each sequence, and the cache is held once";
+  if (p.data > 1) {
+    Request whole = request;
+    whole.parallel.tensor = p.dp_attention ? p.tensor : p.tensor * p.data;
+    whole.parallel.data = 1;
+    whole.parallel.dp_attention = false;
+    return repeats(cache, whole) > same ? "each copy caches its own sequences, where tensor parallelism would hold "
+                                          "every one on all ranks"
+                                        : "copies share the sequences out, each with weights of its own";
+  }
+  if (same > 1)
+    return latent ? "tensor parallelism does not split this cache: every rank holds all of it"
+                  : "more ranks than KV heads: each is held " + std::to_string(same) + " times";
+  if (p.tensor > kGpusOfNode) return "tensor parallelism across nodes: slow without a fast network between them";
+  if (p.pipeline > num_nodes(p.gpus()) && p.tensor > 1) return "stages work in turn: slower than ranks side by side";
+  if (p.pipeline > 1 && p.tensor == 1) return "layers dealt to the GPUs, which work in turn";
+  return p.tensor > 1 ? "the most tensor parallelism within a node" : "one GPU";
+}
+
+std::string repeated_cache(PlanCache& cache, const Plan& plan) {
+  const Parallel& p = plan.request.parallel;
+  const std::uint64_t same = repeats(cache, plan.request);
+  // Engines that hold latents expanded split them after all.
+  const auto share = static_cast<double>(plan.kv_cache.logical_per_gpu.count()) * static_cast<double>(p.tensor) *
+                     static_cast<double>(p.pipeline) * static_cast<double>(p.data);
+  const bool holds_same = share > 1.5 * static_cast<double>(plan.kv_cache.logical.count());
+  if (same == 1 || !holds_same || plan.kv_cache.logical == Bytes(0)) return "";
+  const std::string held = spoken_gib(plan.kv_cache.logical_per_gpu);
+  std::string out = fewest_kv_heads(cache) == 1
+                        ? "tensor parallelism does not split this cache: each of " + std::to_string(p.tensor) +
+                              " ranks holds all " + held
+                        : std::to_string(p.tensor) + " ranks share " + std::to_string(fewest_kv_heads(cache)) +
+                              " KV heads: each head is held " + std::to_string(same) + " times";
+  const Engine& engine = engine_of(plan.request);
+  if (p.data > 1 || p.pipeline > 1 || plan.request.num_seqs < p.tensor || fewest_kv_heads(cache) > 1) return out;
+  const std::string ranks = std::to_string(p.tensor);
+  const std::string eighth = " holds " + spoken_gib(Bytes(plan.kv_cache.logical_per_gpu.count() / p.tensor)) + " a GPU";
+  if (engine.parallel.data_ranks_share_experts)
+    out += "; -tp 1 -dp " + ranks + (cache.model().experts.count > 0 ? " --enable-expert-parallel" : "") + eighth;
+  else if (engine.parallel.cuts != nullptr)
+    out += "; -dp " + ranks + " --enable-dp-attention" + eighth;
+  return out;
+}
+
+Request with_reserve(Request request) {
+  if (request.limits.reserve) return request;
+  const std::optional<Bytes> card = card_memory(request);
+  if (!card) return request;
+  if (engine_of(request).cache_budget != nullptr)
+    request.limits.reserve = Reserve{Bytes(0), 0.01};
+  else
+    request.limits.reserve = Reserve{std::min(Bytes(kGiB), Bytes(card->count() / 8)), 0};
+  return request;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,62 @@
+// How many GPUs hold all users at once: copies of the layout that takes the fewest.
+#include <algorithm>
+
+#include "kvplan/error.h"
+#include "plan/answers.h"
+#include "plan/changes.h"
+#include "plan/layouts.h"
+
+namespace kvplan {
+
+namespace {
+
+bool fits(PlanCache& cache, const Request& request) {
+  return verdict_of(cache, request).status == Verdict::kFits;
+}
+
+}  // namespace
+
+std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& request) {
+  Request free = with_reserve(request);
+  if (!free.parallel.given) free.parallel.tensor = free.parallel.pipeline = 1;
+  std::optional<UsersPlan> best;
+  for (const std::uint64_t gpus : usual_gpu_counts(free)) {
+    const std::uint64_t at_hand = request.card.count_given ? request.card.count : 2 * kGpusOfNode;
+    if (gpus > at_hand || (best && gpus >= best->answer.gpus)) break;
+    const bool named = request.parallel.given || request.parallel.gpus() > 1;
+    if (named && gpus != request.parallel.gpus()) continue;
+    for (const Request& layout : named ? std::vector<Request>{free} : layouts_of(cache, free, gpus)) {
+      try {
+        if (!fits(cache, with_seqs(layout, 1))) continue;
+        const bool all = fits(cache, layout);
+        const std::uint64_t most = all ? request.num_seqs : std::min(most_that_fit(cache, layout), request.num_seqs);
+        if (most == 0) continue;
+        UsersAnswer here{request.num_seqs, 0, ceil_div(request.num_seqs, most), 0, 0};
+        here.of_a_copy = ceil_div(request.num_seqs, here.copies);
+        here.gpus = here.copies * gpus;
+        here.nodes =
+            gpus <= kGpusOfNode ? ceil_div(here.copies, kGpusOfNode / gpus) : here.copies * ceil_div(gpus, kGpusOfNode);
+        if (!best || here.gpus < best->answer.gpus) best = UsersPlan{here, with_seqs(layout, here.of_a_copy)};
+      } catch (const Error& error) {
+        take_as_misfit(error);
+        continue;  // the engine refuses this layout
+      }
+    }
+  }
+  return best;
+}
+
+std::string spoken(const UsersPlan& plan) {
+  const auto& [users, of_a_copy, copies, gpus, nodes] = plan.answer;
+  const auto counted_as = [](std::uint64_t n, const std::string& what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  std::string out = counted_as(users, "user") + " at once: " + counted_as(gpus, "GPU");
+  if (nodes > 1) out += " in " + counted_as(nodes, "node");
+  out += ", ";
+  if (copies > 1) out += std::to_string(copies) + " copies of ";
+  out += layout_name(plan.copy.parallel);
+  return copies > 1 ? out + ", " + std::to_string(of_a_copy) + " users each" : out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,139 @@
+// A watched start: what each stage of it took, beside the plan and the engine's own log.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/names.h"
+#include "report/pages/pages.h"
+#include "report/text.h"
+#include "report/words.h"
+
+namespace kvplan {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string_view title_of(StartStage stage) {
+  switch (stage) {
+    case StartStage::kProcess: return "process and libraries";
+    case StartStage::kWeights: return "weights";
+    case StartStage::kProfile: return "profile, its peak";
+    case StartStage::kCache: return "cache and graphs";
+    case StartStage::kServing: return "until it serves";
+  }
+  return "";
+}
+
+Headline headline_of(const WatchReport& report) {
+  const Watched& seen = report.seen;
+  switch (seen.status) {
+    case WatchStatus::kDied: {
+      const std::string how = seen.signal      ? fmt::format("signal {}", *seen.signal)
+                              : seen.exit_code ? fmt::format("exit code {}", *seen.exit_code)
+                                               : "its process is gone";
+      return {Tone::kBad, "DIED", fmt::format("after {:.1f} s, {}", seen.seconds, how)};
+    }
+    case WatchStatus::kTooSlow:
+      return {Tone::kBad, "NOT STARTED", fmt::format("within {:.0f} s, and it was ended", seen.seconds)};
+    case WatchStatus::kStarted:
+    case WatchStatus::kSteady: break;
+  }
+  const bool started = seen.status == WatchStatus::kStarted;
+  const std::string what =
+      fmt::format("{} after {:.1f} s: {}", started ? "serves" : "steady", seen.seconds, gib(seen.last));
+  if (std::none_of(report.lines.begin(), report.lines.end(), [](const WatchedLine& line) { return line.is_judged; }))
+    return {Tone::kPlain, started ? "STARTED" : "RUNS", what + "; nothing that the plan could be held against"};
+  return report.agrees ? Headline{Tone::kGood, "AS PLANNED", what} : Headline{Tone::kBad, "NOT AS PLANNED", what};
+}
+
+std::string range_text(const WatchedLine& line) {
+  if (line.low == line.high) return gib(line.planned);
+  return fmt::format("{} ({} to {})", gib(line.planned), gib_number(line.low), gib_number(line.high));
+}
+
+void add_stages(const Watched& seen, Page& page) {
+  Rows rows;
+  for (const WatchedStage& stage : seen.stages)
+    rows.push_back({std::string(title_of(stage.stage)), fmt::format("{:.1f} s", stage.seconds), gib(stage.after),
+                    signed_size(stage.grew()), gib(stage.peak)});
+  if (rows.empty()) return;
+  page.blocks.push_back({"Stages of the start, by " + seen.counter,
+                         Detail::kScreen,
+                         titled_table({"stage", "over at", "memory", "grew by", "peak"}, 0b11110, rows),
+                         {}});
+}
+
+void add_lines(const WatchReport& report, Page& page) {
+  if (report.lines.empty()) return;
+  Rows rows;
+  bool has_unjudged = false;
+  for (const WatchedLine& line : report.lines) {
+    const std::string name = line.is_whole                      ? "all of it"
+                             : line.stage == StartStage::kCache ? "cache and graphs"
+                                                                : std::string(title_of(line.stage));
+    rows.push_back({name, range_text(line), line.logged ? gib(*line.logged) : "-", signed_size(line.seen),
+                    !line.is_judged  ? "not judged"
+                    : line.is_inside ? "agrees"
+                                     : "differs"});
+    has_unjudged = has_unjudged || !line.is_judged;
+  }
+  Block block{"Beside the plan",
+              Detail::kComment,
+              titled_table({"part", "planned", "logged", "watched", ""}, 0b01110, rows),
+              {}};
+  if (report.seen.is_host && has_unjudged)
+    block.remarks.emplace_back(
+        "resident memory holds only pages that were touched: a cache or a buffer that is not yet written does not "
+        "show");
+  page.blocks.push_back(std::move(block));
+}
+
+// Memory over time: a bar for each of some moments, for any terminal.
+void add_curve(const Watched& seen, Page& page) {
+  if (seen.curve.size() < 2) return;
+  constexpr std::size_t kMost = 12;
+  const std::size_t moments = std::min(kMost, seen.curve.size());
+  Bars bars;
+  bars.value_title = "GiB";
+  for (std::size_t i = 0; i < moments; ++i) {
+    const MemorySample& sample = seen.curve[i * (seen.curve.size() - 1) / (moments - 1)];
+    bars.rows.push_back(
+        {fmt::format("{:.1f} s", sample.seconds), gib_number(sample.memory), "", {{Section::kWeights, sample.memory}}});
+  }
+  page.blocks.push_back({"Memory over time", Detail::kScreen, std::move(bars), {}});
+  Chart chart;
+  chart.title = "memory over time";
+  chart.x_title = "seconds";
+  chart.y_title = "GiB";
+  ChartSeries& series = chart.series.emplace_back(ChartSeries{"memory", {}});
+  for (const MemorySample& sample : seen.curve) {
+    chart.x.push_back(sample.seconds);
+    series.y.push_back(static_cast<double>(sample.memory.count()) / kGiB);
+  }
+  page.blocks.push_back({"Memory over time", Detail::kDocument, std::move(chart), {}});
+}
+
+}  // namespace
+
+Page watch_page(const WatchReport& report) {
+  Page page;
+  if (report.seen.status == WatchStatus::kDied || report.check.disagreements > 0) page = check_log_page(report.check);
+  page.title = engine_text(report.plan);
+  page.file = report.plan.model->source;
+  page.headlines.insert(page.headlines.begin(), headline_of(report));
+  if (!report.seen.is_host)
+    page.about.emplace_back("never yet tried on a real card: the figures were seen with a played driver only");
+  Page own;
+  add_lines(report, own);
+  add_stages(report.seen, own);
+  add_curve(report.seen, own);
+  page.blocks.insert(page.blocks.begin(), std::make_move_iterator(own.blocks.begin()),
+                     std::make_move_iterator(own.blocks.end()));
+  for (const std::string& remark : report.seen.remarks) page.notes.push_back({Tone::kCareful, "warning:", remark});
+  if (!report.seen.log_file.empty())
+    page.notes.push_back({Tone::kFaint, "note:", "what it printed is in " + one_line(report.seen.log_file, 200)});
+  return page;
+}
+
+}  // namespace kvplan

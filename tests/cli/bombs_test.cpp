@@ -1,0 +1,166 @@
+// Files that ask for more than they are worth: answered or refused within a second and 256 MiB, two seconds and 512 MiB
+// where the file itself is of 64 MiB.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/gguf_writer.h"
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+void check_bounded(const Run& run, double seconds = 1, double mib = 256) {
+  CAPTURE(run.err);
+  CHECK(run.exit <= 4);
+  if (run.exit > 1) {
+    CHECK(run.out.empty());
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  }
+  // Neighbours on a busy machine cost a process up to three times its own time; what grows by squares costs far more.
+  CHECK(run.processor_seconds < 3 * seconds * kSanitizerFactor);
+  CHECK(run.peak_mib < mib * kSanitizerFactor);
+}
+
+const std::string kHead =
+    R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"vocab_size":128256)";
+
+std::string filled(const std::string& before, const std::string& unit, const std::string& after, std::size_t bytes) {
+  std::string out = kHead + "," + before;
+  while (out.size() + unit.size() + after.size() + 2 < bytes) out += unit;
+  if (out.ends_with(',')) out.pop_back();
+  return out + after + "}";
+}
+
+TEST_CASE("bombs: a config of 16 MiB, of whatever it is full") {
+  const TemporaryFolder folder;
+  for (const char* unit :
+       {"{},", "[],", "0,", "\"\",", "{\"\":0},", "[[[[[[[[]]]]]]]],", "NaN,", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaa\","}) {
+    CAPTURE(unit);
+    const Run run = run_program({folder.write("x.json", filled("\"a\":[", unit, "]", 16 << 20))});
+    check_bounded(run);
+    CHECK(run.exit == 2);
+    CHECK(run.err.find("has more than 500000 values") != std::string::npos);
+    // As many as are read.
+    check_bounded(run_program({folder.write("x.json", filled("\"a\":[", unit, "]", 1 << 20))}));
+  }
+  std::string keys = kHead;
+  for (int i = 0; i < 499'000; ++i) keys += ",\"" + std::to_string(i) + "\":{}";
+  check_bounded(run_program({folder.write("x.json", keys + "}")}));
+  check_bounded(
+      run_program({folder.write("x.json", kHead + ",\"architectures\":[\"" + std::string(15 << 20, 'x') + "\"]}")}));
+  check_bounded(
+      run_program({folder.write("x.json", kHead + ",\"_name_or_path\":\"" + std::string(15 << 20, '[') + "\"}")}));
+}
+
+TEST_CASE("bombs: lists of a quantization config") {
+  const TemporaryFolder folder;
+  const auto plan = [&](const std::string& quantization) {
+    check_bounded(run_program({folder.write("x.json", kHead + ",\"quantization_config\":" + quantization + "}")}));
+  };
+  const auto list = [](int count, const std::string& before, const std::string& after) {
+    std::string out = "[";
+    for (int i = 0; i < count; ++i) out += (i > 0 ? ",\"" : "\"") + before + std::to_string(i) + after + "\"";
+    return out + "]";
+  };
+  const auto tensors = [&](const std::string& targets, const std::string& ignore) {
+    return R"({"quant_method":"compressed-tensors","config_groups":{"g":{"targets":)" + targets +
+           R"(,"weights":{"num_bits":4,"type":"int"}}},"ignore":)" + ignore + "}";
+  };
+  plan(tensors(R"(["re:)" + std::string(22, '(') + "a" +
+                   [] {
+                     std::string out;
+                     for (int i = 0; i < 22; ++i) out += ")+";
+                     return out;
+                   }() +
+                   "\"]",
+               "[]"));
+  plan(tensors(list(1000, "re:.*.*.*.*.*.*.*.*.*.*.*.*x", ""), "[]"));
+  plan(tensors(list(5000, "re:.*.*.*.*.*.*.*.*.*.*.*.*x", ""), "[]"));
+  plan(tensors("[\"Linear\"]", list(5000, "re:(a*)*b", "")));
+  plan(R"({"quant_method":"modelopt","quant_algo":"FP8","exclude_modules":)" +
+       list(50'000, "*", "*a*a*a*a*a*a*a*a*a*a") + "}");
+  plan(R"({"quant_method":"fp8","modules_to_not_convert":)" + list(300'000, "model.layers.", ".self_attn") + "}");
+}
+
+TEST_CASE("bombs: as many layers as are read, in every engine") {
+  const TemporaryFolder folder;
+  std::string types;
+  for (int i = 0; i < 512; ++i) types += i % 3 == 0 ? ",\"full_attention\"" : ",\"sliding_attention\"";
+  const std::string model = folder.write(
+      "x.json", R"({"model_type":"gemma3_text","hidden_size":2560,"num_hidden_layers":512,"num_attention_heads":8,
+                    "num_key_value_heads":4,"head_dim":256,"intermediate_size":10240,"vocab_size":262208,
+                    "sliding_window":1024,"max_position_embeddings":131072,"layer_types":[)" +
+                    types.substr(1) + "]}");
+  for (const char* engine : {"logical", "vllm", "sglang", "llama.cpp", "transformers", "mlx", "tensorrt-llm"}) {
+    CAPTURE(engine);
+    // llama.cpp's graph of so many layers is placed anew for each size that a search asks for.
+    const double seconds = std::string(engine) == "llama.cpp" ? 6 : 1;
+    check_bounded(run_program({model, "--engine", engine, "--gpu", "h100-80gb"}), seconds);
+    check_bounded(run_program({"fit", model, "--engine", engine, "--gpu-memory", "10TiB"}), seconds);
+  }
+  check_bounded(run_program({"explain", model}));
+  check_bounded(run_program({model, "--format", "html"}));
+}
+
+TEST_CASE("bombs: headers of weights of 64 MiB") {
+  const TemporaryFolder folder;
+  folder.write("config.json", kHead + "}");
+  std::string header = "{";
+  for (int i = 0; header.size() < (64 << 20) - 200; ++i)
+    header += (i > 0 ? ",\"model.layers." : "\"model.layers.") + std::to_string(i % 32) +
+              ".mlp.experts.up_proj.some_scale." + std::to_string(i) +
+              R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  header += "}";
+  std::string file(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) file[i] = static_cast<char>(header.size() >> (8 * i));
+  folder.write("model.safetensors", file + header);
+  check_bounded(run_program({folder.path()}), 2, 512);
+  GgufWriter writer("llama");
+  writer.u32(".block_count", 2)
+      .u32(".embedding_length", 64)
+      .u32(".context_length", 2048)
+      .u32(".attention.head_count", 4);
+  writer.strings("tokenizer.ggml.tokens", 1 << 22, "eight by");
+  check_bounded(run_program({folder.write("x.gguf", writer.file())}), 2, 512);
+}
+
+TEST_CASE("bombs: plans that are compared") {
+  const TemporaryFolder folder;
+  const Run plan = run_program({"testdata/configs/llama-3.1-8b.json", "--json"});
+  const auto with_facts = [&](const std::string& name, int first, const std::string& value) {
+    std::string facts;
+    for (int i = first; i < first + 200'000; ++i)
+      facts += "{\"key\":\"k" + std::to_string(i) + "\",\"value\":" + value + ",\"origin\":\"file\"},";
+    std::string text = plan.out;
+    return folder.write(name, text.insert(text.find("\"config\": [") + 11, facts));
+  };
+  const Run run = run_program({"diff", with_facts("a.json", 0, "1"), with_facts("b.json", 100'000, "2")});
+  check_bounded(run, 2, 512);
+  std::string bomb = R"({"schema_version":1,"x":[)";
+  while (bomb.size() < (63 << 20)) bomb += "{},";
+  check_bounded(run_program({"diff", folder.write("c.json", bomb + "{}]}"), "testdata/configs/llama-3.1-8b.json"}), 2,
+                512);
+}
+
+TEST_CASE("bombs: a log of any length takes 50 MiB") {
+  const TemporaryFolder folder;
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  const auto log = [&](const std::string& line) {
+    std::string text;
+    while (text.size() < (63 << 20)) text += line;
+    return folder.write("x.log", text);
+  };
+  for (const std::string line :
+       {"INFO Model loading took 14.9888 GiB memory\n", "vllm xxxxxxxxxxxxxxxxxxxxxxxxx", "\x1b[",
+        "total_gpu_memory=", " KV buffer size = 1 MiB", "torch.OutOfMemoryError: CUDA out of memory.\n"}) {
+    CAPTURE(line);
+    // Lines of traffic take a second; where every line tells of a failure, each is read in full.
+    check_bounded(run_program({"check-log", model, log(line), "--engine", "vllm"}), 10, 50);
+  }
+}
+
+}  // namespace
+}  // namespace kvplan

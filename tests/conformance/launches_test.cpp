@@ -1,0 +1,104 @@
+// Launch lines as the engines' own parsers and checks took them: what kvplan writes now is what was tried.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "conformance/planner.h"
+#include "support/figures.h"
+#include "support/program.h"
+
+namespace kvplan::conformance {
+namespace {
+
+// Everything that writes a line: the card, then a line for each node.
+using Tried = std::vector<std::string>;
+
+std::vector<std::string> configs() {
+  std::vector<std::string> out;
+  for (const auto& file : std::filesystem::directory_iterator(KVPLAN_SOURCE_DIR "/testdata/configs"))
+    if (file.path().extension() == ".json") out.push_back("testdata/configs/" + file.path().filename().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Words asking(const std::string& engine, const std::string& config, const Json& options, const char* form) {
+  Words out{config, "--engine", engine, "--calibration", "none"};
+  for (const std::string word : options) out.push_back(word);
+  out.insert(out.end(), {"--format", form});
+  return out;
+}
+
+Tried lines_for(const std::string& card, const std::string& text) {
+  Tried out{card};
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) out.push_back(line);
+  return out;
+}
+
+// Whether kvplan says that the engine does not start, whatever the room.
+bool is_refused(const Words& words) {
+  const Json report = Json::parse(run_program(words).out);
+  return !report.at("verdict").at("refusal").is_null();
+}
+
+void check_launches(const std::string& engine) {
+  const std::vector<Json> rows = read_lines(kFolder + "launch-" + engine + ".jsonl");
+  REQUIRE(rows.size() > 1);
+  const std::string again =
+      "run tests/conformance/launches " + engine + " " + rows.front().at("release").get<std::string>();
+  std::map<Tried, Json> tried;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    Tried key{rows[i].at("card")};
+    for (const std::string line : rows[i].at("lines")) key.push_back(line);
+    tried[key] = rows[i];
+  }
+  const Json asked = Json::parse(test_file("testdata/conformance/launch-asked.json")).at(engine);
+  std::size_t accepted = 0;
+  std::map<Tried, bool> seen;
+#ifdef KVPLAN_SANITIZED
+  constexpr std::size_t kEvery = 4;
+#else
+  constexpr std::size_t kEvery = 1;
+#endif
+  const std::vector<std::string> all = configs();
+  for (std::size_t i = 0; i < all.size(); i += kEvery) {
+    const std::string& config = all[i];
+    for (const Json& options : asked) {
+      const std::string card = *std::next(std::find(options.begin(), options.end(), "--gpu"));
+      const Tried lines = lines_for(card, run_program(asking(engine, config, options, "args")).out);
+      if (lines.size() == 1 || seen[lines]) continue;
+      seen[lines] = true;
+      CAPTURE(lines[1]);
+      const auto found = tried.find(lines);
+      if (found == tried.end()) {
+        FAIL_CHECK("a line that was not tried: " << again);
+      } else if (found->second.contains("accepted")) {
+        ++accepted;
+      } else if (found->second.contains("refused") && !found->second.contains("artefact")) {
+        CAPTURE(found->second.at("refused"));
+        CHECK(is_refused(asking(engine, config, options, "json")));
+      }
+    }
+  }
+  CHECK(accepted * 2 > seen.size());  // a harness that takes nothing is noticed
+  if (kEvery == 1) CHECK_MESSAGE(seen.size() == tried.size(), "lines were tried that kvplan does not write: " << again);
+}
+
+TEST_CASE("launch lines: vLLM takes them") {
+  check_launches("vllm");
+}
+TEST_CASE("launch lines: SGLang takes them") {
+  check_launches("sglang");
+}
+TEST_CASE("launch lines: llama.cpp takes them") {
+  check_launches("llama.cpp");
+}
+TEST_CASE("launch lines: mlx-lm takes them") {
+  check_launches("mlx");
+}
+
+}  // namespace
+}  // namespace kvplan::conformance

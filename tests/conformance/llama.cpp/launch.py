@@ -1,0 +1,79 @@
+"""Takes the words of a llama-server a line on standard input, and says what its own parser makes of them.
+
+The parser is in the library of PyPI's xllamacpp, behind Python's object of its parameters: what the parser has read is
+seen through that object, so that a library with another layout is noticed. Each case is a fork: some words end a process.
+"""
+import ctypes
+import json
+import os
+import sys
+import tempfile
+
+import xllamacpp
+
+PARSE = "_Z19common_params_parseiPPcR13common_params13llama_examplePFviS0_E"
+HEAD = object.__basicsize__  # of a Python object, before the parameters
+PROGRAMS = range(64)
+CONTEXT, SLOTS = 8192, 3
+
+
+def parser():
+    with open("/proc/self/maps") as f:
+        path = next(line.split()[-1] for line in f if "xllamacpp.abi3" in line)
+    function = getattr(ctypes.PyDLL(path), PARSE)
+    function.restype = ctypes.c_bool
+    return function
+
+
+def parsed(function, program, words):
+    """The parameters, or None where the parser does not take the words."""
+    params = xllamacpp.CommonParams()
+    arguments = (ctypes.c_char_p * (len(words) + 1))(*[word.encode() for word in words], None)
+    taken = function(len(words), arguments, ctypes.c_void_p(id(params) + HEAD), program, None)
+    return params if taken else None
+
+
+def told_in_fork(work):
+    """(whether work() was true, what the fork said on standard error)"""
+    with tempfile.TemporaryFile("w+") as told:
+        child = os.fork()
+        if child == 0:
+            os.dup2(told.fileno(), 1)
+            os.dup2(told.fileno(), 2)
+            os._exit(0 if work() else 1)
+        status = os.waitpid(child, 0)[1]
+        told.seek(0)
+        return status == 0, told.read()
+
+
+def server(function):
+    """The number of llama-server among the programs: it alone takes this option."""
+    def is_server(program):
+        params = parsed(function, program, ["llama-server", "-c", str(CONTEXT), "-np", str(SLOTS), "--slot-save-path", "/tmp"])
+        return params is not None and (params.n_ctx, params.n_parallel) == (CONTEXT, SLOTS)
+
+    found = [program for program in PROGRAMS if told_in_fork(lambda program=program: is_server(program))[0]]
+    if len(found) != 1:
+        sys.exit(f"{len(found)} programs take --slot-save-path: which is the server is not known")
+    return found[0]
+
+
+def answer(function, program, case):
+    for words in case["commands"]:
+        if words[0] != "llama-server":
+            return {"refused": f"{words[0]} is not its program"}
+        taken, told = told_in_fork(lambda words=words: parsed(function, program, words) is not None)
+        if not taken:
+            return {"refused": " ".join(told.split())[:300]}
+    return {"accepted": True}
+
+
+def main():
+    function = parser()
+    program = server(function)
+    for line in sys.stdin:
+        print(json.dumps(answer(function, program, json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

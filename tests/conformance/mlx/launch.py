@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Runs in the engine's environment: the words of a mlx_lm.server a line on standard input, what it says of them on standard output."""
+import contextlib
+import io
+import json
+import os
+import sys
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from mlx_lm import server  # noqa: E402
+
+
+class Reached(Exception):
+    """The words were taken: from here on models are loaded."""
+
+
+def reached(*_):
+    raise Reached
+
+
+def answer(case):
+    for program, *words in case["commands"]:
+        if program != "mlx_lm.server":
+            return {"refused": f"{program} is not its program"}
+        told = io.StringIO()
+        try:
+            with contextlib.redirect_stderr(told):
+                sys.argv = [program, *words]
+                server.main()
+        except Reached:
+            continue
+        except SystemExit:
+            return {"refused": told.getvalue().strip().splitlines()[-1]}
+    return {"accepted": True}
+
+
+server.ModelProvider = reached
+for line in sys.stdin:
+    print(json.dumps(answer(json.loads(line))), flush=True)

@@ -1,0 +1,156 @@
+// Layouts of several GPUs: which come first, and what they hold.
+#include "plan/layouts.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "plan/answers.h"
+#include "plan/shared_card.h"
+#include "support/figures.h"
+
+namespace kvplan {
+namespace {
+
+Request deepseek(std::uint64_t gpus, std::uint64_t seqs) {
+  Request request;
+  request.engine = "vllm";
+  request.card.name = "h200-141gb";
+  request.card.count = gpus;
+  request.card.count_given = true;
+  request.max_model_len = Tokens(16384);
+  request.num_seqs = seqs;
+  return request;
+}
+
+TEST_CASE("layouts: what many sequences of an MLA model need is copies, not tensor parallelism") {
+  // 70,272 B a token, 64 sequences of 16,384 tokens: each of 8 tensor parallel ranks holds all of it, each of 8 copies
+  // an eighth.
+  const std::uint64_t all = 70272ULL * 16384 * 64;
+  const ModelSpec model = test_model("deepseek-v3");
+  Request tensor = deepseek(8, 64);
+  tensor.parallel.given = true;
+  tensor.parallel.tensor = 8;
+  CHECK(make_plan(model, tensor).kv_cache.logical_per_gpu.count() == all);
+  CHECK(make_plan(model, tensor).verdict.status == Verdict::kDoesNotFit);
+
+  const Plan chosen = make_plan(model, deepseek(8, 64));
+  CHECK(layout_name(chosen.request.parallel) == "DP 8, EP");
+  CHECK(chosen.kv_cache.logical_per_gpu.count() == all / 8);
+  CHECK(chosen.verdict.status == Verdict::kFits);
+  CHECK(chosen.memory.size() == 8);
+  // One sequence has nothing to deal out to copies.
+  CHECK(layout_name(make_plan(model, deepseek(8, 1)).request.parallel) == "TP 8");
+}
+
+TEST_CASE("layouts: those in use, each of all GPUs, and none twice") {
+  const ModelSpec model = test_model("deepseek-v3");
+  PlanCache cache(model);
+  for (const char* engine : {"vllm", "sglang", "llama.cpp", "transformers", "logical"}) {
+    Request request = deepseek(8, 8);
+    request.engine = engine;
+    std::vector<std::string> names;
+    for (const Request& layout : layouts_of(cache, request, 8)) {
+      CAPTURE(engine);
+      CAPTURE(layout_name(layout.parallel));
+      CHECK(layout.parallel.gpus() == 8);
+      CHECK(layout.parallel.given);
+      names.push_back(layout_name(layout.parallel));
+    }
+    std::sort(names.begin(), names.end());
+    CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+    const auto has = [&](const char* name) { return std::binary_search(names.begin(), names.end(), name); };
+    CHECK(has("TP 8"));
+    CHECK(has("TP 4, PP 2"));
+    CHECK(has("DP 8, EP") == (request.engine == "vllm"));
+    CHECK(has("TP 8, DCP 8") == (request.engine == "vllm"));
+    CHECK(has("TP 8, DP 8 (attention)") == (request.engine == "sglang"));
+  }
+}
+
+TEST_CASE("layouts: GPUs are counted as they are rented") {
+  const ModelSpec model = test_model("deepseek-v3");
+  Request request;
+  request.engine = "vllm";
+  request.card.name = "h100-80gb";
+  request.max_model_len = Tokens(32768);
+  const Answers answers = fit_model(model, request);
+  const auto is_layout = [](const Answer& answer) { return answer.name == "layout"; };
+  const auto first = std::find_if(answers.answers.begin(), answers.answers.end(), is_layout);
+  REQUIRE(first != answers.answers.end());
+  // 671 GB of weights are more than 8 cards of 80 GB.
+  CHECK(first->plan.memory.size() == 16);
+  CHECK(first->plan.request.parallel.pipeline <= 2);
+  CHECK_FALSE(first->note.empty());
+}
+
+TEST_CASE("reserve: what is kept free is no part of the budget, and capacity keeps none") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  for (const char* engine : {"logical", "vllm", "llama.cpp", "sglang", "transformers"}) {
+    CAPTURE(engine);
+    Request request;
+    request.engine = engine;
+    request.card.name = "l40s";
+    request.max_model_len = Tokens(8192);
+    const Plan plain = make_plan(model, request);
+    request.limits.reserve = Reserve{Bytes(kGiB), 0};
+    const Plan kept = make_plan(model, request);
+    REQUIRE(kept.verdict.status == Verdict::kFits);
+    CHECK(plain.verdict.budget.count() - kept.verdict.budget.count() == kGiB);
+    CHECK(plain.capacity->max_model_len == kept.capacity->max_model_len);
+    CHECK_FALSE(plain.verdict.reserve.has_value());
+    CHECK(kept.verdict.reserve == Bytes(kGiB));
+    request.limits.reserve = Reserve{Bytes(0), 0.9};
+    CHECK(make_plan(model, request).verdict.status == Verdict::kDoesNotFit);
+  }
+}
+
+TEST_CASE("users: copies of a layout hold them all, and one copy less does not") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request;
+  request.engine = "vllm";
+  request.card.name = "rtx-4090";
+  request.max_model_len = Tokens(8192);
+  request.num_seqs = 500;
+  request.users = true;
+  PlanCache cache(model);
+  const auto found = fewest_for_users(cache, request);
+  REQUIRE(found.has_value());
+  const UsersAnswer& answer = found->answer;
+  CHECK(answer.users == 500);
+  CHECK(answer.of_a_copy * answer.copies >= 500);
+  CHECK(answer.gpus == answer.copies * found->copy.parallel.gpus());
+  CHECK(answer.nodes == (answer.gpus + 7) / 8);
+  CHECK(make_plan(model, found->copy).verdict.status == Verdict::kFits);
+  if (answer.copies > 1) {
+    Request fewer = found->copy;
+    fewer.num_seqs = (500 + answer.copies - 2) / (answer.copies - 1);
+    fewer = with_reserve(fewer);
+    CHECK(make_plan(model, fewer).verdict.status == Verdict::kDoesNotFit);
+  }
+}
+
+TEST_CASE("one card, several models: the shares add up to no more than the card") {
+  const ModelSpec large = test_model("llama-3.1-8b");
+  const ModelSpec small = test_model("qwen3-0.6b");
+  Request request;
+  request.engine = "vllm";
+  request.card.name = "l40s";
+  request.max_model_len = Tokens(16384);
+  const SharedCard shared = share_card({{&large, request}, {&small, beside_the_first(small, request)}});
+  REQUIRE(shared.models.size() == 2);
+  CHECK(shared.status == Verdict::kFits);
+  double sum = 0;
+  for (const FleetEntry& entry : shared.models) {
+    CHECK(entry.plan->verdict.status == Verdict::kFits);
+    sum += entry.plan->request.memory_utilization.value_or(1);
+  }
+  CHECK(sum <= 1.0 + 1e-9);
+  // Two that do not fit beside each other.
+  request.card.name = "rtx-4090";
+  request.max_model_len = Tokens(8192);
+  CHECK(share_card({{&large, request}, {&large, beside_the_first(large, request)}}).status == Verdict::kDoesNotFit);
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,132 @@
+// What is suggested holds, over many plans that nobody chose: its options, added to the command with the same
+// --reserve, make it fit, and one step less does not.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string text_of(const Words& words) {
+  std::string out;
+  for (const std::string& word : words) out += word + " ";
+  return out;
+}
+
+class Dice {
+ public:
+  explicit Dice(unsigned seed) : random_(seed) {}
+  std::string one_of(const Words& words) { return words[random_() % words.size()]; }
+
+ private:
+  std::mt19937 random_;  // the same everywhere
+};
+
+Words random_command(Dice& dice) {
+  const std::string engine =
+      dice.one_of({"vllm", "vllm", "sglang", "llama.cpp", "transformers", "tensorrt-llm", "logical"});
+  Words out{"testdata/configs/" +
+                dice.one_of({"llama-3.1-8b", "qwen3.5-27b", "gpt-oss-20b", "gemma-4-26b", "mixtral-8x7b", "deepseek-v3",
+                             "falcon-h1-1.5b", "qwen3-0.6b", "glm-5.2", "kimi-linear-48b"}) +
+                ".json",
+            "--engine",
+            engine,
+            "--gpu",
+            dice.one_of({"rtx-3060", "rtx-4090", "l40s", "a100-40gb", "h100-80gb", "h200", "b200"}),
+            "--max-model-len",
+            dice.one_of({"4k", "16k", "32k", "64k", "128k"}),
+            "--num-seqs",
+            dice.one_of({"1", "2", "8", "32", "64"}),
+            "--reserve",
+            dice.one_of({"0%", "1%", "5%", "1GiB", "1500MiB"})};
+  const std::string layout = dice.one_of({"", "", "--gpu-count", "-tp"});
+  if (!layout.empty() && (engine != "llama.cpp" || layout == "--gpu-count")) {
+    out.push_back(layout);
+    out.push_back(dice.one_of({"2", "4", "8"}));
+  }
+  return out;
+}
+
+Words options_of(const Json& changes) {
+  Words out;
+  for (const auto& [option, value] : changes.items()) {
+    out.push_back(option);
+    if (!value.get<std::string>().empty()) out.push_back(value.get<std::string>());
+  }
+  return out;
+}
+
+// The same change with one step less given up; none where it has no steps.
+Words one_step_less(const Json& changes) {
+  if (changes.size() != 1) return {};
+  const auto [option, value] = std::pair(changes.begin().key(), changes.begin().value().get<std::string>());
+  if (option == "--max-model-len" || option == "--ctx-size" || option == "--num-seqs" || option == "-ngl")
+    return {option, std::to_string(std::stoull(value) + 1)};
+  if (option == "--n-cpu-moe") return {option, std::to_string(std::stoull(value) - 1)};
+  return {};
+}
+
+TEST_CASE("remedies: over random plans each fits with the same reserve, and one step less does not") {
+  Dice dice(20261123);
+  int held = 0;
+  int steps = 0;
+  for (int turn = 0; turn < 120; ++turn) {
+    const Words command = random_command(dice);
+    CAPTURE(text_of(command));
+    const Run run = run_program(joined(command, {"--json"}));
+    if (run.exit > 1) continue;  // the engine has no such plan
+    const Json report = Json::parse(run.out);
+    for (const Json& remedy : report["verdict"]["suggestions"]) {
+      const Words options = options_of(remedy["changes"]);
+      CAPTURE(text_of(options));
+      const Run again = run_program(joined(joined(command, options), {"--json"}));
+      CAPTURE(again.err);
+      CHECK(again.exit == 0);
+      ++held;
+      const Words less = one_step_less(remedy["changes"]);
+      if (less.empty()) continue;
+      CAPTURE(text_of(less));
+      CHECK(run_program(joined(joined(command, less), {"--json"})).exit == 1);
+      ++steps;
+    }
+  }
+  CHECK(held > 100);
+  CHECK(steps > 40);
+}
+
+TEST_CASE("remedies: every layout and length that fit names fits with the same reserve") {
+  Dice dice(26);
+  int held = 0;
+  for (int turn = 0; turn < 24; ++turn) {
+    const Words command = random_command(dice);
+    CAPTURE(text_of(command));
+    const Run run = run_program(joined(joined({"fit"}, command), {"--json"}));
+    if (run.exit > 1) continue;
+    const Json report = Json::parse(run.out);
+    for (const Json& answer : report["answers"]) {
+      const Words options = options_of(answer["changes"]);
+      if (std::find(options.begin(), options.end(), "any") != options.end()) continue;
+      CAPTURE(text_of(options));
+      const Run again = run_program(joined(joined(command, options), {"--json"}));
+      CAPTURE(again.err);
+      CHECK(again.exit == 0);
+      ++held;
+    }
+  }
+  CHECK(held > 60);
+}
+
+}  // namespace
+}  // namespace kvplan
