@@ -74,8 +74,20 @@ TEST_CASE("bounds: values of a plan") {
            repeated("0", more) + "]}";
   };
   constexpr std::size_t kOthers = 13;  // the plan and its members; an empty one counts for two
-  CHECK(error_of([&] { parse_plan(plan(1'000'000 - kOthers), "x"); }).empty());
-  CHECK(has(error_of([&] { parse_plan(plan(1'000'001 - kOthers), "x"); }), "has more than 1000000 values"));
+  CHECK(error_of([&] { parse_plan(plan(500'000 - kOthers), "x"); }).empty());
+  CHECK(has(error_of([&] { parse_plan(plan(500'001 - kOthers), "x"); }), "has more than 500000 values"));
+}
+
+TEST_CASE("bounds: facts of a plan") {
+  const auto plan = [](std::size_t facts, std::size_t options) {
+    std::string request = "\"o\":0";
+    for (std::size_t i = 1; i < options; ++i) request += ",\"o" + std::to_string(i) + "\":0";
+    return R"({"schema_version":1,"model":{"config":[)" + repeated(R"({"key":"a","value":1})", facts) +
+           "]},\"request\":{" + request + R"(},"kv_cache":{},"total":{},"memory":[]})";
+  };
+  CHECK(error_of([&] { parse_plan(plan(10'000, 10'000), "x"); }).empty());
+  CHECK(has(error_of([&] { parse_plan(plan(10'001, 1), "x"); }), "its config has more than 10000 entries"));
+  CHECK(has(error_of([&] { parse_plan(plan(1, 10'001), "x"); }), "its request has more than 10000 entries"));
 }
 
 TEST_CASE("bounds: files and tensors of an index") {
