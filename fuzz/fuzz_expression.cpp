@@ -17,6 +17,9 @@ using namespace kvplan::fuzz;
 
 // Without escapes, sets, counts and extensions both have one grammar, and read or refuse the same.
 bool is_plain(std::string_view expression) {
+  // Module names are ASCII: the reader refuses anything else.
+  for (const char c : expression)
+    if (static_cast<unsigned char>(c) > 0x7f) return false;
   return expression.find_first_of("\\[{") == std::string_view::npos && expression.find("(?") == std::string_view::npos;
 }
 

@@ -57,11 +57,13 @@ void check_lines(std::string_view text, std::string_view form) {
   }
 }
 
+// A cell is a formula by its first character, behind the quote that opens it; "" in a quoted one is a quote.
 void check_cells(std::string_view text) {
   bool is_quoted = false;
   bool begins = true;
   for (const char c : text) {
-    if (begins && c != '"' && c != ' ') {
+    const bool opens = begins && !is_quoted && c == '"';
+    if (begins && !opens && c != ' ') {
       if (std::string_view("=+@").find(c) != std::string_view::npos) found("a formula", "csv", text);
       begins = false;
     }

@@ -23,7 +23,8 @@ struct FileOrder : nlohmann::ordered_map<Key, T, Less, Allocator> {
 using Json = nlohmann::basic_json<FileOrder>;
 
 constexpr std::size_t kMaxPlanBytes = 64 * kMiB;
-constexpr std::size_t kMaxValues = 1'000'000;  // 2048 GPUs with all their lines have a third of it
+constexpr std::size_t kMaxValues = 500'000;  // 2048 GPUs with all their lines have two thirds of it
+constexpr std::size_t kMaxFacts = 10'000;    // of a config or a request; real ones have some hundreds
 constexpr std::uint64_t kSchemaVersion = 1;
 
 [[noreturn]] void no_plan(std::string_view why) {
@@ -67,10 +68,17 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
 
   PlanDigest out;
   out.source = source;
-  if (const auto config = json["model"].find("config"); config != json["model"].end() && config->is_array())
+  const auto check_count = [](const Json& facts, std::string_view what) {
+    if (facts.size() > kMaxFacts)
+      no_plan("its " + std::string(what) + " has more than " + std::to_string(kMaxFacts) + " entries");
+  };
+  check_count(json["request"], "request");
+  if (const auto config = json["model"].find("config"); config != json["model"].end() && config->is_array()) {
+    check_count(*config, "config");
     for (const Json& fact : *config)
       if (fact.is_object() && fact.contains("key") && fact["key"].is_string() && fact.contains("value"))
         out.config.emplace_back(value_text(fact["key"]), value_text(fact["value"]));
+  }
   for (const auto& [key, value] : json["request"].items())
     if (!value.is_object() && !value.is_array()) out.request.emplace_back(key, value_text(value));
   for (const char* part : {"weights", "kv_cache", "activation", "runtime"}) {

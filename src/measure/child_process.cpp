@@ -83,14 +83,17 @@ bool ChildProcess::is_running() {
   return false;
 }
 
-void ChildProcess::read_output(const std::function<void(std::string_view)>& take) {
-  char piece[65536];
-  for (;;) {
-    const ssize_t count = read(log_, piece, sizeof piece);
+std::string ChildProcess::read_output() {
+  std::string out(kMostAtOnce, '\0');
+  std::size_t used = 0;
+  while (used < out.size()) {
+    const ssize_t count = read(log_, out.data() + used, out.size() - used);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    take({piece, static_cast<std::size_t>(count)});
+    if (count <= 0) break;
+    used += static_cast<std::size_t>(count);
   }
+  out.resize(used);
+  return out;
 }
 
 void ChildProcess::end() {

@@ -4,10 +4,9 @@
 
 #include <sys/types.h>
 
-#include <functional>
+#include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace kvplan {
@@ -29,8 +28,9 @@ class ChildProcess {
   std::optional<int> exit_code() const { return exit_code_; }  // where it ended by itself
   std::optional<int> signal() const { return signal_; }        // where a signal ended it
 
-  // What it printed since the last call.
-  void read_output(const std::function<void(std::string_view)>& take);
+  // What it printed since the last call, so much at most: one that prints without end is read piece by piece.
+  static constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;
+  std::string read_output();
   const std::string& log_file() const { return log_file_; }
   void keep_log() { keeps_log_ = true; }
   void leave() { is_left_ = true; }

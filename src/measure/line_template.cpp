@@ -108,8 +108,8 @@ double last_digit_of(std::string_view printed) {
 }
 
 std::string plain_line(std::string_view line) {
-  std::string out;
-  out.reserve(line.size());
+  std::string out(line.size(), ' ');
+  std::size_t used = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (c == '\x1b') {
@@ -117,11 +117,12 @@ std::string plain_line(std::string_view line) {
       i += 2;
       while (i < line.size() && !(line[i] >= '@' && line[i] <= '~')) ++i;
     } else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
-      if (!out.empty() && out.back() != ' ') out += ' ';
+      if (used > 0 && out[used - 1] != ' ') out[used++] = ' ';
     } else {
-      out += c;
+      out[used++] = c;
     }
   }
+  out.resize(used);
   return out;
 }
 
@@ -235,8 +236,9 @@ bool LineTemplate::match_parts(std::string_view text, std::size_t at, std::size_
 }
 
 std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, std::size_t limit) const {
-  for (std::size_t at = text.find(anchor_); at < limit && at != std::string_view::npos;
-       at = text.find(anchor_, at + 1)) {
+  // Where the anchor may stand, to its end.
+  const std::string_view near = text.substr(0, limit < text.size() ? limit + anchor_.size() - 1 : text.size());
+  for (std::size_t at = near.find(anchor_); at != std::string_view::npos; at = near.find(anchor_, at + 1)) {
     if (is_name_ && at > 0 && is_name_character(text[at - 1])) continue;
     Match out;
     out.begin = at;

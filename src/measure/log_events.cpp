@@ -74,23 +74,23 @@ void EventReader::read_oldest() {
   pending_.pop_front();
   table().index.candidates(oldest.text, candidates_);
   if (candidates_.empty()) return;
-  std::string message = oldest.text;
+  message_ = oldest.text;
   for (const Pending& next : pending_) {
-    if (!message.empty() && message.back() != ' ') message += ' ';
-    message += next.text;
+    if (!message_.empty() && message_.back() != ' ') message_ += ' ';
+    message_ += next.text;
   }
   const bool is_quoted = quotes_a_request(oldest.text);
   bool told = false;  // one line tells one thing; whose it is, and a frame of a traceback, may stand beside it
   for (const std::size_t number : candidates_) {
     const auto& [id, engine] = table().rows[number];
     if ((told || is_quoted) && id < LogEventId::kPhase) continue;
-    const auto match = table().index.at(number).match(message, oldest.text.size());
+    const auto match = table().index.at(number).match(message_, oldest.text.size());
     if (!match) continue;
     LogEvent event;
     event.id = id;
     event.engine = engine;
     event.line_number = oldest.number;
-    event.words = message.substr(match->begin, std::min(kMostWords, match->end - match->begin));
+    event.words = message_.substr(match->begin, std::min(kMostWords, match->end - match->begin));
     event.values = match->values;
     keep(std::move(event));
     told = told || id < LogEventId::kPhase;
@@ -98,8 +98,11 @@ void EventReader::read_oldest() {
 }
 
 void EventReader::keep(LogEvent event) {
-  const auto same =
-      std::find_if(events_.begin(), events_.end(), [&](const LogEvent& other) { return is_same(other, event); });
+  // Most lines of a log that does nothing but fail are new ones, which there is no room for.
+  const bool may_be_known = is_repeated(event.id) || known_words_.find(event.words) != known_words_.end();
+  const auto same = may_be_known ? std::find_if(events_.begin(), events_.end(),
+                                                [&](const LogEvent& other) { return is_same(other, event); })
+                                 : events_.end();
   if (same != events_.end()) {
     // A failure that comes again after a start is one of that start.
     const bool started_since = std::any_of(events_.begin(), events_.end(), [&](const LogEvent& other) {
@@ -115,6 +118,7 @@ void EventReader::keep(LogEvent event) {
     if (spare == events_.end()) return;
     events_.erase(spare);
   }
+  known_words_.insert(event.words);
   events_.push_back(std::move(event));
 }
 
@@ -123,6 +127,7 @@ void EventReader::restart() {
   const auto tells = [](const LogEvent& event) { return is_fatal(event.id) || event.id == LogEventId::kStarted; };
   if (std::any_of(events_.begin(), events_.end(), tells)) earlier_ = std::move(events_);
   events_.clear();
+  known_words_.clear();
 }
 
 std::vector<LogEvent> EventReader::finish() {

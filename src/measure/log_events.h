@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,9 @@ class EventReader {
 
   std::deque<Pending> pending_;
   std::vector<LogEvent> events_, earlier_;
+  std::set<std::string> known_words_;  // of events_, and of some that went
   std::vector<std::size_t> candidates_;
+  std::string message_;  // the line that is read and those behind it
 };
 
 // Whether the engine cannot go on after it.

@@ -1,5 +1,7 @@
 #include "measure/log_prefix.h"
 
+#include <algorithm>
+
 #include "kvplan/numbers.h"
 
 namespace kvplan {
@@ -56,7 +58,9 @@ std::string json_text(std::string_view rest) {
   std::string out;
   for (std::size_t i = 0; i < rest.size() && rest[i] != '"'; ++i) {
     if (rest[i] != '\\' || i + 1 >= rest.size()) {
-      out += rest[i];
+      const std::size_t end = std::min(rest.find_first_of("\"\\", i + 1), rest.size());
+      out += rest.substr(i, end - i);
+      i = end - 1;
       continue;
     }
     switch (const char c = rest[++i]) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engines/engine.h"
+#include "kvplan/error.h"
 #include "measure/log_options.h"
 
 namespace kvplan {
@@ -186,6 +187,25 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
   if (is_own) ++engine_votes_[engine];
 }
 
+namespace {
+
+// What is kept of the log's words is printed in every form.
+void make_printable(LogReading& reading) {
+  for (LogEvent& event : reading.events) {
+    event.words = one_line(event.words);
+    for (LogValue& value : event.values) value.text = one_line(value.text);
+  }
+  for (Observation& seen : reading.observations) seen.device = one_line(seen.device);
+  LogOptions& options = reading.options;
+  for (std::string* const text :
+       {&options.version, &options.model, &options.card, &options.dtype, &options.kv_cache_dtype, &options.quantization,
+        &options.file_type, &options.cache_type_k, &options.cache_type_v, &options.speculative_method,
+        &options.mamba_cache_mode, &options.state_dtype})
+    *text = one_line(*text);
+}
+
+}  // namespace
+
 LogReading LogReader::finish() {
   if (is_open_) line(open_line_);
   LogReading out = std::move(out_);
@@ -225,6 +245,7 @@ LogReading LogReader::finish() {
     const std::uint64_t copy = *seen.rank >> kDataShift;
     seen.rank = (copy * std::max<std::uint64_t>(1, pipeline_) + stage) * tensor + (*seen.rank & kMask);
   }
+  make_printable(out);
   complete_options(out, options);
   return out;
 }

@@ -187,10 +187,11 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
     }
     const bool is_running = engine.is_running();
     // What is counted after a line was printed has in it what the line tells.
-    std::string printed;
-    engine.read_output([&](std::string_view text) { printed += text; });
+    const std::string printed = engine.read_output();
     watch.sample(engine.pid());
     watch.read(printed);
+    const bool has_more = printed.size() == ChildProcess::kMostAtOnce;
+    if (!is_running && has_more) continue;
     if (!is_running) {
       seen.status = WatchStatus::kDied;
       seen.exit_code = engine.exit_code();
@@ -212,7 +213,7 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
       break;
     }
     if (options.progress) options.progress(seen);
-    std::this_thread::sleep_for(kPeriod);
+    if (!has_more) std::this_thread::sleep_for(kPeriod);
   }
   if (seen.status == WatchStatus::kDied || options.keeps_engine) {
     engine.keep_log();

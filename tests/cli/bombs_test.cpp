@@ -19,8 +19,10 @@ void check_bounded(const Run& run, double seconds = 1, double mib = 256) {
     CHECK(run.out.empty());
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   }
-  // Neighbours on a busy machine cost a process up to three times its own time; what grows by squares costs far more.
-  CHECK(run.processor_seconds < 3 * seconds * kSanitizerFactor);
+  // On a machine whose every thread is busy two processes share a core, and its caches: a second of one's own work
+  // counts as up to one and a half.
+  constexpr double kSharedCore = 1.5;
+  CHECK(run.processor_seconds < kSharedCore * seconds * kSanitizerFactor);
   CHECK(run.peak_mib < mib * kSanitizerFactor);
 }
 
@@ -96,10 +98,8 @@ TEST_CASE("bombs: as many layers as are read, in every engine") {
                     types.substr(1) + "]}");
   for (const char* engine : {"logical", "vllm", "sglang", "llama.cpp", "transformers", "mlx", "tensorrt-llm"}) {
     CAPTURE(engine);
-    // llama.cpp's graph of so many layers is placed anew for each size that a search asks for.
-    const double seconds = std::string(engine) == "llama.cpp" ? 6 : 1;
-    check_bounded(run_program({model, "--engine", engine, "--gpu", "h100-80gb"}), seconds);
-    check_bounded(run_program({"fit", model, "--engine", engine, "--gpu-memory", "10TiB"}), seconds);
+    check_bounded(run_program({model, "--engine", engine, "--gpu", "h100-80gb"}));
+    check_bounded(run_program({"fit", model, "--engine", engine, "--gpu-memory", "10TiB"}));
   }
   check_bounded(run_program({"explain", model}));
   check_bounded(run_program({model, "--format", "html"}));
@@ -130,15 +130,20 @@ TEST_CASE("bombs: headers of weights of 64 MiB") {
 TEST_CASE("bombs: plans that are compared") {
   const TemporaryFolder folder;
   const Run plan = run_program({"testdata/configs/llama-3.1-8b.json", "--json"});
-  const auto with_facts = [&](const std::string& name, int first, const std::string& value) {
+  const auto with_facts = [&](const std::string& name, int count, int first, const std::string& value) {
     std::string facts;
-    for (int i = first; i < first + 200'000; ++i)
-      facts += "{\"key\":\"k" + std::to_string(i) + "\",\"value\":" + value + ",\"origin\":\"file\"},";
+    for (int i = first; i < first + count; ++i)
+      facts += "{\"key\":\"k" + std::to_string(i) + "\",\"value\":\"" + value + "\",\"origin\":\"file\"},";
     std::string text = plan.out;
     return folder.write(name, text.insert(text.find("\"config\": [") + 11, facts));
   };
-  const Run run = run_program({"diff", with_facts("a.json", 0, "1"), with_facts("b.json", 100'000, "2")});
+  // As many facts as are read, of 60 MiB.
+  const Run run = run_program({"diff", with_facts("a.json", 9900, 0, std::string(6200, 'a')),
+                               with_facts("b.json", 9900, 5000, std::string(6200, 'b'))});
+  CHECK(run.exit == 0);
   check_bounded(run, 2, 512);
+  check_bounded(run_program({"diff", with_facts("a.json", 200'000, 0, "1"), with_facts("b.json", 200'000, 1, "2")}), 2,
+                512);
   std::string bomb = R"({"schema_version":1,"x":[)";
   while (bomb.size() < (63 << 20)) bomb += "{},";
   check_bounded(run_program({"diff", folder.write("c.json", bomb + "{}]}"), "testdata/configs/llama-3.1-8b.json"}), 2,
@@ -153,12 +158,39 @@ TEST_CASE("bombs: a log of any length takes 50 MiB") {
     while (text.size() < (63 << 20)) text += line;
     return folder.write("x.log", text);
   };
+  const auto check_log = [&](const std::string& path) {
+    check_bounded(run_program({"check-log", model, path, "--engine", "vllm"}), 2, 50);
+  };
   for (const std::string line :
        {"INFO Model loading took 14.9888 GiB memory\n", "vllm xxxxxxxxxxxxxxxxxxxxxxxxx", "\x1b[",
-        "total_gpu_memory=", " KV buffer size = 1 MiB", "torch.OutOfMemoryError: CUDA out of memory.\n"}) {
+        "total_gpu_memory=", " KV buffer size = 1 MiB", "torch.OutOfMemoryError: CUDA out of memory.\n",
+        "out of memory out of memory CUDA out of memory out of memory. Tried to allocate\n", "([rank=0]([rank=0]\n"}) {
     CAPTURE(line);
-    // Lines of traffic take a second; where every line tells of a failure, each is read in full.
-    check_bounded(run_program({"check-log", model, log(line), "--engine", "vllm"}), 10, 50);
+    check_log(log(line));
+  }
+  // No line is another's.
+  for (const std::string line : {"ValueError: #\n", "(Worker_TP3 pid=1) INFO Model loading took #.25 GiB memory\n",
+                                 "llama_kv_cache: CUDA# KV buffer size = 1.25 MiB\n",
+                                 "{\"log\":\"ValueError: # \\n CUDA out of memory.\\n\"}\n"}) {
+    CAPTURE(line);
+    std::string text;
+    const std::size_t number = line.find('#');
+    for (int i = 0; text.size() < (63 << 20); ++i)
+      text += line.substr(0, number) + std::to_string(i) + line.substr(number + 1);
+    check_log(folder.write("x.log", text));
+  }
+}
+
+TEST_CASE("bombs: what a watched command prints") {
+  const TemporaryFolder folder;
+  for (const char* command : {"head -c 200000000 /dev/zero", "yes 'CUDA out of memory' | head -c 100000000"}) {
+    CAPTURE(command);
+    const Run run = run_program({"measure", "testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--device",
+                                 "host", "--watch", "--", "sh", "-c", command},
+                                "/dev/null", {"TMPDIR=" + folder.path()});
+    CHECK(run.exit == 1);
+    CHECK(run.out.find("DIED") != std::string::npos);
+    CHECK(run.peak_mib < 50 * kSanitizerFactor);
   }
 }
 

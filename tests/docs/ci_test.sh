@@ -107,6 +107,15 @@ cp serving/config.json new.json
 MODEL=new.json action 0
 has "$work/out" 'nothing to compare with'
 rm new.json
+# Names that a pull request chose: neither options nor commands of the workflow.
+for hostile in '--output=owned' '::error::x.json' '-h'; do
+  cp serving/config.json "./$hostile"
+  MODEL=$hostile action 0
+  has "$work/out" 'nothing to compare with'
+  grep -q '^::error' "$work/out" && { echo "ci_test: a file's name is a command" >&2; failed=1; }
+  [ -e owned ] && { echo "ci_test: a file's name is an option" >&2; failed=1; }
+  rm "./$hostile"
+done
 
 CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse base)
 export CI_MERGE_REQUEST_DIFF_BASE_SHA

@@ -1,6 +1,7 @@
 // Each bound on what a file may hold: just within it a file is read, one beyond it is an error that names the bound.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "formats/plan_file.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
+#include "measure/log_reader.h"
 #include "sources/load.h"
 #include "support/gguf_writer.h"
 #include "support/program.h"
@@ -74,8 +76,81 @@ TEST_CASE("bounds: values of a plan") {
            repeated("0", more) + "]}";
   };
   constexpr std::size_t kOthers = 13;  // the plan and its members; an empty one counts for two
-  CHECK(error_of([&] { parse_plan(plan(1'000'000 - kOthers), "x"); }).empty());
-  CHECK(has(error_of([&] { parse_plan(plan(1'000'001 - kOthers), "x"); }), "has more than 1000000 values"));
+  CHECK(error_of([&] { parse_plan(plan(500'000 - kOthers), "x"); }).empty());
+  CHECK(has(error_of([&] { parse_plan(plan(500'001 - kOthers), "x"); }), "has more than 500000 values"));
+}
+
+TEST_CASE("bounds: facts of a plan") {
+  const auto plan = [](std::size_t facts, std::size_t options) {
+    std::string request = "\"o\":0";
+    for (std::size_t i = 1; i < options; ++i) request += ",\"o" + std::to_string(i) + "\":0";
+    return R"({"schema_version":1,"model":{"config":[)" + repeated(R"({"key":"a","value":1})", facts) +
+           "]},\"request\":{" + request + R"(},"kv_cache":{},"total":{},"memory":[]})";
+  };
+  CHECK(error_of([&] { parse_plan(plan(10'000, 10'000), "x"); }).empty());
+  CHECK(has(error_of([&] { parse_plan(plan(10'001, 1), "x"); }), "its config has more than 10000 entries"));
+  CHECK(has(error_of([&] { parse_plan(plan(1, 10'001), "x"); }), "its request has more than 10000 entries"));
+}
+
+TEST_CASE("bounds: bytes and levels of a plan") {
+  const TemporaryFolder folder;
+  const auto plan = [&](std::size_t bytes, int levels) {
+    std::string text = R"({"schema_version":1,"model":{},"request":{},"kv_cache":{},"total":{},"memory":[],"x":)";
+    for (int i = 1; i < levels; ++i) text += '[';
+    for (int i = 1; i < levels; ++i) text += ']';
+    text += '}';
+    return folder.write("plan.json", text + std::string(bytes - std::min(bytes, text.size()), ' '));
+  };
+  CHECK(error_of([&] { load_plan(plan(64 << 20, 32)); }).empty());
+  CHECK(has(error_of([&] { load_plan(plan((64 << 20) + 1, 32)); }), "larger than 64 MiB"));
+  CHECK(has(error_of([&] { load_plan(plan(0, 33)); }), "deeper than 32 levels"));
+}
+
+TEST_CASE("bounds: files of one's own, and GPUs") {
+  const TemporaryFolder folder;
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  const auto refused = [](const Run& run, const std::string& why) {
+    CAPTURE(run.err);
+    CHECK(run.exit == 2);
+    CHECK(run.out.empty());
+    CHECK(has(run.err, why));
+  };
+  const auto file = [&](const std::string& text, std::size_t bytes) {
+    return folder.write("x", text + std::string(bytes - text.size(), '\n'));
+  };
+  CHECK(run_program({"@" + file(model, 1 << 20)}).exit == 0);
+  refused(run_program({"@" + file(model, (1 << 20) + 1)}), "larger than 1 MiB");
+  const std::vector<std::string> on_cards{model, "--engine", "vllm", "--gpu", "h100-80gb"};
+  const auto with = [&](const std::string& option, const std::string& value) {
+    std::vector<std::string> words = on_cards;
+    words.insert(words.end(), {option, value});
+    return run_program(words);
+  };
+  refused(with("--gpu-file", file("[]", (1 << 20) + 1)), "larger than 1 MiB");
+  refused(with("--calibration", file("{}", (4 << 20) + 1)), "larger than 4 MiB");
+  CHECK(with("--gpu-count", "2048").exit == 0);
+  refused(with("--gpu-count", "2049"), "at most 2048");
+}
+
+TEST_CASE("bounds: figures and events of a log") {
+  const auto figures = [](int count) {
+    std::string log;
+    for (int i = 0; i < count; ++i) log += "INFO Model loading took " + std::to_string(i) + ".25 GiB memory\n";
+    return read_log(log).observations.size();
+  };
+  CHECK(figures(20'000) == 20'000);
+  CHECK(figures(20'001) == 20'000);
+  const auto events = [](int count) {
+    std::string log;
+    for (int i = 0; i < count; ++i) log += "ValueError: " + std::to_string(i) + " is too much\n\n\n\n\n\n\n";
+    return read_log(log).events.size();
+  };
+  CHECK(events(256) == 256);
+  CHECK(events(257) == 256);
+  // Of a line the first 16 KiB.
+  const std::string figure = "Model loading took 1.25 GiB memory";
+  CHECK(read_log(std::string(16384 - figure.size(), 'x') + figure).observations.size() == 1);
+  CHECK(read_log(std::string(16384, 'x') + figure).observations.empty());
 }
 
 TEST_CASE("bounds: files and tensors of an index") {

@@ -1,5 +1,6 @@
 // Lines as engines print them, from public issue threads; the figures are the lines' own.
 #include "measure/log_reader.h"
+#include "kvplan/error.h"
 
 #include <doctest/doctest.h>
 
@@ -398,4 +399,18 @@ TEST_CASE("log reader: a buffer of weights without the function's name before it
     CHECK(reading.observations[0].value == 4403.49);
     CHECK(reading.observations[0].device == "CUDA0");
   }
+}
+
+TEST_CASE("check-log: nothing of a log's words is hidden or a token") {
+  const LogReading log = read_log(
+      "INFO Initializing an LLM engine (v0.9.1) with config: model='a\xe2\x80\xaex', dtype=\xc2\x9b\n"
+      "llama_kv_cache: CUDA\xc2\x9b KV buffer size = 10.00 MiB\n"
+      "ValueError: \xe2\x80\xae hf_abcdefghijklmnopqrstuvwxyz \xff ##[add-mask]1\n");
+  REQUIRE(log.events.size() == 1);
+  const auto is_clean = [](const std::string& text) { return text == one_line(text); };
+  CHECK(is_clean(log.events[0].words));
+  CHECK(log.events[0].words.find("hf_***") != std::string::npos);
+  CHECK(is_clean(log.options.model));
+  CHECK(is_clean(log.options.dtype));
+  for (const Observation& seen : log.observations) CHECK(is_clean(seen.device));
 }

@@ -46,7 +46,8 @@ Run run_program(const std::vector<std::string>& arguments, const std::string& st
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";
   const std::string err = folder.path() + "/err";
-  std::vector<std::string> words{KVPLAN_BINARY};
+  const std::string used = folder.path() + "/used";
+  std::vector<std::string> words{KVPLAN_LAUNCHER, used, KVPLAN_BINARY};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -71,16 +72,14 @@ Run run_program(const std::vector<std::string>& arguments, const std::string& st
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) become(pointers.data(), variable_pointers.data(), standard_input.c_str(), out.c_str(), err.c_str());
   int status = 0;
-  rusage usage{};
-  wait4(child, &status, 0, &usage);
+  waitpid(child, &status, 0);
   Run run;
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  run.processor_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  double peak_kib = 0;
+  if (!(std::ifstream(used) >> status >> run.processor_seconds >> peak_kib))
+    throw std::runtime_error("the launcher did not say what the program used");
   run.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  run.peak_mib = static_cast<double>(usage.ru_maxrss) / 1024;
+  run.peak_mib = peak_kib / 1024;
   run.out = slurp(out);
   run.err = slurp(err);
   return run;

@@ -7,7 +7,7 @@
 
 namespace kvplan {
 
-// What the sanitizers cost a process in time and memory, and the test that started it: its bounds are as much wider.
+// What the sanitizers cost a process in time and memory: its bounds are as much wider.
 #ifdef KVPLAN_SANITIZED
 inline constexpr double kSanitizerFactor = 20;
 #else

@@ -134,6 +134,10 @@ def call(name: str, given: Mapping[str, Any]) -> types.CallToolResult:
     if wrong is not None:
         return _failed(f"kvplan: {'.'.join(map(str, wrong.path)) or name}: {wrong.message}")
     options = dict(given)
+    # A list of models is a file of any text, whose lines an error names.
+    for key in ("model", "draft"):
+        if str(options.get(key, "")).startswith("@"):
+            return _failed(f"kvplan: {key}: a list of models (@FILE) is for the command line; name the model")
     model: Optional[Any] = options.pop("model", None)
     log, text = options.pop("log", None), options.pop("text", None)
     if name == "check_log" and (log is None) == (text is None):
@@ -143,6 +147,8 @@ def call(name: str, given: Mapping[str, Any]) -> types.CallToolResult:
         data = answer(ask(question.command, model, options, log, text))
     except KvplanError as error:
         return _failed(error.line)
+    except (OSError, ValueError) as error:  # a NUL, half a surrogate, or more than a command line may have
+        return _failed(f"kvplan: {name}: the question cannot be asked ({type(error).__name__}); shorten it")
     return types.CallToolResult(content=[types.TextContent(type="text", text=said)], structured_content=data)
 
 

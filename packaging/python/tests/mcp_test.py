@@ -62,6 +62,10 @@ WRONG = (
     ("plan", {"model": "x.json", "output": "/tmp/x"}, "output"),
     ("plan", {}, "model"),
     ("plan", {"model": "x.json", "num_seqs": "many"}, "num_seqs"),
+    ("plan", {"model": "@/etc/passwd"}, "a list of models"),
+    ("plan", {"model": "x.json", "draft": "@/etc/passwd"}, "a list of models"),
+    ("plan", {"model": "a\0b"}, "cannot be asked"),
+    ("plan", {"model": "a" * 1_000_000}, "cannot be asked"),
     ("check_log", {}, "text"),
     ("forget", {}, "check_log"),
 )

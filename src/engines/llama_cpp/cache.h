@@ -24,6 +24,7 @@ struct LlamaContext {
   std::uint64_t n_ubatch = kLlamaMicroBatch;
   std::uint64_t pad = 256;
   bool unified = false;
+  friend bool operator==(const LlamaContext&, const LlamaContext&) = default;
 };
 LlamaContext llama_context(const EngineInput& input, const Load& load);
 EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load);

@@ -15,20 +15,27 @@ namespace {
 constexpr std::uint64_t kPipelineCopies = 4;
 constexpr std::uint64_t kMostNodes = 20'000;  // more are estimated: to reserve them takes time by their square
 
-// The buffers that were worked out last.
-struct Known : EngineMemo {
+constexpr std::size_t kMostKnown = 32;
+
+using Buffers = std::optional<std::vector<std::uint64_t>>;
+
+// What was worked out, and from what. Contexts are padded: a search asks for many lengths that make the same graph.
+struct Known {
   Request request;
-  Load load;
+  LlamaContext context;
   double weight_bits = 0;
-  std::optional<std::vector<std::uint64_t>> buffers;
+  std::shared_ptr<const GraphWeights> weights;
+  Buffers buffers;
 };
 
-std::optional<std::vector<std::uint64_t>> compute_buffers(const EngineInput& input, const Load& load,
-                                                          double weight_bits) {
-  if (input.model.tensors.empty()) return std::nullopt;
-  const GraphWeights weights(input.model, weight_bits);
-  if (weights.has_unknown()) return std::nullopt;
-  GraphQuestion question{&input, llama_context(input, load), LlamaPlacement(input)};
+// The last ones, the latest at the end.
+struct Memo : EngineMemo {
+  std::vector<std::shared_ptr<const Known>> known;
+};
+
+Buffers compute_buffers(const EngineInput& input, const LlamaContext& context, const GraphWeights& weights) {
+  if (input.model.tensors.empty() || weights.has_unknown()) return std::nullopt;
+  GraphQuestion question{&input, context, LlamaPlacement(input)};
   question.outputs = llama_output_rows(input, question.context);
   question.flash_attention = llama_flash_attention(input);
   question.is_0_5 = llama_is_0_5(input.request);
@@ -46,26 +53,36 @@ std::optional<std::vector<std::uint64_t>> compute_buffers(const EngineInput& inp
   return reserve_graph(builder.graph(), devices);
 }
 
-bool same_load(const Load& a, const Load& b) {
-  return a.max_model_len == b.max_model_len && a.num_seqs == b.num_seqs && a.pooled == b.pooled;
-}
-
 }  // namespace
 
 std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load,
                                                                 std::optional<double> weight_bits) {
-  const auto* known = dynamic_cast<const Known*>(input.memo.get());
-  if (known == nullptr || !same_load(known->load, load) || (weight_bits && known->weight_bits != *weight_bits) ||
-      !(known->request == input.request)) {
-    auto made = std::make_shared<Known>();
-    made->request = input.request;
-    made->load = load;
-    made->weight_bits = weight_bits.value_or(16);
-    made->buffers = compute_buffers(input, load, made->weight_bits);
-    known = made.get();
-    input.memo = std::move(made);
+  // Without what no graph follows from.
+  LlamaContext context = llama_context(input, load);
+  context.unpadded = 0;
+  Request request = input.request;
+  request.max_model_len.reset();
+  request.llama_cpp.ctx_size.reset();
+
+  auto memo = std::make_shared<Memo>();
+  if (const auto* before = dynamic_cast<const Memo*>(input.memo.get())) memo->known = before->known;
+  for (auto at = memo->known.rbegin(); at != memo->known.rend(); ++at) {
+    const Known& known = **at;
+    const bool same_weights = !weight_bits || known.weight_bits == *weight_bits;
+    LlamaContext known_context = known.context;
+    // A graph has the same nodes at any length: one that is not covered is never.
+    if (!known.buffers) known_context.n_ctx_seq = context.n_ctx_seq;
+    if (same_weights && known_context == context && known.request == request) return known.buffers;
   }
-  return known->buffers;
+  Known fresh{std::move(request), context, weight_bits.value_or(16), nullptr, {}};
+  for (const auto& known : memo->known)
+    if (known->weight_bits == fresh.weight_bits) fresh.weights = known->weights;
+  if (fresh.weights == nullptr) fresh.weights = std::make_shared<const GraphWeights>(input.model, fresh.weight_bits);
+  fresh.buffers = compute_buffers(input, context, *fresh.weights);
+  if (memo->known.size() >= kMostKnown) memo->known.erase(memo->known.begin());
+  memo->known.push_back(std::make_shared<const Known>(std::move(fresh)));
+  input.memo = memo;
+  return memo->known.back()->buffers;
 }
 
 }  // namespace kvplan

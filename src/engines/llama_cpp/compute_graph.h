@@ -67,6 +67,7 @@ class ComputeGraph {
   const GraphTensor& at(TensorId id) const { return tensors_.at(static_cast<std::size_t>(id)); }
   GraphTensor& at(TensorId id) { return tensors_.at(static_cast<std::size_t>(id)); }
   std::size_t size() const { return tensors_.size(); }
+  void reserve(std::uint64_t tensors) { tensors_.reserve(tensors); }
   const std::vector<TensorId>& nodes() const { return nodes_; }
   const std::vector<TensorId>& leafs() const { return leafs_; }
 

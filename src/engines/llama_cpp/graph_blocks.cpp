@@ -30,8 +30,10 @@ int GraphBuilder::device_of(std::uint64_t unit) const {
 TensorId GraphBuilder::weight(std::string_view name) {
   const GraphWeight* found = find(name);
   if (found == nullptr) return kNoTensor;
-  TensorId& made =
-      made_.try_emplace({std::string(name), is_outside_ ? ~std::uint64_t{0} : layer_}, kNoTensor).first->second;
+  const std::uint64_t layers = model_.num_layers + model_.num_nextn_layers;
+  auto known = made_.find(name);
+  if (known == made_.end()) known = made_.emplace(name, std::vector<TensorId>(layers + 1, kNoTensor)).first;
+  TensorId& made = known->second[is_outside_ ? layers : layer_];
   if (made != kNoTensor) return made;
   const auto host = static_cast<int>(question_.placement.gpus);
   int device = device_of_layer();

@@ -164,7 +164,8 @@ class GraphBuilder {
   TensorId all_state_ids_ = kNoTensor, state_ids_ = kNoTensor, other_state_ids_ = kNoTensor, no_state_ids_ = kNoTensor;
   Cells full_, window_;
   bool has_windows_ = false;  // a second cache for them
-  std::map<std::pair<std::string, std::uint64_t>, TensorId> made_;
+  // Weights in the graph: by name, then by layer, last the one outside of them.
+  std::map<std::string, std::vector<TensorId>, std::less<>> made_;
   TensorId positions_ = kNoTensor, outputs_ = kNoTensor, position_scale_ = kNoTensor;
 };
 

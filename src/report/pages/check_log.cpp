@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "kvplan/strings.h"
 #include "report/pages/log_words.h"
@@ -83,18 +85,25 @@ struct FoldedLine {
 
 std::vector<FoldedLine> folded(const std::vector<LogLine>& lines) {
   std::vector<FoldedLine> out;
-  const auto says_same = [](const LogLine& a, const LogLine& b) {
-    return a.seen.rank && b.seen.rank && a.seen.what == b.seen.what && a.seen.device == b.seen.device &&
-           a.seen.unit == b.seen.unit && a.seen.value == b.seen.value && a.predicted == b.predicted &&
-           a.exact == b.exact && a.reason == b.reason;
-  };
+  // Rows of the same figure, by what they say: a log may have thousands.
+  std::map<std::tuple<std::string_view, std::string_view, LogUnit, double>, std::vector<std::size_t>> known;
   for (const LogLine& line : lines) {
-    const auto same =
-        std::find_if(out.begin(), out.end(), [&](const FoldedLine& other) { return says_same(*other.first, line); });
-    if (same == out.end())
+    const Observation& seen = line.seen;
+    if (!seen.rank) {
       out.push_back({&line, 1});
-    else
-      ++same->ranks;
+      continue;
+    }
+    std::vector<std::size_t>& rows = known[{seen.what, seen.device, seen.unit, seen.value}];
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](std::size_t row) {
+      const LogLine& other = *out[row].first;
+      return other.predicted == line.predicted && other.exact == line.exact && other.reason == line.reason;
+    });
+    if (same == rows.end()) {
+      rows.push_back(out.size());
+      out.push_back({&line, 1});
+    } else {
+      ++out[*same].ranks;
+    }
   }
   return out;
 }

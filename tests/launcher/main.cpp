@@ -1,0 +1,31 @@
+// Runs a program and writes what it used into a file: its status as wait4 gives it, seconds, peak memory in KiB.
+//
+// usage: kvplan_launcher FILE PROGRAM ARGUMENTS...
+//
+// The system counts to a program's memory what the process had that became it. The tests have hundreds of MiB at times;
+// this one is small.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const pid_t child = fork();
+  if (child < 0) return 2;
+  if (child == 0) {
+    execv(argv[2], argv + 2);
+    _exit(127);
+  }
+  int status = 0;
+  rusage usage{};
+  if (wait4(child, &status, 0, &usage) != child) return 2;
+  std::FILE* const file = std::fopen(argv[1], "w");
+  if (file == nullptr) return 2;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  std::fprintf(file, "%d %f %ld\n", status, seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss);
+  return std::fclose(file) == 0 ? 0 : 2;
+}
