@@ -392,7 +392,8 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   fill_card(input, engine, plan);
   judge(input, engine, layout, Depth::kPlan, plan);
   plan.mix = mix_of(input, layout, plan.load);
-  if (!is_encoder(input)) plan.roofline = roofline_of(model, cache.groups(), plan, weights);  // it writes no tokens
+  const bool writes = !is_encoder(input) && !model.embeds;
+  if (writes) plan.roofline = roofline_of(model, cache.groups(), plan, weights);
 
   if (request.card.name && !runs_on(engine, parse_gpu(*request.card.name)))
     plan.notes.push_back(
