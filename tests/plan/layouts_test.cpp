@@ -133,6 +133,24 @@ TEST_CASE("users: copies of a layout hold them all, and one copy less does not")
   }
 }
 
+TEST_CASE("users: fit names the layouts that hold the lengths that were stated") {
+  // 200 x 4,096 tokens of 131,072 B are 100 GiB, an eighth of them on each of 8 L4 of 20.27 GiB; 128k each were 3,200.
+  Request request;
+  request.engine = "vllm";
+  request.card.name = "l4";
+  request.num_seqs = 200;
+  request.avg_len = Tokens(4096);
+  request.users = true;
+  const Answers answers = fit_model(test_model("llama-3.1-8b"), request);
+  bool named = false;
+  for (const Answer& answer : answers.answers) named = named || answer.name == "layout";
+  CHECK(named);
+  for (const std::string& sentence : answers.sentences) {
+    CHECK(sentence.find("no layout") == std::string::npos);
+    CHECK(sentence.find("no room for any KV cache") == std::string::npos);
+  }
+}
+
 TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
   // 8 x 4,096 tokens of 131,072 B are 4 GiB beside 14 of weights; 8 slots of the model's 131,072 tokens were 128.
   const ModelSpec model = test_model("llama-3.1-8b");
