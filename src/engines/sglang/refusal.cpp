@@ -84,8 +84,8 @@ bool is_sparse(const EngineInput& input) {
                                                  std::any_of(input.caches.begin(), input.caches.end(), has_latents));
 }
 
-// DeepSeek's sparse attention on cards before Hopper: the indexer's DeepGEMM and FlashAttention 3 at these widths have no
-// kernels there (sgl-project/sglang#35420).
+// DeepSeek's sparse attention on cards before Hopper: the indexer's DeepGEMM and FlashAttention 3 at these widths have
+// no kernels there (sgl-project/sglang#35420).
 Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90;
   if (capability == 0 || capability >= kHopper || sglang_compressed(input.model.arch) || !is_sparse(input))
