@@ -79,6 +79,7 @@ struct ModelSpec {
   QuantDeclaration quantization;
 
   std::optional<DraftHead> draft_head;  // it is heads for another model
+  bool embeds = false;                  // its inputs become vectors or scores, and no token is written after them
 
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;

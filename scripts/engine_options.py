@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The names of the options that an engine's own parser declares, a line each, from its source.
 
-    engine_options.py vllm|sglang|mlx|llama.cpp SOURCE > testdata/options/ENGINE-RELEASE.txt
+    engine_options.py vllm|sglang|mlx|tensorrt-llm|llama.cpp SOURCE > testdata/options/ENGINE-RELEASE.txt
 
 SOURCE is the unpacked wheel of a Python engine, or llama.cpp's folder. Nothing of them is run.
 """
@@ -61,9 +61,20 @@ def llama_cpp(source):
             yield from re.findall(r'"(-[^"]+)"', names.group())
 
 
+def tensorrt_llm(source):
+    """The options of trtllm-serve, which click declares around one function."""
+    for tree in trees(source, "tensorrt_llm/commands/serve.py"):
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef) or function.name != "serve":
+                continue
+            for decorator in function.decorator_list:
+                yield from (a.value for a in decorator.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
+
+
 def main():
     engine, source = sys.argv[1], pathlib.Path(sys.argv[2])
-    names = {"vllm": vllm, "sglang": sglang, "mlx": mlx, "llama.cpp": llama_cpp}[engine](source)
+    names = {"vllm": vllm, "sglang": sglang, "mlx": mlx, "tensorrt-llm": tensorrt_llm,
+             "llama.cpp": llama_cpp}[engine](source)
     print("\n".join(sorted({name for name in names if name.startswith("-")})))
 
 

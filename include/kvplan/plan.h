@@ -173,17 +173,19 @@ struct Remedy {
   std::uint64_t gpus = 1;                                    // of the layout
   Bytes total;                                               // of the fullest GPU
   std::optional<std::int64_t> headroom;
+  Bytes host;  // what then lies in host memory, in all
 };
 
 struct VerdictReport {
   Verdict status = Verdict::kUnknown;
   bool close = false;  // the limit lies inside the range
   VerdictLimit limit = VerdictLimit::kNone;
-  Bytes needed, budget;            // of the limit, where it is of bytes
-  Bytes low, high;                 // the range of `needed`
-  std::optional<Bytes> reserve;    // of the card, kept free of `budget`, where one was asked for
-  std::optional<bool> starts;      // the engine starts, whether or not all sequences run at once; absent: not known
-  std::optional<Refusal> refusal;  // then it does not start, and the status is kDoesNotFit
+  Bytes needed, budget;          // of the limit, where it is of bytes
+  Bytes low, high;               // the range of `needed`
+  Bytes spared;                  // of the fullest GPU's cache at full lengths, where lengths were stated that need less
+  std::optional<Bytes> reserve;  // of the card, kept free of `budget`, where one was asked for
+  std::optional<bool> starts;    // the engine starts, whether or not all sequences run at once; absent: not known
+  std::optional<Refusal> refusal;             // then it does not start, and the status is kDoesNotFit
   std::optional<std::uint64_t> runs_at_once;  // sequences like these, by the engine's own scheduler
   std::vector<Remedy> suggestions;            // where it does not fit, least loss first
   std::string reason;

@@ -20,11 +20,15 @@ bool has_name(const Option& option, string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+}  // namespace
+
 const Option* find_option(string_view name) {
   for (const Option& option : options())
     if (has_name(option, name)) return &option;
   return nullptr;
 }
+
+namespace {
 
 // "-tp", "-ctk": short options of several letters, which CLI11 does not declare.
 bool is_short_word(string_view name) {

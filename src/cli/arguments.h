@@ -24,6 +24,9 @@ struct ParsedArguments {
   std::vector<GivenOption> options;  // as they stand on the command line
 };
 
+// By any of its names; null for a word that is none.
+const Option* find_option(std::string_view name);
+
 // `arguments` are those behind the command's name: "--name value", "--name=value", "-n value", "-nvalue"; what stands
 // after "--" is kept apart. Throws Error, with what was probably meant, where an argument is no option of the command,
 // or where an option lacks its value.

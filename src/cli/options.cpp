@@ -81,6 +81,23 @@ void refuse_nearly_a_command(const std::vector<std::string>& arguments) {
     fail("there is no command and no file \"" + one_line(arguments[0], 60) + "\"", near);
 }
 
+// "kvplan --engine vllm fit x.json": the first word that is no option, where it is a command and no file.
+void put_command_first(std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--") return;
+    if (word.starts_with("-") && word.size() > 1) {
+      const Option* option = find_option(word);
+      if (option != nullptr && !option->value.empty()) ++i;  // its value
+      continue;
+    }
+    if (find_command(word) == nullptr || std::filesystem::exists(word)) return;
+    std::rotate(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(i),
+                arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return;
+  }
+}
+
 // "help" and "help COMMAND", as other programs have it.
 void say_help_first(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "help" || std::filesystem::exists("help")) return;
@@ -115,6 +132,7 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
     return false;
   }
   say_help_first(arguments);
+  put_command_first(arguments);
   const Command* command = arguments.empty() ? nullptr : find_command(arguments.front());
   if (command != nullptr) {
     arguments.erase(arguments.begin());

@@ -339,6 +339,7 @@ struct Engine {
 
   // Its tokens are shared out between layers of a window and the others (--swa-full-tokens-ratio).
   bool has_window_ratio = false;
+  std::string_view share_option = {};  // of the card, which a user may raise; "" where there is none
   // Its overhead counts the matrix of scores where attention is naive; else the plan adds a general one.
   bool has_scores = false;
   // Tokens of a prefill chunk that pass the layers at once, where --ubatch-size names no other; 0: the whole chunk.

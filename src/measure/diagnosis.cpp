@@ -241,6 +241,11 @@ void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis&
   const double share = usage->unit == LogUnit::kPercent ? usage->value / kPercent : usage->value;
   add_figure(out, "usage_per_request", kPercent * share / running, LogUnit::kPercent);
   add_figure(out, "room_for", std::round(running / share), LogUnit::kSequences);
+  // SGLang prints the tokens that they hold, vLLM the share of those that there are.
+  if (const double tokens = number_of(traffic, "tokens"); tokens >= running) {
+    add_figure(out, "tokens_per_request", std::round(tokens / running), LogUnit::kTokens);
+    return;
+  }
   for (const Observation& seen : reading.observations)
     if (seen.what == "kv_tokens" || seen.what == "max_total_num_tokens") {
       add_figure(out, "tokens_per_request", std::round(seen.value * share / running), LogUnit::kTokens);

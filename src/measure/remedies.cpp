@@ -166,7 +166,8 @@ class Remedies {
     if (runs_on_cpu(reading_))
       return add(kLargerShare, "VLLM_CPU_KVCACHE_SPACE", count_text(std::ceil(gib_of("needed"))));
     larger_share(missing_gib());
-    smaller_cache_type();
+    // Half the bytes may still be more than what is left.
+    if (gib_of("needed") == 0 || gib_of("needed") / 2 <= gib_of("available")) smaller_cache_type();
     more_ranks();
     smaller_batch(static_cast<double>(reading_.options.max_num_batched_tokens.value_or(0)));
   }
@@ -178,7 +179,9 @@ class Remedies {
     const double weights = seen("weights");
     const double printed = number("least_share");
     const double least = printed > 0 ? printed : (after > 0 && weights > 0 ? weights / (after + weights) : 0);
-    if (!words_.share.empty() && least > 0 && least < kMostOfACard)
+    // A share that was set was not enough, whatever the weights take.
+    const bool is_more = least > std::max(number("share"), reading_.options.memory_utilization.value_or(0));
+    if (!words_.share.empty() && is_more && least < kMostOfACard)
       add(kLargerShare, words_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
     else if (!words_.share.empty())
       add(kLargerShare, words_.share);
@@ -197,8 +200,12 @@ class Remedies {
   }
 
   void out_of_memory() {
-    if (const double sequences = number("sequences"); sequences >= 2)
-      add(kFewerSequences, words_.sequences, count_text(sequences / 2));
+    // What was warmed up stands in a line of its own, behind PyTorch's with the figures.
+    double sequences = number("sequences");
+    for (const LogEvent& event : reading_.events)
+      if (const LogValue* value = event.value("sequences"); event.id == kOutOfMemory && value != nullptr)
+        sequences = std::max(sequences, value->value);
+    if (sequences >= 2) add(kFewerSequences, words_.sequences, count_text(sequences / 2));
     const double total = gib_of("total");
     const double wanted = gib_of("wanted");
     const double free = gib_of("free");

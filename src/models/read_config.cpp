@@ -14,6 +14,7 @@
 #include "models/draft_heads.h"
 #include "models/graph_facts.h"
 #include "models/model_class.h"
+#include "models/purpose.h"
 #include "models/read.h"
 #include "models/registry.h"
 #include "models/rotary.h"
@@ -330,6 +331,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   if (is_declared(model.quantization)) name_modules(model, text.class_name());
   model.rotary_tables = read_rotary_tables(reader);
   model.plain_rotation = read_plain_rotation(reader);
+  read_purpose(reader);
   if (const std::vector<std::string> misread = root.misread(); !misread.empty())
     model.notes.push_back({NoteLevel::kWarning, "misread_keys",
                            "left out, for they are not of the type that belongs to them: " + joined(misread)});

@@ -49,7 +49,10 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked) {
     changed.cache_type_k = changed.cache_type_v = *type;
     // The types of K and V go over --kv-cache-dtype.
     OptionValues options{{"--kv-cache-dtype", word}};
-    if (request.cache_type_k != request.cache_type_v) options = {{"--cache-type-k", word}, {"--cache-type-v", word}};
+    if (engine.loading.places_parts)
+      options = {{"-ctk", word}, {"-ctv", word}};  // llama.cpp's own
+    else if (request.cache_type_k != request.cache_type_v)
+      options = {{"--cache-type-k", word}, {"--cache-type-v", word}};
     out.push_back({std::move(options), changed});
   }
   for (const std::string_view name : split(engine.weight_choices)) {
@@ -73,7 +76,11 @@ std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, st
   more.parallel.tensor = more.parallel.pipeline = 1;
   try {
     more = chosen_layout(cache, more);
-    return Change{layout_options(request, more), more};
+    // llama.cpp deals layers to the cards that it sees: there is no layout to name.
+    const bool deals_layers = engine_of(request).loading.embedding_on_host && !request.parallel.given;
+    return Change{deals_layers && count != request.card.count ? OptionValues{{"--gpu-count", std::to_string(count)}}
+                                                              : layout_options(request, more),
+                  more};
   } catch (const Error& error) {
     take_as_misfit(error);
     return std::nullopt;

@@ -67,10 +67,11 @@ bool has_weights(std::string_view stored, std::string_view model, std::string_vi
   const WeightType* type = find_weight_type(weights);
   const std::string there = bare(stored);
   const auto at = there.find(bare(model));
-  if (type == nullptr || at == std::string::npos) return false;
+  if (at == std::string::npos) return false;
   const std::string rest = there.substr(at + bare(model).size());
-  std::vector<std::string_view> names = split(type->aliases);
-  names.push_back(type->name);
+  std::vector<std::string_view> names{weights};  // mixtures of a GGUF are no type of their own
+  if (type != nullptr)
+    for (const std::string_view alias : split(type->aliases)) names.push_back(alias);
   return std::any_of(names.begin(), names.end(),
                      [&](std::string_view name) { return rest.find(bare(name)) != std::string::npos; });
 }
@@ -107,7 +108,9 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
       if (kv != own_kv) {
         changed.cache_type_k = changed.cache_type_v = parse_dtype(kv, "--kv-cache-dtype");
         // The types of K and V go over --kv-cache-dtype.
-        if (request.cache_type_k == request.cache_type_v)
+        if (engine.loading.places_parts)
+          answer.changes.insert(answer.changes.end(), {{"-ctk", kv}, {"-ctv", kv}});  // llama.cpp's own
+        else if (request.cache_type_k == request.cache_type_v)
           answer.changes.emplace_back("--kv-cache-dtype", kv);
         else
           answer.changes.insert(answer.changes.end(), {{"--cache-type-k", kv}, {"--cache-type-v", kv}});

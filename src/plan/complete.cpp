@@ -10,6 +10,7 @@
 #include "plan/changes.h"
 #include "plan/facts.h"
 #include "plan/launch.h"
+#include "plan/layouts.h"
 #include "plan/roofline.h"
 
 namespace kvplan {
@@ -127,6 +128,33 @@ Explanation explanation_of(const ModelSpec& model, const EngineInput& input, con
 
 }  // namespace
 
+namespace {
+
+// Where lengths vary, llama.cpp's slots share one pool of what is stated, and each may grow beyond its mean.
+void suggest_pool(PlanCache& cache, Plan& plan) {
+  const Request own = plan.as_asked();
+  const Engine& engine = engine_of(own);
+  if (engine.slot_tokens == nullptr || !engine.loading.places_parts || own.llama_cpp.kv_unified || !own.avg_len ||
+      own.num_seqs < 2)
+    return;
+  const std::uint64_t pool = checked_mul(own.avg_len->count(), own.num_seqs, "the pool");
+  Request shared = with_context(with_reserve(own), pool);
+  shared.llama_cpp.kv_unified = true;
+  if (pool >= checked_mul(plan.load.max_model_len.count(), own.num_seqs, "the slots") ||
+      verdict_of(cache, shared).status != Verdict::kFits)
+    return;
+  shared.limits.reserve = own.limits.reserve;
+  const Plan made = make_plan(cache, shared);
+  plan.verdict.suggestions.insert(plan.verdict.suggestions.begin(),
+                                  {{{"--kv-unified", ""}, {"--max-model-len", std::to_string(pool)}},
+                                   made.request.card.count,
+                                   made.fullest().total,
+                                   made.verdict.headroom,
+                                   made.host_total()});
+}
+
+}  // namespace
+
 void suggest(const ModelSpec& model, Plan& plan) {
   PlanCache cache(model);
   if (plan.request.users && plan.card)
@@ -135,6 +163,7 @@ void suggest(const ModelSpec& model, Plan& plan) {
   if (plan.verdict.status != Verdict::kDoesNotFit) return;
   std::vector<Remedy>& found = plan.verdict.suggestions;
   found = remedies(cache, plan);
+  suggest_pool(cache, plan);
   if (found.empty()) {
     // A refusal names its cure already.
     if (!plan.verdict.refusal) plan.verdict.reason += "; no one change makes it fit";

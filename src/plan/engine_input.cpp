@@ -107,8 +107,14 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
     input.model.declared_kv_dtype.reset();
   input.types = engine.resolve_types(input.model, request);
   input.draft_method = draft_method_of(request);
-  if (const auto& draft = request.extras.draft; draft != nullptr && input.draft_method && !draft->layers.empty())
-    input.draft = std::make_shared<const EngineInput>(engine_input(*draft, draft_request(request)));
+  if (const auto& draft = request.extras.draft; draft != nullptr && input.draft_method && !draft->layers.empty()) {
+    Request of_draft = draft_request(request);
+    // vLLM, which reads the declaration itself, settles `auto` once, by the model's own, for the draft too
+    // (engine/arg_utils.py, resolve_kv_cache_dtype_string).
+    if (engine.loading.asks_quant_method && !of_draft.cache_type_k)
+      of_draft.cache_type_k = of_draft.cache_type_v = input.model.declared_kv_dtype;
+    input.draft = std::make_shared<const EngineInput>(engine_input(*draft, of_draft));
+  }
   return input;
 }
 

@@ -165,7 +165,9 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     if (fullest == nullptr || held.most > fullest->most) fullest = &held;
   }
   if (widest == nullptr || widest->longest == 0) {
-    out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
+    const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
+    out.sentences.push_back(has_room ? "no context fits at so many sequences"
+                                     : "no room for any KV cache: weights and overhead alone exceed the GPU");
     return;
   }
   const Request& request = widest->request;
@@ -226,7 +228,8 @@ Bytes least_memory(const Plan& asked) {
   const std::uint64_t copies = asked.request.parallel.tensor * layout_copies(asked.request);
   // Ranks may repeat what they cannot split: an equal share of it is certain.
   return copies > 1 ? Bytes(weights.count() / copies)
-                    : weights + std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
+                    : weights + std::min({asked.kv_cache.logical, asked.kv_cache.reserved_total,
+                                          asked.mix ? asked.mix->needed : asked.kv_cache.logical});
 }
 
 std::uint64_t fewest_cards(const Plan& asked) {
@@ -367,7 +370,8 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
     changed.limits.reserve = own.limits.reserve;
     try {
       const Plan plan = make_plan(cache, changed);
-      out.push_back({options, changed.card.count, plan.fullest().total, plan.verdict.headroom});
+      const Bytes total = plan.fullest().total - plan.verdict.spared;
+      out.push_back({options, changed.card.count, total, plan.verdict.headroom, plan.host_total()});
       return true;
     } catch (const Error& error) {
       take_as_misfit(error);  // a context below the lengths that were stated
@@ -390,9 +394,10 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
   const Engine& engine = engine_of(request);
   const auto add_offload = [&] {
     if (!engine.loading.embedding_on_host || request.llama_cpp.gpu_layers || request.llama_cpp.cpu_moe_layers) return;
-    if (engine.loading.places_parts)
-      if (const auto split = unevenly_split(cache, request))
-        add_if_fits(*split, {{"--tensor-split", shares_text(split->llama_cpp.tensor_split)}});
+    const auto split = engine.loading.places_parts ? unevenly_split(cache, request) : std::nullopt;
+    const std::uint64_t split_layers = split ? split->llama_cpp.gpu_layers.value_or(0) : 0;
+    if (split && split_layers == 0)
+      add_if_fits(*split, {{"--tensor-split", shares_text(split->llama_cpp.tensor_split)}});
     const auto fewest = [&](std::uint64_t most, const auto& with) -> std::optional<std::uint64_t> {
       if (most == 0 || !probe(cache, with(most)).fits) return std::nullopt;
       std::uint64_t low = 0;
@@ -418,8 +423,13 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
     if (cache.model().experts.count > 0 && engine.loading.places_parts)
       if (const auto count = fewest(layers, with_experts))
         add_if_fits(with_experts(*count), {{"--n-cpu-moe", std::to_string(*count)}});
-    if (const auto count = fewest(units, with_layers))
-      add_if_fits(with_layers(*count), {{"-ngl", std::to_string(units - *count)}});
+    const auto count = fewest(units, with_layers);
+    // Cards that take what each of them holds have more than even shares of it.
+    if (split_layers > (count ? units - *count : 0) &&
+        add_if_fits(*split, {{"-ngl", std::to_string(split_layers)},
+                             {"--tensor-split", shares_text(split->llama_cpp.tensor_split)}}))
+      return;
+    if (count) add_if_fits(with_layers(*count), {{"-ngl", std::to_string(units - *count)}});
   };
   const std::uint64_t here = asked.request.parallel.gpus();
   // The same cards in another layout give nothing up.
@@ -434,6 +444,16 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked) {
       shared.extras.swa_ratio = percent / 100.0;
       const std::string value = "0." + std::string(percent < 10 ? "0" : "") + std::to_string(percent);
       if (add_if_fits(shared, {{"--swa-full-tokens-ratio", value}})) break;
+    }
+  }
+  // A larger share of the card loses nothing either, as far as the driver and what grows later leave it.
+  if (!engine.share_option.empty() && asked.usable_share && !request.memory_utilization &&
+      !request.kv_cache_memory_bytes) {
+    constexpr int kMostPercent = 95;
+    for (int percent = static_cast<int>(*asked.usable_share * 100) + 1; percent <= kMostPercent; ++percent) {
+      Request more = request;
+      more.memory_utilization = percent / 100.0;
+      if (add_if_fits(more, {{std::string(engine.share_option), "0." + std::to_string(percent)}})) break;
     }
   }
   // A length that nobody named is given up early, one that was asked for last.

@@ -183,14 +183,16 @@ Request fitted(PlanCache& cache, const Request& request) {
 std::optional<Request> unevenly_split(PlanCache& cache, const Request& request) {
   const auto card = card_memory(request);
   if (!card || request.parallel.pipeline < 2) return std::nullopt;
-  const std::vector<Bytes> cards = cards_of(request, *card);
+  std::vector<Bytes> cards = cards_of(request, *card);
+  if (request.limits.reserve)
+    for (Bytes& each : cards) each = each - std::min(each, request.limits.reserve->of(each));
   const std::uint64_t units = units_of(cache.model(request), request);
   const Layers layers = fill(cards.size(), units, [&](const Layers& dealt, std::size_t gpu) {
     return stages_of(cache, with_layers(request, dealt))[gpu].total <= cards[gpu];
   });
-  if (sum(layers) < units) return std::nullopt;
+  if (sum(layers) == 0) return std::nullopt;
   Request out = with_layers(request, layers);
-  out.llama_cpp.gpu_layers = request.llama_cpp.gpu_layers;
+  if (sum(layers) == units) out.llama_cpp.gpu_layers = request.llama_cpp.gpu_layers;  // all of them
   return out;
 }
 

@@ -23,7 +23,7 @@ namespace kvplan {
 //   is followed.
 Request fitted(PlanCache& cache, const Request& request);
 
-// Layers of each GPU, filled from the last one back, where all of them find room: "-ts 20,13".
+// Layers of each GPU, filled from the last one back: "-ts 20,13", and with -ngl where not all of them find room.
 std::optional<Request> unevenly_split(PlanCache& cache, const Request& request);
 
 // "-c 4096 -ngl 24": how `after` places what `before` asks for.

@@ -338,6 +338,8 @@ bool stage_exceeds(PlanCache& cache, const Request& request) {
   const Engine& engine = engine_of(request);
   const PlanCache::LaidOut& laid_out = cache.laid_out(request);
   const EngineInput& input = laid_out.input;
+  // Lengths that were stated decide, and not the full ones that are reserved here.
+  if (request.avg_len || !request.seq_lens.empty()) return false;
   // Where the table is on the host, figures of one stage hang on all weights.
   if (!input.request.card.memory || engine.loading.embedding_on_host) return false;
   if (engine.cache_budget == nullptr && usable_share(engine, input) > 1) return false;
@@ -392,7 +394,8 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   fill_card(input, engine, plan);
   judge(input, engine, layout, Depth::kPlan, plan);
   plan.mix = mix_of(input, layout, plan.load);
-  if (!is_encoder(input)) plan.roofline = roofline_of(model, cache.groups(), plan, weights);  // it writes no tokens
+  const bool writes = !is_encoder(input) && !model.embeds;
+  if (writes) plan.roofline = roofline_of(model, cache.groups(), plan, weights);
 
   if (request.card.name && !runs_on(engine, parse_gpu(*request.card.name)))
     plan.notes.push_back(

@@ -252,11 +252,31 @@ double host_bandwidth_of(const Request& request) {
 
 }  // namespace
 
+namespace {
+
+// Of cards that differ and work in turn: all that they hold over the time that each takes for its part.
+double rig_bandwidth(const Plan& plan) {
+  double bytes = 0;
+  double seconds = 0;
+  for (std::size_t i = 0; i < plan.memory.size() && i < plan.request.card.rig.size(); ++i) {
+    const double held =
+        real(plan.memory[i].weights.value_or(Bytes(0))) + real(plan.memory[i].kv_cache.value_or(Bytes(0)));
+    const double speed = parse_gpu(plan.request.card.rig[i]).bandwidth_gb_s;
+    if (speed <= 0) return 0;
+    bytes += held;
+    seconds += held / speed;
+  }
+  return seconds > 0 ? bytes / seconds : 0;
+}
+
+}  // namespace
+
 std::optional<Roofline> roofline_of(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
                                     const RankWeights& weights) {
   const bool whole_model_on_host = plan.fullest().total == Bytes(0);
   const double host_gb_s = host_bandwidth_of(plan.request);
-  const double gb_s = whole_model_on_host ? host_gb_s : bandwidth_of(plan.request);
+  const bool differ = !plan.request.card.rig.empty() && !plan.request.card.bandwidth;
+  const double gb_s = whole_model_on_host ? host_gb_s : differ ? rig_bandwidth(plan) : bandwidth_of(plan.request);
   if (gb_s <= 0 || !weights.is_known || weights.read_always == Bytes(0)) return std::nullopt;
   const double bandwidth = gb_s * 1e9;
   const auto stages = static_cast<double>(plan.request.parallel.pipeline);

@@ -60,6 +60,11 @@ Request beside_the_first(const ModelSpec& model, const Request& first) {
   out.memory_utilization = none.memory_utilization;
   out.kv_cache_memory_bytes = none.kv_cache_memory_bytes;
   out.limits = none.limits;
+  // -c is another name of the length where an engine has no slots.
+  if (out.llama_cpp.ctx_size && engine_of(out).slot_tokens == nullptr) {
+    if (!out.max_model_len) out.max_model_len = out.llama_cpp.ctx_size;
+    out.llama_cpp.ctx_size.reset();
+  }
   if (model.max_model_len > Tokens(0) && out.max_model_len)
     out.max_model_len = std::min(*out.max_model_len, model.max_model_len);
   return out;

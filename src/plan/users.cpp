@@ -19,6 +19,9 @@ bool fits(PlanCache& cache, const Request& request) {
 std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& request) {
   Request free = with_reserve(request);
   if (!free.parallel.given) free.parallel.tensor = free.parallel.pipeline = 1;
+  // Slots of the mean length take what one pool does that all share (--kv-unified).
+  const bool pools = engine_of(free).slot_tokens != nullptr && engine_of(free).loading.places_parts;
+  if (pools && free.avg_len && !free.max_model_len && !free.llama_cpp.ctx_size) free.max_model_len = free.avg_len;
   std::optional<UsersPlan> best;
   for (const std::uint64_t gpus : usual_gpu_counts(free)) {
     const std::uint64_t at_hand = request.card.count_given ? request.card.count : 2 * kGpusOfNode;
@@ -53,6 +56,9 @@ std::string spoken(const UsersPlan& plan) {
   };
   std::string out = counted_as(users, "user") + " at once: " + counted_as(gpus, "GPU");
   if (nodes > 1) out += " in " + counted_as(nodes, "node");
+  if (plan.copy.avg_len && plan.copy.max_model_len == plan.copy.avg_len && engine_of(plan.copy).slot_tokens != nullptr)
+    out += ", slots in one pool (--kv-unified)";
+  if (gpus == 1) return out;
   out += ", ";
   if (copies > 1) out += std::to_string(copies) + " copies of ";
   out += layout_name(plan.copy.parallel);

@@ -142,6 +142,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   const Bytes held = stated ? stated->held : plan.kv_cache.reserved;
   // What the ledger has for full lengths and the stated ones do not take.
   const Bytes spared = plan.kv_cache.reserved - std::min(held, plan.kv_cache.reserved);
+  verdict.spared = spared;
   const Bytes total = fullest->total - spared;
   low = low - std::min(low, spared);
   high = high - std::min(high, spared);
@@ -192,13 +193,20 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
           shortfall.empty() ? spoken_gib(need) + " fits the cache's budget of " + spoken_gib(budget) : shortfall;
   };
   if (memory && engine.cache_budget != nullptr) {
-    require(total, low, high, less(*memory, kept), VerdictLimit::kCard, "the memory of a GPU");
-    if (plan.capacity && !plan.request.kv_cache_memory_bytes) {
-      const Bytes budget = less(plan.capacity->kv_cache_memory, kept);
+    const Bytes card = less(*memory, kept);
+    const bool has_budget = plan.capacity && !plan.request.kv_cache_memory_bytes;
+    // The cache is held against its budget; the card, where that leaves none, or holds less than both.
+    const Bytes budget = has_budget ? less(plan.capacity->kv_cache_memory, kept) : Bytes(0);
+    if (has_budget && budget == Bytes(0))
+      require(total, low, high, std::min(card, less(usable_memory(engine, input, *memory), kept)),
+              VerdictLimit::kUsable, "the usable memory of a GPU");
+    else if (!has_budget || (held <= budget && total > card))
+      require(total, low, high, card, VerdictLimit::kCard, "the memory of a GPU");
+    if (has_budget) {
       require_cache(budget);
       // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
       const Bytes most = held + (high - total);
-      const bool may_fit = low <= less(*memory, kept) && held <= budget + (total - low);
+      const bool may_fit = low <= card && held <= budget + (total - low);
       over = std::max(over, most > budget ? most - budget : Bytes(0));
       verdict.close = may_fit && over > Bytes(0);
     }
@@ -239,6 +247,9 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
                                   std::to_string(most.count()) + " positions of this encoder",
                               "use --max-model-len " + std::to_string(most.count())};
   if (in_words) verdict.runs_at_once = runs_at_once(layout, plan, Bytes(0));
+  if (verdict.runs_at_once && *verdict.runs_at_once < kAnyCount)
+    verdict.runs_at_once =
+        checked_mul(*verdict.runs_at_once, plan.request.parallel.data, "the sequences of all copies");
   // A part that is not known may be the largest: without it nothing is said to fit.
   const bool whole =
       fullest->weights && ((fullest->activation && fullest->runtime) || verdict.limit == VerdictLimit::kHostMemory);

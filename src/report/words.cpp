@@ -59,8 +59,12 @@ std::string engine_text(const Plan& plan) {
 
 std::string request_text(const Plan& plan) {
   const Request& request = plan.request;
-  std::string out = fmt::format("{} x {}, {}", plural(plan.load.max_model_len.count(), "token"),
-                                plural(request.num_seqs, "sequence"), engine_text(plan));
+  const std::string seqs = request.users ? plural(request.num_seqs, "user") : plural(request.num_seqs, "sequence");
+  const std::string tokens = plural(plan.load.max_model_len.count(), "token");
+  std::string out =
+      request.avg_len ? fmt::format("{} of mean {} (up to {})", seqs, plural(request.avg_len->count(), "token"), tokens)
+                      : tokens + " x " + seqs;
+  out += ", " + engine_text(plan);
   if (!plan.weights_dtype.empty()) out += ", weights " + plan.weights_dtype;
   out += ", KV " + cache_types_name(plan.types);
   return out + (request.parallel.gpus() > 1 ? ", " + layout_name(request.parallel) : "");

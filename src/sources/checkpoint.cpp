@@ -117,6 +117,7 @@ void read_stored_index(const std::string& directory, ModelSpec& model) {
 }
 
 void read_stored(const std::string& directory, ModelSpec& model) {
+  model.embeds = model.embeds || exists(directory + "/modules.json");
   std::uint64_t index_bytes = 0;
   const std::vector<std::string> files = checkpoint_files(directory, index_bytes);
   if (index_bytes > 0) {

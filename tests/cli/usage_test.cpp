@@ -37,6 +37,17 @@ TEST_CASE("errors name the option that was typed") {
   check_refused({kLlama, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
 }
 
+TEST_CASE("a command may stand behind its options") {
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  const Run behind = run_program({"--engine", "vllm", "--gpu", "l4", "fit", model, "--max-model-len", "8k"});
+  const Run before = run_program({"fit", model, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
+  CHECK(behind.exit == before.exit);
+  CHECK(behind.out == before.out);
+  CHECK(!before.out.empty());
+  // An option's value is no command.
+  CHECK(run_program({model, "--engine", "fit"}).exit == 2);
+}
+
 TEST_CASE("every spelling of an option is one option") {
   const std::string two = run_program({kLlama, "--tensor-parallel-size", "2", "--json"}).out;
   CHECK(has(two, "\"tensor_parallel_size\": 2"));

@@ -75,6 +75,32 @@ TEST_CASE("EAGLE-3: the file of a published head") {
   CHECK(static_cast<double>(bytes) == doctest::Approx(850e6).epsilon(0.002));
 }
 
+TEST_CASE("a draft's cache has the target's type where the engine settles it once") {
+  // qwen3-0.6b: 28 layers x 8 heads x 128 x 2 = 57,344 elements a token, at 16,384 tokens.
+  constexpr std::uint64_t kElements = 57344ULL * 16384;
+  const auto draft_cache = [](const ModelSpec& model, const std::string& engine, std::optional<Dtype> asked) {
+    Request request = with_draft({}, test_model("qwen3-0.6b"));
+    request.engine = engine;
+    request.max_model_len = Tokens(16384);
+    request.num_speculative_tokens = 4;
+    request.cache_type_k = request.cache_type_v = asked;
+    std::uint64_t out = 0;
+    for (const LedgerLine& line : make_plan(model, request).memory.front().lines)
+      if (line.id == LineId::kDraftCache) out += line.bytes.count();
+    return static_cast<double>(out);
+  };
+  const ModelSpec plain = test_model("llama-3.1-8b");
+  ModelSpec declared = plain;
+  declared.declared_kv_dtype = Dtype::kFp8E4m3;
+  declared.quantization.names_method = true;
+  CHECK(draft_cache(plain, "vllm", std::nullopt) == doctest::Approx(2.0 * kElements).epsilon(0.01));
+  CHECK(draft_cache(plain, "vllm", Dtype::kFp8E4m3) == doctest::Approx(1.0 * kElements).epsilon(0.01));
+  CHECK(draft_cache(declared, "vllm", std::nullopt) == doctest::Approx(1.0 * kElements).epsilon(0.01));
+  // SGLang's draft worker reads its own checkpoint; llama.cpp has -ctkd and -ctvd.
+  CHECK(draft_cache(declared, "sglang", std::nullopt) == doctest::Approx(2.0 * kElements).epsilon(0.01));
+  CHECK(draft_cache(plain, "llama.cpp", Dtype::kQ8_0) == doctest::Approx(2.0 * kElements).epsilon(0.01));
+}
+
 TEST_CASE("a draft's own name says what it is") {
   CHECK(read_draft(kEagle, {}, "yuhuili/EAGLE-LLaMA3-Instruct-8B").draft_head->method == DraftMethod::kEagle);
   CHECK(read_draft(kEagle, {}, "eagle3-heads/config.json").draft_head->method == DraftMethod::kEagle3);

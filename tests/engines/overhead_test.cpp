@@ -131,7 +131,7 @@ TEST_CASE("overhead: allowances are what their lines say") {
       {"mistralrs", "driver context", "500 MB", 250000000, 500000000, 1000000000},
       {"mlx", "Metal runtime", "2 GB", 500000000, 2000000000, 4000000000},
       // 457 (Ollama's MinimumMemory) to 749 MiB (llama.cpp#27953) are seen.
-      {"llama.cpp", "CUDA context", "512 MiB", 400 * kMib, 512 * kMib, 800 * kMib},
+      {"llama.cpp", "driver context", "512 MiB", 400 * kMib, 512 * kMib, 800 * kMib},
   };
   for (const Row& row : rows) {
     CAPTURE(row.engine);

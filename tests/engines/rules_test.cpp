@@ -547,7 +547,8 @@ TEST_CASE("rules: vLLM's blocks of DeepSeek-V4-Flash by release, as logs print t
 
 TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   // Two full layers and two windows of 128, 4,096 B a token: two groups of two; blocks of 16 tokens, 131,072 B of them.
-  // 1,000 tokens: 63 blocks; 127 + 600 of a window's reach: 46 and one more.
+  // 1,000 tokens: 63 blocks; 127 + 600 of a window's reach: 46 and one more for the request that is admitted, 8 and one
+  // more for the two that run.
   EngineInput input =
       input_of("vllm@0.25", "gpt_oss", {heads(8, 128), heads(8, 128, 128), heads(8, 128), heads(8, 128, 128)});
   input.request.max_num_batched_tokens = Tokens(600);
@@ -556,21 +557,22 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   const Load load{Tokens(1000), 3, Tokens(0)};
   const RankCache rank = layout->explain(load).front();
   CHECK(rank.logical == Bytes(3 * (2 * 1000 + 2 * 128) * 4096));
-  CHECK(rank.reserved == Bytes(3 * (63 + 47) * 131072));
+  CHECK(rank.reserved == Bytes((3 * 63 + 47 + 2 * 9) * 131072));
   REQUIRE(rank.gap.size() == 2);
   CHECK(rank.gap[0].reason == "page rounding");
   CHECK(rank.gap[0].bytes == 3 * 2 * 8 * 4096);
   CHECK(rank.gap[1].reason == "window reserve");
-  CHECK(rank.gap[1].bytes == 3 * (47 - 8) * 131072);
+  CHECK(rank.gap[1].bytes == (47 + 2 * 9 - 3 * 8) * 131072);
   REQUIRE(rank.lines.size() == 2);
   CHECK(rank.lines[0].what == "kind, 2 layers");
   CHECK(rank.lines[0].formula == "3 sequences x 63 blocks of 16 tokens x 131072 B a block");
-  CHECK(rank.lines[1].bytes == Bytes(3 * 47 * 131072));
+  CHECK(rank.lines[1].bytes == Bytes((47 + 2 * 9) * 131072));
+  CHECK(rank.lines[1].formula == "(1 sequence x 47 blocks + 2 x 9 of 16 tokens) x 131072 B a block");
   CHECK(layout->block_size() == 16);
   const auto buffers = layout->buffers(load, 0);
   REQUIRE(buffers.size() == 2);
   CHECK(buffers[1].name == "slot 2 of 2");
-  CHECK(buffers[1].bytes == Bytes(3 * 110 * 65536));
+  CHECK(buffers[1].bytes == Bytes(254 * 65536));
   REQUIRE(layout->groups().size() == 2);
   CHECK(layout->groups()[1].layers == 2);
   CHECK(layout->groups()[1].page_bytes == Bytes(65536));
@@ -595,7 +597,7 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   input.request.engine_version = "0.25";
   input.request.parallel.pipeline = 2;
   const auto stages = engine_of(input.request).layout(input, notes);
-  CHECK(stages->reserved(load) == Bytes(3 * 110 * 65536));
+  CHECK(stages->reserved(load) == Bytes(254 * 65536));
   REQUIRE(stages->explain(load).size() == 2);
   for (const RankCache& half : stages->explain(load)) {
     CHECK(half.lines[0].what == "kind, 1 layers");

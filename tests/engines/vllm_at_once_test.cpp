@@ -63,6 +63,20 @@ void count(const std::string& model, const Json& row, const std::string& release
     const Json& ran = row.at("at_once").at(name);
     const auto planned = layout->runs_at_once(Bytes(row.at("mem").get<std::uint64_t>()), load, running);
     if (ran.is_null() || !planned) continue;
+    // What is reserved for so many sequences is what they hold while they run: the cache has room for them, and not for
+    // one more.
+    const Bytes memory(row.at("mem").get<std::uint64_t>());
+    if (name == "32k" && *planned > 1 && *planned < kAnyCount) {
+      Load full = load;
+      full.num_seqs = *planned;
+      CHECK(layout->shortfall(memory, full).empty());
+      // Most pools are full then, but for less than another sequence and the reserve that admits it.
+      Load one = load;
+      one.num_seqs = 1;
+      CHECK(layout->reserved(full) <= memory + layout->reserved(one));
+      full.num_seqs = *planned + 1;
+      CHECK_FALSE(layout->shortfall(memory, full).empty());
+    }
     const auto off = static_cast<std::int64_t>(*planned) - ran.get<std::int64_t>();
     if (off == 0)
       ++out.equal;

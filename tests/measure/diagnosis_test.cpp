@@ -301,6 +301,29 @@ const Case kCases[] = {
      "host_out_of_memory",
      {"44.0 GiB", "7.6 GiB"},
      {"more system memory"}},
+    // vllm/v1/worker/gpu_model_runner.py raises the second line from PyTorch's: half of the 1024 is the first cure
+    {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 44.40 "
+     "GiB "
+     "of which 207.31 MiB is free.\nRuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy "
+     "requests. Please try lowering `max_num_seqs` or `gpu_memory_utilization` when initializing the engine.\n",
+     kDidNotStart,
+     "out_of_memory",
+     {"896.00 MiB", "207.31 MiB"},
+     {"--max-num-seqs 512"}},
+    // 400,312 tokens of 61 requests are 6,562 each
+    {"[2026-11-20 10:09:00 TP0] Decode batch. #running-req: 61, #token: 400312, token usage: 0.99, cuda graph: True, "
+     "gen throughput (token/s): 1802.11, #queue-req: 30,\n",
+     kServesWithTrouble,
+     "traffic",
+     {"61 run", "30 wait", "6,562 tokens on average"},
+     {"--max-running-requests 62"}},
+    // NVIDIA/TensorRT-LLM#542
+    {"[TensorRT-LLM][ERROR] maxTokensInPagedKvCache must be large enough to process at least 1 sequence to completion "
+     "(i.e. must be larger than beam_width * tokensPerBlock * maxBlocksPerSeq)\n",
+     kDidNotStart,
+     "cache_too_small",
+     {},
+     {}},
 };
 
 }  // namespace
@@ -323,6 +346,23 @@ TEST_CASE("a failing start has its cause, its figures and remedies from the log 
       at = where == std::string::npos ? at : where;
     }
   }
+}
+
+TEST_CASE("a remedy that the log's own figures rule out is none") {
+  // 16 GiB needed, half of it still more than 5.26: 8 bits alone do not start it.
+  const Diagnosis half = diagnose(read_log(
+      "ValueError: To serve at least one request with the models's max seq len (131072), (16.0 GiB KV cache is "
+      "needed, which is larger than the available KV cache memory (5.26 GiB). Based on the available memory, "
+      "the estimated maximum model length is 43088.\n"));
+  CHECK(options_of(half).find("fp8") == std::string::npos);
+  CHECK(options_of(half).find("--max-model-len 43088") != std::string::npos);
+  // Weights take 0.80 of the card and 0.85 of it were not enough: 0.81 is no cure.
+  const Diagnosis share = diagnose(
+      read_log("server_args=ServerArgs(model_path='Qwen/Qwen3-32B', tp_size=1, mem_fraction_static=0.853)\n"
+               "Load weight end. type=Qwen3ForCausalLM, dtype=torch.bfloat16, avail mem=15.21 GB, mem usage=61.04 GB.\n"
+               "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"));
+  CHECK(options_of(share).find("0.81") == std::string::npos);
+  CHECK(options_of(share).find("--mem-fraction-static") != std::string::npos);
 }
 
 TEST_CASE("a figure beyond any engine's is no figure") {

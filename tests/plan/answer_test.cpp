@@ -51,8 +51,8 @@ TEST_CASE("vLLM starts where one sequence fits, and llama.cpp where all do") {
   CHECK(plan.verdict.status == Verdict::kDoesNotFit);
   CHECK(plan.verdict.starts == true);
   CHECK(plan.verdict.runs_at_once == 1);
-  CHECK(plan.verdict.limit == VerdictLimit::kCard);
-  CHECK(plan.verdict.budget == *plan.card);
+  CHECK(plan.verdict.limit == VerdictLimit::kCacheBudget);
+  CHECK(plan.verdict.needed == Bytes(64ULL << 30));
   request.max_model_len = Tokens(131072);
   request.num_seqs = 1;
   CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == false);

@@ -1,6 +1,7 @@
 // Ranges, naive attention, what lies in host memory, bounds of speed: against arithmetic on published figures.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -319,6 +320,12 @@ TEST_CASE("Where lengths are stated they decide, and not every sequence at full 
   const Run run = run_program(stated);
   CHECK(run.exit == 0);
   CHECK(Json::parse(run.out)["verdict"]["runs_at_once"] >= 64);
+  // The page shows what they take: 16.00 GiB of cache, and not 1,024.
+  stated.erase(std::find(stated.begin(), stated.end(), "--json"));
+  const std::string page = run_program(stated).out;
+  CHECK(page.find("KV cache     16.00") != std::string::npos);
+  CHECK(page.find("of the lengths that were stated; 1008.00 GiB more") != std::string::npos);
+  stated.push_back("--json");
   // vLLM starts only where a sequence of the whole length has room.
   stated.insert(stated.end(), {"--kv-cache-memory-bytes", "15GiB"});
   CHECK(run_program(stated).exit == 1);

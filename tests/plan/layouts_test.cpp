@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "plan/answers.h"
+#include "plan/changes.h"
+#include "plan/complete.h"
 #include "plan/shared_card.h"
 #include "support/figures.h"
 
@@ -39,6 +41,7 @@ TEST_CASE("layouts: what many sequences of an MLA model need is copies, not tens
   CHECK(chosen.kv_cache.logical_per_gpu.count() == all / 8);
   CHECK(chosen.verdict.status == Verdict::kFits);
   CHECK(chosen.memory.size() == 8);
+  CHECK(chosen.verdict.runs_at_once >= 64);  // over all copies
   // One sequence has nothing to deal out to copies.
   CHECK(layout_name(make_plan(model, deepseek(8, 1)).request.parallel) == "TP 8");
 }
@@ -128,6 +131,49 @@ TEST_CASE("users: copies of a layout hold them all, and one copy less does not")
     fewer = with_reserve(fewer);
     CHECK(make_plan(model, fewer).verdict.status == Verdict::kDoesNotFit);
   }
+}
+
+TEST_CASE("users: fit names the layouts that hold the lengths that were stated") {
+  // 200 x 4,096 tokens of 131,072 B are 100 GiB, an eighth of them on each of 8 L4 of 20.27 GiB; 128k each were 3,200.
+  Request request;
+  request.engine = "vllm";
+  request.card.name = "l4";
+  request.num_seqs = 200;
+  request.avg_len = Tokens(4096);
+  request.users = true;
+  const Answers answers = fit_model(test_model("llama-3.1-8b"), request);
+  bool named = false;
+  for (const Answer& answer : answers.answers) named = named || answer.name == "layout";
+  CHECK(named);
+  for (const std::string& sentence : answers.sentences) {
+    CHECK(sentence.find("no layout") == std::string::npos);
+    CHECK(sentence.find("no room for any KV cache") == std::string::npos);
+  }
+}
+
+TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
+  // 8 x 4,096 tokens of 131,072 B are 4 GiB beside 14 of weights; 8 slots of the model's 131,072 tokens were 128.
+  const ModelSpec model = test_model("llama-3.1-8b");
+  Request request;
+  request.engine = "llama.cpp";
+  request.card.name = "rtx-4090";
+  request.num_seqs = 8;
+  request.avg_len = Tokens(4096);
+  request.users = true;
+  PlanCache cache(model);
+  const auto found = fewest_for_users(cache, request);
+  REQUIRE(found.has_value());
+  CHECK(found->answer.gpus == 1);
+  CHECK(spoken(*found) == "8 users at once: 1 GPU, slots in one pool (--kv-unified)");
+  Plan plan = make_plan(model, request);
+  suggest(model, plan);
+  REQUIRE(!plan.verdict.suggestions.empty());
+  const Remedy& first = plan.verdict.suggestions.front();
+  CHECK(options_text(first.changes) == "--kv-unified --max-model-len 32768");
+  request.llama_cpp.kv_unified = true;
+  request.max_model_len = Tokens(32768);
+  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(4ULL << 30));
+  CHECK(make_plan(model, request).verdict.status == Verdict::kFits);
 }
 
 TEST_CASE("one card, several models: the shares add up to no more than the card") {

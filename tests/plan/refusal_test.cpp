@@ -79,6 +79,16 @@ TEST_CASE("vLLM refuses cards without a kernel") {
   CHECK(refused("deepseek-v4-flash", {"--engine", "vllm"}).empty());
 }
 
+TEST_CASE("SGLang has no kernels of sparse latents before Hopper") {
+  // sgl-project/sglang#35420
+  for (const std::string card : {"a100-80gb", "rtx-4090"})
+    for (const std::string model : {"deepseek-v3.2", "glm-5.2"})
+      CHECK(holds(refused(model, {"--engine", "sglang", "--gpu", card}), "9.0"));
+  CHECK(refused("deepseek-v3.2", {"--engine", "sglang", "--gpu", "h200"}).empty());
+  CHECK(refused("deepseek-v3.2", {"--engine", "sglang", "--gpu-memory", "80GiB"}).empty());
+  CHECK(refused("deepseek-v3", {"--engine", "sglang", "--gpu", "a100-80gb"}).empty());
+}
+
 TEST_CASE("What mlx-lm does not quantize is planned, and refused") {
   const auto quantized = [](const char* config) {
     return refused(config, {"--engine", "mlx", "--kv-cache-dtype", "int4"});

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -75,14 +76,44 @@ Words one_step_less(const Json& changes) {
   if (option == "--max-model-len" || option == "--ctx-size" || option == "--num-seqs" || option == "-ngl")
     return {option, std::to_string(std::stoull(value) + 1)};
   if (option == "--n-cpu-moe") return {option, std::to_string(std::stoull(value) - 1)};
+  if (option == "--gpu-memory-utilization" || option == "--mem-fraction-static")
+    return {option, std::to_string(std::stod(value) - 0.01)};
+  if (option == "--swa-full-tokens-ratio" && value != "0.95") return {option, std::to_string(std::stod(value) + 0.05)};
   return {};
+}
+
+// GPUs of a change that names ranks or cards; 0 for one that does not.
+std::uint64_t gpus_of(const Json& changes) {
+  if (changes.contains("--gpu-count")) return std::stoull(changes["--gpu-count"].get<std::string>());
+  if (!changes.contains("-tp")) return 0;
+  std::uint64_t out = 1;
+  for (const char* ranks : {"-tp", "-pp", "-dp"})
+    if (changes.contains(ranks)) out *= std::stoull(changes[ranks].get<std::string>());
+  return out;
+}
+
+// The command on the next smaller number of GPUs that people rent, in its best layout; none where that is the command's
+// own number.
+Words on_fewer_gpus(Words command, std::uint64_t gpus) {
+  constexpr std::array<std::uint64_t, 11> kCounts{1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64};
+  std::uint64_t own = 1;
+  for (const char* option : {"--gpu-count", "-tp"})
+    if (const auto at = std::find(command.begin(), command.end(), option); at != command.end()) {
+      own = std::stoull(*(at + 1));
+      command.erase(at, at + 2);
+    }
+  std::uint64_t fewer = 0;
+  for (const std::uint64_t count : kCounts)
+    if (count < gpus) fewer = count;
+  return fewer > own ? joined(command, {"--gpu-count", std::to_string(fewer)}) : Words{};
 }
 
 TEST_CASE("remedies: over random plans each fits with the same reserve, and one step less does not") {
   Dice dice(20261123);
   int held = 0;
   int steps = 0;
-  for (int turn = 0; turn < 120; ++turn) {
+  int counts = 0;
+  for (int turn = 0; turn < 240; ++turn) {
     const Words command = random_command(dice);
     CAPTURE(text_of(command));
     const Run run = run_program(joined(command, {"--json"}));
@@ -95,6 +126,10 @@ TEST_CASE("remedies: over random plans each fits with the same reserve, and one 
       CAPTURE(again.err);
       CHECK(again.exit == 0);
       ++held;
+      if (const Words fewer = on_fewer_gpus(command, gpus_of(remedy["changes"])); !fewer.empty()) {
+        CHECK(run_program(joined(fewer, {"--json"})).exit != 0);
+        ++counts;
+      }
       const Words less = one_step_less(remedy["changes"]);
       if (less.empty()) continue;
       CAPTURE(text_of(less));
@@ -102,8 +137,9 @@ TEST_CASE("remedies: over random plans each fits with the same reserve, and one 
       ++steps;
     }
   }
-  CHECK(held > 100);
-  CHECK(steps > 40);
+  CHECK(held > 200);
+  CHECK(steps > 80);
+  CHECK(counts > 20);
 }
 
 TEST_CASE("remedies: every layout and length that fit names fits with the same reserve") {

@@ -173,6 +173,76 @@ TEST_CASE("suggestions: llama.cpp keeps the most layers on the card that fit, ex
   CHECK(offered({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu-memory", "12GiB"}, "-ngl") == -1);
 }
 
+TEST_CASE("suggestions: what loses nothing comes first, and as little of it as is needed") {
+  // SGLang deals its pool to layers of a window and the others: fewer tokens for the windows, and a larger share of the
+  // card, before any type, length or card.
+  const auto suggestions = [](const Words& command) {
+    return Json::parse(plan(command, {}).out)["verdict"]["suggestions"];
+  };
+  const Words windows{"testdata/configs/gpt-oss-20b.json",
+                      "--engine",
+                      "sglang",
+                      "--gpu",
+                      "rtx-4090",
+                      "--max-model-len",
+                      "128k",
+                      "--mem-fraction-static",
+                      "0.8",
+                      "--reserve",
+                      "1%"};
+  const Json dealt = suggestions(windows);
+  REQUIRE(!dealt.empty());
+  REQUIRE(dealt.front()["changes"].contains("--swa-full-tokens-ratio"));
+  const std::string ratio = dealt.front()["changes"]["--swa-full-tokens-ratio"].get<std::string>();
+  CHECK(plan(windows, {"--swa-full-tokens-ratio", ratio}).exit == 0);
+  CHECK(plan(windows, {"--swa-full-tokens-ratio", std::to_string(std::stod(ratio) + 0.05)}).exit == 1);
+  // 440 MiB are short of 92 % of 22.03 GiB: two hundredths are 451 MiB, and 1 % is left free of what suggestions use.
+  const Words tight{"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu", "l4", "--max-model-len", "32k"};
+  const Json share = suggestions(tight);
+  REQUIRE(!share.empty());
+  CHECK(share.front()["changes"]["--gpu-memory-utilization"] == "0.95");
+  CHECK(plan(tight, {"--gpu-memory-utilization", "0.94"}).exit == 0);
+  CHECK(plan(tight, {"--gpu-memory-utilization", "0.93"}).exit == 1);
+  // A share that was named is the user's.
+  const Json named = suggestions(joined(tight, {"--gpu-memory-utilization", "0.9"}));
+  for (const Json& each : named) CHECK_FALSE(each["changes"].contains("--gpu-memory-utilization"));
+}
+
+TEST_CASE("suggestions: llama.cpp's in its own words") {
+  const Words two{"testdata/configs/mixtral-8x7b.json",
+                  "--engine",
+                  "llama.cpp",
+                  "--weights",
+                  "q8_0",
+                  "--gpu",
+                  "rtx-4090+rtx-3060",
+                  "-c",
+                  "16k",
+                  "--reserve",
+                  "1GiB"};
+  const Json suggestions = Json::parse(plan(two, {}).out)["verdict"]["suggestions"];
+  bool joint = false;
+  for (const Json& each : suggestions) {
+    const Json& changes = each["changes"];
+    CHECK_FALSE(changes.contains("-pp"));
+    CHECK_FALSE(changes.contains("--kv-cache-dtype"));
+    if (!changes.contains("-ngl")) continue;
+    // Cards of 24 and 12 GiB: layers two to one.
+    joint = changes.contains("--tensor-split");
+    if (joint)
+      CHECK(plan(two, {"-ngl", changes["-ngl"].get<std::string>(), "-ts", changes["--tensor-split"].get<std::string>()})
+                .exit == 0);
+  }
+  CHECK(joint);
+  const Json long_one = Json::parse(plan({"testdata/configs/llama-3.1-8b.json", "--engine", "llama.cpp", "--weights",
+                                          "f16", "--gpu", "2x3060", "-c", "64k"},
+                                         {})
+                                        .out)["verdict"]["suggestions"];
+  REQUIRE(!long_one.empty());
+  CHECK(long_one.front()["changes"]["-ctk"] == "q8_0");
+  CHECK(long_one.front()["changes"]["-ctv"] == "q8_0");
+}
+
 TEST_CASE("cards that differ: layers by memory, each GPU against its own card") {
   const Words model{"testdata/configs/llama-3.1-8b.json", "-c", "16k"};
   const auto report = [&](const Words& options) { return Json::parse(plan(model, options).out); };
@@ -188,6 +258,16 @@ TEST_CASE("cards that differ: layers by memory, each GPU against its own card") 
         report({"--engine", "llama.cpp", "--gpu", "2x4090", "-pp", "2", "-ts", "23.5,11.6"})["memory"]);
   // The larger card alone holds the most, the smaller one decides.
   CHECK(uneven["verdict"]["budget_bytes"] < 12LL << 30);
+  // Each has a row, and a bound of speed takes one after the other: 1,008 and 360 GB/s.
+  const Run page = run_program(joined(model, {"--gpu", "rtx-4090+rtx-3060"}));
+  CHECK(page.out.find("GPU 0, rtx-4090") != std::string::npos);
+  CHECK(page.out.find("GPU 1, rtx-3060") != std::string::npos);
+  const auto held = [&](int gpu) {
+    const Json& row = uneven["memory"][gpu];
+    return row["weights_bytes"].get<double>() + row["kv_cache_bytes"].get<double>();
+  };
+  CHECK(uneven["bounds"]["bandwidth_gb_s"].get<double>() ==
+        doctest::Approx((held(0) + held(1)) / (held(0) / 1008 + held(1) / 360)).epsilon(0.001));
   const Run evenly = plan(model, {"--engine", "vllm", "--gpu", "rtx-4090+rtx-3060"});
   CHECK(evenly.exit == 2);
   CHECK(evenly.err.find("deals evenly") != std::string::npos);

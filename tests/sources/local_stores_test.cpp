@@ -53,6 +53,29 @@ struct Stores {
   }
 };
 
+TEST_CASE("stores: compare names what lies here in the types that need another checkpoint") {
+  const Stores stores;
+  const std::string manifest = R"({"schemaVersion": 2, "layers": []})";
+  stores.put(".ollama/models/manifests/registry.ollama.ai/library/llama3.1/8b-instruct-q4_K_M", manifest);
+  stores.put(".ollama/models/manifests/registry.ollama.ai/library/qwen3/8b-q8_0", manifest);  // another model
+  stores.put(".lmstudio/models/org/Llama-3.1-8B-Instruct-GGUF/Llama-3.1-8B-Instruct-Q6_K.gguf", gguf());
+  const std::string repo = ".cache/huggingface/hub/models--org--Llama-3.1-8B-AWQ-INT4/";
+  const std::string commit(40, 'c');
+  stores.put(repo + "refs/main", commit);
+  stores.put(repo + "snapshots/" + commit + "/config.json", R"({"model_type": "llama"})");
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  const std::string files =
+      stores.run({"compare", model, "--engine", "llama.cpp", "--gpu", "rtx-4090", "--color", "never"}).out;
+  CHECK(files.find("q4_k_m lies here as ollama:llama3.1:8b-instruct-q4_K_M") != std::string::npos);
+  CHECK(files.find("q6_k lies here as\n  lmstudio:org/Llama-3.1-8B-Instruct-GGUF@Llama-3.1-8B-Instruct-Q6_K") !=
+        std::string::npos);
+  CHECK(files.find("qwen3") == std::string::npos);
+  CHECK(files.find("q8_0 lies here") == std::string::npos);
+  const std::string served =
+      stores.run({"compare", model, "--engine", "vllm", "--gpu", "l4", "--weights", "bf16,awq"}).out;
+  CHECK(served.find("lies here as org/Llama-3.1-8B-AWQ-INT4") != std::string::npos);
+}
+
 TEST_CASE("stores: ollama's manifests and blobs") {
   const Stores stores;
   const std::string hash(64, 'a');

@@ -278,7 +278,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   if (const auto buffers = llama_compute_buffers(input, in.load, in.weight_bits))
     compute = graph_line(in, graph, placement, (*buffers)[in.stage]);
   LedgerLine runtime{Section::kRuntime,
-                     "CUDA context and libraries",
+                     "driver context and libraries",
                      Bytes(512 * kMiB),
                      Bytes(400 * kMiB),
                      Bytes(800 * kMiB),

@@ -84,6 +84,18 @@ bool is_sparse(const EngineInput& input) {
                                                  std::any_of(input.caches.begin(), input.caches.end(), has_latents));
 }
 
+// DeepSeek's sparse attention on cards before Hopper: the indexer's DeepGEMM and FlashAttention 3 at these widths have
+// no kernels there (sgl-project/sglang#35420).
+Found old_card(const EngineInput& input, std::uint32_t capability) {
+  constexpr std::uint32_t kHopper = 90;
+  if (capability == 0 || capability >= kHopper || sglang_compressed(input.model.arch) || !is_sparse(input))
+    return std::nullopt;
+  return Refusal{"attention_backend",
+                 "DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this card has " +
+                     number(capability / 10) + "." + number(capability % 10),
+                 "use a Hopper or Blackwell card"};
+}
+
 // DeepSeek's sparse attention takes two types; NVFP4 is for plain attention alone (attention_backend.py).
 Found types(const EngineInput& input) {
   const Dtype type = input.types.key;
@@ -122,6 +134,7 @@ std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   if (Found found = quantization(input, capability)) return found;
   if (Found found = fp8_blocks(input, capability)) return found;
   if (Found found = windows(input)) return found;
+  if (Found found = old_card(input, capability)) return found;
   if (Found found = drafts(input)) return found;
   return types(input);
 }

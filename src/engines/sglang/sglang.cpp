@@ -50,6 +50,7 @@ Engine sglang_engine() {
   out.cache_budget = sglang_cache_budget;
   out.start = Start::kAnything;
   out.utilization_of = sglang_share;
+  out.share_option = "--mem-fraction-static";
   out.settings = sglang_settings;
   out.parallel.cuts_towers = true;
   out.loading.counted = CountedAs::kReserved;  // "mem usage" of its log: a difference of free memory

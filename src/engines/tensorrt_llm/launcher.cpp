@@ -1,4 +1,4 @@
-// How TensorRT-LLM is started. Source: tensorrt_llm/commands/serve.py of 1.0 (its documentation).
+// How TensorRT-LLM is started. Source: tensorrt_llm/commands/serve.py.
 #include "engines/tensorrt_llm/launcher.h"
 
 #include "engines/launch_words.h"
@@ -31,6 +31,7 @@ Launch tensorrt_llm_launch(const LaunchInput& input) {
   Launch launch = launch_from_checkpoint(input, "nvcr.io/nvidia/tensorrt-llm/release:latest");
   launch.gpus_per_node = nodes.gpus_each;
   Arguments out{"trtllm-serve", input.model.name};
+  out.add_revision(input);
   out.add("--max_seq_len", input.load.max_model_len.count());
   if (request.max_num_seqs || request.sequences() > 1)
     out.add("--max_batch_size", request.max_num_seqs.value_or(request.sequences()));

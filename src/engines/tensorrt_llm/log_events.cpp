@@ -17,6 +17,7 @@ constexpr LogTemplate kEvents[] = {
     {"Executor creation failed due to insufficient GPU memory", kComponentFailed},
     {"mpossible to fit any sequence in kvCache", kCacheTooSmall},
     {"maxTokensInPagedKvCache ({longest:tokens}) must be large enough", kCacheTooSmall},
+    {"maxTokensInPagedKvCache must be large enough", kCacheTooSmall},
     {"The sum of prompt length ({asked:tokens}), query length ({*}) should not exceed max_num_tokens "
      "({longest:tokens})",
      kRequestTooLong},

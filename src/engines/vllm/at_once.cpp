@@ -127,6 +127,14 @@ class Counter {
 
 }  // namespace
 
+// kept_blocks at the length where it is most: a window is cut anywhere within its first block and its last.
+std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load) {
+  const std::uint64_t charged = charged_blocks(spec, *pool.charge, load);
+  if (spec.is_state()) return std::min(charged, kept_blocks(spec, pool, load.max_model_len.count()));
+  if (!spec.is_sliding() && spec.type != SpecType::kChunked) return charged;
+  return std::min(charged, ceil_div(std::min(load.max_model_len.count(), spec.window), spec.block_size) + 1);
+}
+
 std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Running& running) {
   const bool has_states =
       std::any_of(pool.groups.begin(), pool.groups.end(), [](const VllmSpec* spec) { return spec->is_state(); });

@@ -193,4 +193,23 @@ std::span<const EngineVersion> vllm_versions() {
   return kVersions;
 }
 
+bool vllm_keeps(Dtype type) {
+  switch (type) {
+    case Dtype::kFloat16:
+    case Dtype::kBfloat16:
+    case Dtype::kFp8E4m3:
+    case Dtype::kFp8E5m2:
+    case Dtype::kFp8PerTokenHead:
+    case Dtype::kFp8DsMla:
+    case Dtype::kInt8:
+    case Dtype::kInt4:
+    case Dtype::kNvfp4:
+    case Dtype::kTurboquantK8V4:
+    case Dtype::kTurboquant4bit:
+    case Dtype::kTurboquantK3V4:
+    case Dtype::kTurboquant3bit: return true;
+    default: return false;
+  }
+}
+
 }  // namespace kvplan

@@ -88,6 +88,9 @@ std::uint64_t vllm_speculative_tokens(const EngineInput& input);
 
 std::span<const EngineVersion> vllm_versions();
 
+// Whether it has a cache of such elements.
+bool vllm_keeps(Dtype type);
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_ENGINES_VLLM_RULES_H_

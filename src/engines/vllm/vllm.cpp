@@ -5,13 +5,14 @@
 // sorts of layers gets several groups of equal length, and all pages get one size, so that any block can serve any
 // group (groups.h). Bytes a GPU keeps for a request are then blocks of all groups x the bytes of a block:
 //
-//   reserved(L) = sequences * sum over groups of blocks(L) * pages of a block * page
+//   reserved(L) = sum over groups of (blocks(L) + further sequences * running(L)) * pages of a block * page
 //
-// That is more than the architecture needs, for reasons that the plan names: the last block is not full; a window is
-// charged the batches in flight beside it, and a block more; a recurrent state takes a whole page; layers that do not
-// fill the last group leave padding. KV heads are repeated beyond their number; latents, index keys and DeepSeek-V4's
-// caches are whole on every rank; states are divided. Groups are formed for the whole model, then each pipeline stage
-// keeps its layers of them; the stage with the largest block decides how many there are.
+// The first sequence is charged all that admits it, the others what they hold while they run (at_once.h). That is more
+// than the architecture needs, for reasons that the plan names: the last block is not full; a window is charged the
+// batches in flight beside it, and a block more; a recurrent state takes a whole page; layers that do not fill the last
+// group leave padding. KV heads are repeated beyond their number; latents, index keys and DeepSeek-V4's caches are
+// whole on every rank; states are divided. Groups are formed for the whole model, then each pipeline stage keeps its
+// layers of them; the stage with the largest block decides how many there are.
 //
 // What its log prints. "GPU KV cache size": until 0.20 blocks / groups x block size, since 0.21 concurrency x length;
 // "Maximum concurrency": blocks / blocks of one request; "KV cache needed": reserved(L) of one sequence; "estimated
@@ -89,12 +90,12 @@ class VllmLayout : public CacheLayout {
     }
   }
 
-  Bytes reserved(const Load& load) const override { return widest_gate_ * blocks(load) * load.num_seqs; }
+  Bytes reserved(const Load& load) const override { return widest_gate_ * all_blocks(load); }
 
   std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t) const override {
-    const std::uint64_t each = blocks(load);
+    const std::uint64_t all = all_blocks(load);
     std::vector<Bytes> out;
-    for (const Stage& stage : stages_) out.push_back(stage.pool.gate * each * load.num_seqs);
+    for (const Stage& stage : stages_) out.push_back(stage.pool.gate * all);
     return out;
   }
 
@@ -105,7 +106,7 @@ class VllmLayout : public CacheLayout {
       Load share = load;
       share.max_model_len = Tokens(ceil_div(load.max_model_len.count(), context_ranks_));
       rank.logical = stage.need.bytes(share);
-      rank.reserved = stage.pool.gate * blocks(load) * load.num_seqs;
+      rank.reserved = stage.pool.gate * all_blocks(load);
       rank.gap = gap(stage, load, rank);
       rank.lines = lines(stage, load);
       out.insert(out.end(), tensor_parallel_, rank);
@@ -117,7 +118,7 @@ class VllmLayout : public CacheLayout {
   // (v1/worker/gpu_model_runner.py, _allocate_kv_cache_tensors).
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     const Stage& stage = stages_[rank / tensor_parallel_];
-    const std::uint64_t pool = checked_mul(blocks(load), load.num_seqs, kBlocksOverflow);
+    const std::uint64_t pool = all_blocks(load);
     const std::vector<LedgerLine> parts = lines(stage, load);
     std::vector<CacheBuffer> out;
     if (parts.empty()) return out;
@@ -167,14 +168,22 @@ class VllmLayout : public CacheLayout {
   }
 
   // The pool keeps one block for itself, which the check before start-up leaves out (get_kv_cache_configs).
+  // Several sequences fit where the scheduler runs them all.
   std::string shortfall(Bytes budget, const Load& load) const override {
-    return CacheLayout::shortfall(usable(budget), load);
+    Load one = load;
+    one.num_seqs = std::min<std::uint64_t>(load.num_seqs, 1);
+    std::string out = CacheLayout::shortfall(usable(budget), one);
+    if (load.num_seqs < 2) return out;
+    const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
+    if (running && out.empty() && *running >= load.num_seqs) return out;
+    std::string all = CacheLayout::shortfall(usable(budget), load);
+    return running && all.empty() ? "the scheduler runs " + counted(*running, "such sequence") + " at once" : all;
   }
 
   std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
     if (widest_block_ == Bytes(0) || !rules_.hybrid_manager) return std::nullopt;
     const std::uint64_t blocks = budget.count() / widest_block_.count();
-    VllmPool pool{blocks > 0 ? blocks - 1 : 0, {}, &charge_, &rules_, load.max_model_len};
+    VllmPool pool = pool_of(blocks > 0 ? blocks - 1 : 0, load);
     for (const VllmGroup& group : groups_.groups) pool.groups.push_back(&specs_[group.members.front()]);
     return vllm_runs_at_once(pool, running);
   }
@@ -183,7 +192,10 @@ class VllmLayout : public CacheLayout {
     Capacity out;
     out.kv_cache_memory = budget;
     out.max_model_len = longest_sequence(*this, usable(budget), load);
-    out.max_num_seqs = most_sequences(*this, usable(budget), load);
+    const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
+    out.max_num_seqs = running && out.max_model_len >= load.max_model_len.count()
+                           ? *running
+                           : most_sequences(*this, usable(budget), load);
     const std::uint64_t each = blocks_of_concurrency(load);
     if (widest_block_ == Bytes(0) || each == 0) return out;
     const std::uint64_t pool = budget.count() / widest_block_.count();
@@ -222,6 +234,29 @@ class VllmLayout : public CacheLayout {
     const std::uint64_t out = charged_blocks(specs_[group.members.front()], charge_, load);
     if (!groups_.crossed) return out;
     return checked_add(out, charged_blocks(specs_[*groups_.crossed], charge_, load), kBlocksOverflow);
+  }
+
+  VllmPool pool_of(std::uint64_t blocks, const Load& load) const {
+    return {blocks, {}, &charge_, &rules_, load.max_model_len};
+  }
+
+  // Blocks of all sequences, of which the first has `charged`. Without the hybrid manager the others have as many.
+  std::uint64_t over_sequences(std::uint64_t charged, const VllmSpec& spec, const Load& load) const {
+    if (load.num_seqs == 0) return 0;
+    std::uint64_t further = charged;
+    if (rules_.hybrid_manager && !groups_.crossed)
+      further = std::min(charged, running_blocks(spec, pool_of(0, load), load));
+    return checked_add(charged, checked_mul(further, load.num_seqs - 1, kBlocksOverflow), kBlocksOverflow);
+  }
+
+  std::uint64_t all_blocks_of(const VllmGroup& group, const Load& load) const {
+    return over_sequences(blocks_of(group, load), specs_[group.members.front()], load);
+  }
+
+  std::uint64_t all_blocks(const Load& load) const {
+    std::uint64_t out = 0;
+    for (const VllmGroup& group : groups_.groups) out = checked_add(out, all_blocks_of(group, load), kBlocksOverflow);
+    return out;
   }
 
   // Blocks of one sequence, over all groups.
@@ -284,18 +319,19 @@ class VllmLayout : public CacheLayout {
         const std::uint64_t times = checked_mul(count, load.num_seqs, "layers of all sequences");
         const Bytes need = filled_bytes(spec, charge_, load) * times;
         (spec.draft ? drafts : form) += difference(need, Bytes(0));
-        const std::uint64_t charged = charged_blocks(spec, charge_, load);
+        const std::uint64_t all = over_sequences(charged_blocks(spec, charge_, load), spec, load);
         const std::uint64_t held = filled_blocks(spec, charge_, load);
-        const Bytes padded = spec.padded * charged * times;
+        const Bytes pages = spec.page * all * count;
+        const Bytes padded = spec.padded * all * count;
         filled += padded;
         if (spec.is_state()) {
-          states += difference(spec.page * charged * times, need);
-          alignment += difference(padded, spec.page * charged * times);
+          states += difference(pages, need);
+          alignment += difference(padded, pages);
           continue;
         }
         (spec.promoted ? full_length : rounding) += difference(spec.page * held * times, need);
-        reserve += difference(spec.page * charged * times, spec.page * held * times);
-        unification += difference(padded, spec.page * charged * times);
+        reserve += difference(pages, spec.page * held * times);
+        unification += difference(padded, pages);
       }
     }
     const std::int64_t padding = difference(rank.reserved, filled);
@@ -322,7 +358,8 @@ class VllmLayout : public CacheLayout {
     std::vector<LedgerLine> out;
     for (const VllmGroup& group : groups_.groups) {
       const std::uint64_t each = blocks_of(group, load);
-      const Bytes bytes = stage.pool.gate * each * load.num_seqs;
+      const std::uint64_t all = all_blocks_of(group, load);
+      const Bytes bytes = stage.pool.gate * all;
       if (bytes == Bytes(0)) continue;
       std::string what;
       std::uint64_t tokens = 0;
@@ -333,20 +370,24 @@ class VllmLayout : public CacheLayout {
         tokens = spec.block_size;
         if (spec.draft) {
           if (spec.label != kIndexLabel) draft_layers += count;
-          drafts +=
-              spec.padded * checked_mul(count, checked_mul(each, load.num_seqs, kBlocksOverflow), kBlocksOverflow);
+          drafts += spec.padded * checked_mul(count, all, kBlocksOverflow);
           continue;
         }
         what += (what.empty() ? "" : " and ") + std::string(spec.label) + ", " + std::to_string(count) + " layers";
       }
       drafts = std::min(drafts, bytes);
-      std::string blocks = counted(load.num_seqs, "sequence") + " x " + counted(each, "block");
+      const bool alike = all == each * load.num_seqs;
+      std::string blocks = counted(alike ? load.num_seqs : 1, "sequence") + " x " + counted(each, "block");
+      if (!alike)
+        blocks +=
+            " + " + std::to_string(load.num_seqs - 1) + " x " + std::to_string((all - each) / (load.num_seqs - 1));
       if (tokens > 0) blocks += " of " + counted(tokens, "token");
       const auto line = [&](LineId id, std::string name, Bytes share) {
-        const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, each * load.num_seqs);
-        out.push_back(of_kind(id, exact_line(Section::kKvCache, std::move(name), share,
-                                             blocks + " x " + std::to_string(of_block) + " B a block",
-                                             "vLLM v1/core/kv_cache_utils.py")));
+        const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, all);
+        out.push_back(of_kind(
+            id, exact_line(Section::kKvCache, std::move(name), share,
+                           (alike ? blocks : "(" + blocks + ")") + " x " + std::to_string(of_block) + " B a block",
+                           "vLLM v1/core/kv_cache_utils.py")));
       };
       if (what.empty()) what = draft_layers > 0 ? "padding beside the draft" : "a group without layers on this stage";
       if (bytes > drafts) line(LineId::kUsual, std::move(what), bytes - drafts);
@@ -368,25 +409,6 @@ class VllmLayout : public CacheLayout {
   std::string draft_label_;
   std::optional<std::uint64_t> whole_length_;
 };
-
-bool vllm_keeps(Dtype type) {
-  switch (type) {
-    case Dtype::kFloat16:
-    case Dtype::kBfloat16:
-    case Dtype::kFp8E4m3:
-    case Dtype::kFp8E5m2:
-    case Dtype::kFp8PerTokenHead:
-    case Dtype::kFp8DsMla:
-    case Dtype::kInt8:
-    case Dtype::kInt4:
-    case Dtype::kNvfp4:
-    case Dtype::kTurboquantK8V4:
-    case Dtype::kTurboquant4bit:
-    case Dtype::kTurboquantK3V4:
-    case Dtype::kTurboquant3bit: return true;
-    default: return false;
-  }
-}
 
 // A checkpoint in float32 is served in bfloat16; a checkpoint that declares FP8 KV gets it under `auto`.
 CacheTypes resolve(const ModelShape& model, const Request& request) {
@@ -452,6 +474,7 @@ Engine vllm_engine() {
                 layout,          vllm_overhead};
   engine.utilization_of = [](const EngineInput& input) { return vllm_rules(input.request).utilization; };
   engine.cache_budget = budget;
+  engine.share_option = "--gpu-memory-utilization";
   engine.settings = vllm_settings;
   engine.start = Start::kOneSequence;
   engine.parallel.data_ranks_share_experts = true;

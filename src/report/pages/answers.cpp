@@ -46,6 +46,15 @@ std::string title_of(const Answer& answer) {
   return out;
 }
 
+// On the fullest GPU, with the lengths that were stated.
+Bytes total_of(const Plan& plan) {
+  return plan.fullest().total - plan.verdict.spared;
+}
+
+std::string cache_of(const Plan& plan) {
+  return gib_number(plan.kv_cache.reserved - plan.verdict.spared);
+}
+
 const Answer* find_answer(const Answers& answers, std::string_view name) {
   for (const Answer& answer : answers.answers)
     if (answer.name == name) return &answer;
@@ -84,8 +93,7 @@ Page compare_page(const Answers& answers) {
     row = {plan.weights_dtype + (own                       ? " *"
                                  : answer.other_checkpoint ? " +"
                                                            : ""),
-           cache_types_name(plan.types), part_text(gpu.weights), gib_number(plan.kv_cache.reserved),
-           gib_number(gpu.total)};
+           cache_types_name(plan.types), part_text(gpu.weights), cache_of(plan), gib_number(total_of(plan))};
     if (rooms) {
       row.emplace_back(verdict_word(plan.verdict) == "fits" ? "yes" : verdict_word(plan.verdict));
       row.push_back(plan.capacity ? count_text(plan.capacity->max_model_len) : "-");
@@ -136,18 +144,19 @@ Page fit_page(const Answers& answers) {
     if (answer.name == "layout") {
       layouts.push_back({layout_name(answer.plan.request.parallel), std::to_string(answer.plan.memory.size()),
                          answer.longest ? count_text(*answer.longest) : "-",
-                         answer.most_seqs ? count_text(*answer.most_seqs) : "-", gib_number(gpu.total),
+                         answer.most_seqs ? count_text(*answer.most_seqs) : "-", gib_number(total_of(answer.plan)),
                          left_text(answer.plan.verdict), answer.note});
       continue;
     }
-    rows.push_back({title_of(answer), options_of(answer.changes), part_text(gpu.weights),
-                    gib_number(answer.plan.kv_cache.reserved), gib_number(gpu.total), left_text(answer.plan.verdict)});
+    rows.push_back({title_of(answer), options_of(answer.changes), part_text(gpu.weights), cache_of(answer.plan),
+                    gib_number(total_of(answer.plan)), left_text(answer.plan.verdict)});
   }
-  page.blocks.push_back(
-      {"",
-       Detail::kComment,
-       titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}),
-       {}});
+  if (!rows.empty())
+    page.blocks.push_back(
+        {"",
+         Detail::kComment,
+         titled_table({"answer", "options", "weights GiB", "KV GiB", "total GiB", "free GiB"}, 0b111100, rows, {2, 3}),
+         {}});
   if (!layouts.empty())
     page.blocks.push_back({"Layouts that hold the request, the first choice first",
                            Detail::kComment,

@@ -129,7 +129,7 @@ Page shared_page(const SharedCard& shared) {
   }
   PageTable table = without_empty(
       {"model", "engine", "tokens x seqs", "weights GiB", "KV GiB", "total GiB", "utilization", "max context", "fits"},
-      0b011111000, rows, {3, 4});
+      0b011111000, rows, {3, 4, 7, 2});
   for (std::size_t i = 0; i < tones.size(); ++i) table.rows[i].tone = tones[i];
   page.blocks.push_back({"", Detail::kComment, std::move(table), {}});
   page.blocks.push_back({"Memory of the card", Detail::kDocument, std::move(bars), {}});

@@ -28,32 +28,60 @@ std::string range_text(Bytes low, Bytes high) {
   return least == most ? "" : least + " to " + most;
 }
 
-void add_parts(const Plan& plan, Page& page) {
-  const GpuMemory& gpu = plan.fullest();
-  Bars bars;
-  bars.value_title = "GiB";
-  set_limits(plan, bars);
+// What the parts are, from the lines of a GPU or of the host.
+void add_part_rows(const std::vector<LedgerLine>& lines, Bytes spared, const GpuMemory* gpu, Bars& bars) {
+  Bytes total;
   for (const PartName& part : kParts) {
     RangeSum sum;
-    for (const LedgerLine& line : gpu.lines)
-      if (line.part == part.part) sum.add(line.bytes, {line.low, line.high});
-    const auto [least, most] = sum.range();
-    const auto& bytes = gpu.*part.bytes;
-    if (!bytes) {
+    Bytes bytes;
+    for (const LedgerLine& line : lines) {
+      if (line.part != part.part) continue;
+      sum.add(line.bytes, {line.low, line.high});
+      bytes += line.bytes;
+    }
+    if (gpu != nullptr && !(gpu->*part.bytes)) {
       bars.rows.push_back({part.name, "-", "not known", {}, {}});
       continue;
     }
-    bars.rows.push_back({part.name, gib_number(*bytes), range_text(least, most), {{part.part, *bytes}}, {}});
+    auto [least, most] = sum.range();
+    for (Bytes* figure : {&bytes, &least, &most})
+      if (part.part == Section::kKvCache) *figure = *figure - std::min(*figure, spared);
+    total += bytes;
+    if (gpu == nullptr && bytes == Bytes(0)) continue;
+    bars.rows.push_back({part.name, gib_number(bytes), range_text(least, most), {{part.part, bytes}}, {}});
   }
-  const Range all = range_of(gpu.lines);
-  bars.rows.push_back({"total", gib_number(gpu.total), range_text(all.low, all.high), {}, Tone::kStrong});
+  const Range all = range_of(lines);
+  bars.rows.push_back({"total",
+                       gib_number(total),
+                       range_text(all.low - std::min(all.low, spared), all.high - std::min(all.high, spared)),
+                       {},
+                       Tone::kStrong});
+}
+
+void add_parts(const Plan& plan, Page& page) {
+  const GpuMemory& gpu = plan.fullest();
+  const bool on_host = gpu.total == Bytes(0) && plan.host_total() > Bytes(0);
+  Bars bars;
+  bars.value_title = "GiB";
+  if (on_host && plan.request.card.host_memory) {
+    bars.budget = plan.request.card.host_memory;
+    bars.budget_name = "host memory " + gib_number(*bars.budget);
+  } else if (!on_host) {
+    set_limits(plan, bars);
+  }
+  const Bytes spared = plan.verdict.spared;
+  add_part_rows(on_host ? plan.host : gpu.lines, spared, on_host ? nullptr : &gpu, bars);
   if (std::any_of(bars.rows.begin(), bars.rows.end(), [](const BarRow& row) { return !row.range.empty(); }))
     bars.range_title = "range";
-  Block block{plan.memory.size() == 1 ? std::string("Memory")
-                                      : fmt::format("Memory of the fullest of {} GPUs", plan.memory.size()),
+  Block block{on_host                   ? std::string("Host memory: no GPU holds anything")
+              : plan.memory.size() == 1 ? std::string("Memory")
+                                        : fmt::format("Memory of the fullest of {} GPUs", plan.memory.size()),
               Detail::kComment,
               std::move(bars),
               {}};
+  if (spared > Bytes(0))
+    block.remarks.push_back(fmt::format("of the lengths that were stated; {} more with every sequence at {} tokens",
+                                        gib(spared), grouped(plan.load.max_model_len.count())));
   if (plan.taken_at_start && plan.verdict.starts != false) {
     std::string claim = fmt::format("{} claims {} at start-up", plan.request.engine, gib(*plan.taken_at_start));
     if (plan.card && *plan.card > Bytes(0))
@@ -82,23 +110,27 @@ void add_gpus(const Plan& plan, Page& page) {
   Rows rows;
   for (std::size_t first = 0; first < plan.memory.size();) {
     std::size_t end = first + 1;
-    while (end < plan.memory.size() && same_parts(plan.memory[first], plan.memory[end])) ++end;
-    const std::string label =
-        end == first + 1 ? fmt::format("GPU {}", first) : fmt::format("GPU {} to {}", first, end - 1);
+    const std::vector<std::string>& rig = plan.request.card.rig;
+    while (rig.empty() && end < plan.memory.size() && same_parts(plan.memory[first], plan.memory[end])) ++end;
+    std::string label = end == first + 1 ? fmt::format("GPU {}", first) : fmt::format("GPU {} to {}", first, end - 1);
+    if (first < rig.size()) label += ", " + rig[first];
     const GpuMemory& gpu = plan.memory[first];
     bars.rows.push_back(stacked(label, gpu));
     std::vector<std::string> row{label};
     for (const PartName& part : kParts) row.push_back(part_text(gpu.*part.bytes));
     row.push_back(gib_number(gpu.total));
+    if (!rig.empty() && plan.card) row.push_back(gib_number(plan.card_of(first, *plan.card)));
     rows.push_back(std::move(row));
     first = end;
   }
+  const bool differ = !plan.request.card.rig.empty();  // then each is held against its own card
   page.blocks.push_back({"Memory of each GPU", Detail::kDocument, std::move(bars), {}});
-  page.blocks.push_back(
-      {"",
-       Detail::kDocument,
-       titled_table({"", "weights GiB", "KV cache GiB", "activations GiB", "runtime GiB", "total GiB"}, 0b111110, rows),
-       {}});
+  std::vector<std::string> titles{"", "weights GiB", "KV cache GiB", "activations GiB", "runtime GiB", "total GiB"};
+  if (differ) titles = {"", "weights", "KV cache", "activations", "runtime", "total GiB", "of"};
+  page.blocks.push_back({differ ? "Each GPU" : "",
+                         differ ? Detail::kComment : Detail::kDocument,
+                         titled_table(titles, differ ? 0b1111110 : 0b111110, rows),
+                         {}});
 }
 
 // Where no engine was named: the floor above is what any of them needs, and these are what each does with the card.
@@ -139,6 +171,8 @@ void add_remedies(const Plan& plan, Page& page) {
     if (remedy.headroom && *remedy.headroom >= 0)
       left = human_bytes(Bytes(static_cast<std::uint64_t>(*remedy.headroom))) + " free";
     if (remedy.gpus != plan.request.card.count && remedy.gpus > 1) left += fmt::format(" on {} GPUs", remedy.gpus);
+    constexpr std::uint64_t kTold = 256 * kMiB;  // buffers beside what is moved there differ by less
+    if (remedy.host > plan.host_total() + Bytes(kTold)) left += fmt::format(", {} in host memory", gib(remedy.host));
     rows.push_back({options_of(remedy.changes), gib(remedy.total), left});
     page.remedies.push_back(options_of(remedy.changes));
   }
@@ -172,15 +206,20 @@ void add_cache(const Plan& plan, Detail detail, Page& page) {
   if (kv.bytes_per_sequence > Bytes(0)) rows.push_back({"fixed, per sequence", human_bytes(kv.bytes_per_sequence)});
   rows.push_back({"needed by the architecture", human_bytes(kv.logical)});
   if (kv.reserved != kv.logical) {
-    if (kv.logical_per_gpu != kv.logical) rows.push_back({"per GPU (largest)", human_bytes(kv.logical_per_gpu)});
+    if (kv.logical_per_gpu != kv.logical && kv.logical_per_gpu > Bytes(0))
+      rows.push_back({"per GPU (largest)", human_bytes(kv.logical_per_gpu)});
     for (const GapLine& line : kv.gap)
       if (line.bytes != 0) {
         const auto size = static_cast<std::uint64_t>(line.bytes > 0 ? line.bytes : -line.bytes);
         rows.push_back({(line.bytes > 0 ? "+ " : "- ") + line.reason, human_bytes(Bytes(size))});
       }
-    rows.push_back({"allocated by " + engine + (plan.memory.size() > 1 ? ", per GPU" : ""), human_bytes(kv.reserved)});
+    if (kv.reserved > Bytes(0))
+      rows.push_back(
+          {"allocated by " + engine + (plan.memory.size() > 1 ? ", per GPU" : ""), human_bytes(kv.reserved)});
   }
-  page.blocks.push_back({"KV cache", detail, facts_table(std::move(rows)), {}});
+  const bool stated = plan.verdict.spared > Bytes(0);
+  page.blocks.push_back(
+      {stated ? "KV cache, every sequence at full length" : "KV cache", detail, facts_table(std::move(rows)), {}});
 }
 
 void add_capacity(const Plan& plan, Detail detail, Page& page) {
@@ -193,10 +232,14 @@ void add_capacity(const Plan& plan, Detail detail, Page& page) {
                     capacity.num_blocks ? grouped(*capacity.num_blocks) + " blocks" : ""});
   const std::optional<std::uint64_t>& running = plan.verdict.runs_at_once;
   const bool has_cache = plan.attention != "none";
+  const std::uint64_t copies = plan.request.parallel.data;  // each with a cache of its own
   if (has_cache)
     rows.push_back({"max concurrency at " + plural(plan.load.max_model_len.count(), "token"),
                     fmt::format("{:.2f}x", capacity.max_concurrency),
-                    running && *running < kAnyCount ? fmt::format("runs {} at once", grouped(*running)) : ""});
+                    running && *running < kAnyCount
+                        ? fmt::format("runs {} at once{}", grouped(*running),
+                                      copies > 1 ? fmt::format(" in {} copies", copies) : "")
+                        : ""});
   rows.push_back(
       {"max context, " + plural(plan.request.num_seqs, "sequence"), count_text(capacity.max_model_len) + " tokens"});
   if (!has_cache) {
@@ -216,6 +259,7 @@ std::string wasted(Bytes taken, Bytes needed) {
 void add_mix(const Plan& plan, Page& page) {
   if (!plan.mix) return;
   const MixReport& mix = *plan.mix;
+  const std::uint64_t copies = plan.request.parallel.data;
   Rows rows;
   rows.push_back({"needed", gib_number(mix.needed), "-", ""});
   rows.push_back({"contiguous", gib_number(mix.slab), wasted(mix.slab, mix.needed),
@@ -229,7 +273,8 @@ void add_mix(const Plan& plan, Page& page) {
         {"paged, prefix shared", gib_number(mix.pages - mix.shared_saving), "",
          fmt::format("{} tokens stored once save {}", grouped(mix.shared_prefix.count()), gib(mix.shared_saving))});
   page.blocks.push_back(
-      {fmt::format("Mix of {}, {} (all GPUs)", plural(mix.sequences, "sequence"), plural(mix.tokens.count(), "token")),
+      {fmt::format("Mix of {}, {} ({})", plural(mix.sequences, "sequence"), plural(mix.tokens.count(), "token"),
+                   copies > 1 ? fmt::format("each of {} copies", copies) : "all GPUs"),
        Detail::kScreen,
        titled_table({"", "KV GiB", "wasted", ""}, 0b0110, rows),
        {}});
@@ -237,7 +282,8 @@ void add_mix(const Plan& plan, Page& page) {
 
 void add_contexts(const Plan& plan, Detail detail, Page& page) {
   const CacheCurve& curve = plan.contexts;
-  if (curve.tokens.empty()) return;
+  const bool on_host = std::all_of(curve.bytes.begin(), curve.bytes.end(), [](Bytes b) { return b == Bytes(0); });
+  if (curve.tokens.empty() || on_host) return;
   PageTable table{{{"tokens"}}, {{{"KV GiB"}}}};
   // Wide ladders keep every other rung.
   const std::size_t keep = curve.tokens.size() > 8 ? 2 : 1;
@@ -345,6 +391,9 @@ Page plan_page(const Plan& plan) {
     page.headlines.push_back(
         {Tone::kPlain, "", "the floor of what any engine needs; each engine's own answer is below"});
   }
+  // --users asks for GPUs: they are the answer, the request on these cards stands beside it.
+  for (const Note& note : plan.notes)
+    if (note.code == "users") page.headlines.push_back({Tone::kStrong, "", note.message});
   add_parts(plan, page);
   add_engines(plan, page);
   if (!is_floor) add_remedies(plan, page);
@@ -366,7 +415,10 @@ Page plan_page(const Plan& plan) {
   add_contexts(plan, beyond, page);
   add_layers(plan, beyond, page);
   add_ledger(plan, page);
-  page.notes = notes_of(plan.notes);
+  std::vector<Note> notes = plan.notes;
+  notes.erase(std::remove_if(notes.begin(), notes.end(), [](const Note& note) { return note.code == "users"; }),
+              notes.end());
+  page.notes = notes_of(notes);
   add_next(plan, page);
   return page;
 }

@@ -1,6 +1,6 @@
 // A ggml backend whose GPUs hold no memory and compute nothing. It answers the scheduler's questions (which operations
 // are supported, sizes of tensors, what is worth an upload) as ggml-cuda does, so that the real library places a model
-// on GPUs and sizes their buffers. STUB_DEVICES: how many.
+// on GPUs and sizes their buffers. STUB_DEVICES: how many; STUB_MEMORY: MiB of each.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -163,7 +163,8 @@ const char* device_description(ggml_backend_dev_t) {
   return "a GPU that holds nothing";
 }
 void device_memory(ggml_backend_dev_t, size_t* free, size_t* total) {
-  *free = *total = kMemory;
+  const char* mebibytes = std::getenv("STUB_MEMORY");  // of each GPU; else more than any model takes
+  *free = *total = mebibytes != nullptr ? static_cast<size_t>(std::atol(mebibytes)) << 20 : kMemory;
 }
 enum ggml_backend_dev_type device_type(ggml_backend_dev_t) {
   return GGML_BACKEND_DEVICE_TYPE_GPU;

@@ -1,0 +1,13 @@
+// What a model is for, where that is not writing: vectors of texts, or scores.
+#ifndef KVPLAN_MODELS_PURPOSE_H_
+#define KVPLAN_MODELS_PURPOSE_H_
+
+#include "models/reader.h"
+
+namespace kvplan {
+
+void read_purpose(Reader& reader);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_MODELS_PURPOSE_H_

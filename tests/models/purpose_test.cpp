@@ -1,0 +1,73 @@
+// Models that are no writers: what they keep, and how they are told.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "models/read.h"
+#include "support/figures.h"
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+// Of the shape of Qwen2-1.5B, with what a file adds.
+std::string config(const std::string& architecture, const std::string& more = "") {
+  return R"({"model_type": "qwen2", "architectures": [")" + architecture + R"("], "hidden_size": 1536,
+    "intermediate_size": 8960, "num_hidden_layers": 28, "num_attention_heads": 12, "num_key_value_heads": 2,
+    "vocab_size": 151646, "max_position_embeddings": 32768, "torch_dtype": "bfloat16")" +
+         more + "}";
+}
+
+ModelSpec read(const std::string& text) {
+  return read_config(text, "", "config.json", {});
+}
+
+TEST_CASE("attention both ways keeps no cache") {
+  // 28 layers x 2 heads x 128 x 2 x 2 bytes, where each token sees the earlier ones alone.
+  CHECK(figures(read(config("Qwen2ForCausalLM")), 1000, k16Bit).per_token == 28672);
+  // gte-Qwen2: vLLM makes its layers AttentionType.ENCODER_ONLY, which get no KV cache spec (models/qwen2.py).
+  const ModelSpec gte = read(config("Qwen2ForCausalLM", R"(, "is_causal": false)"));
+  CHECK(figures(gte, 1000, k16Bit).at_length == 0);
+  CHECK(gte.embeds);
+  CHECK(model_attention(gte) == "none");
+  // Its weights are those of the other.
+  CHECK(gte.tensors.size() == read(config("Qwen2ForCausalLM")).tensors.size());
+  CHECK(figures(read(config("Qwen2Model", R"(, "use_bidirectional_attention": true)")), 9, k16Bit).at_length == 0);
+  // PaliGemma's text says so of its prompt, and writes.
+  const ModelSpec pali = read(R"({"model_type": "paligemma", "architectures": ["PaliGemmaForConditionalGeneration"],
+    "text_config": {"model_type": "gemma", "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 18,
+    "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 257216,
+    "use_bidirectional_attention": true}, "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152,
+    "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16, "patch_size": 14,
+    "image_size": 224}})");
+  CHECK(figures(pali, 9, k16Bit).per_token == 18 * 256 * 2 * 2);
+  CHECK_FALSE(pali.embeds);
+}
+
+TEST_CASE("embedding and reranking models over decoders keep their cache, and write no tokens") {
+  // vllm/config/model.py, _SUFFIX_TO_DEFAULTS.
+  for (const char* pools : {"Qwen2Model", "Qwen2ForSequenceClassification", "Qwen2RewardModel"}) {
+    CAPTURE(pools);
+    const ModelSpec model = read(config(pools));
+    CHECK(model.embeds);
+    CHECK(figures(model, 1000, k16Bit).per_token == 28672);
+  }
+  for (const char* writes : {"Qwen2ForCausalLM", "Qwen2LMHeadModel", "InternVLChatModel", "ChatGLMModel"})
+    CHECK_FALSE(read(config(writes)).embeds);
+  const TemporaryFolder folder;
+  const std::string path = folder.write("config.json", config("Qwen2Model"));
+  const Run run = run_program({path, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
+  CHECK(run.exit == 0);
+  CHECK(run.out.find("tokens/s") == std::string::npos);
+  CHECK(run.out.find("no token is written") != std::string::npos);
+  // A sentence-transformers folder says so by its list of modules.
+  const TemporaryFolder modules;
+  modules.write("config.json", config("Qwen2ForCausalLM"));
+  modules.write("modules.json", "[]");
+  CHECK(
+      run_program({modules.path(), "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"}).out.find("tokens/s") ==
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvplan
