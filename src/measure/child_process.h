@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ class ChildProcess {
   std::optional<int> exit_code() const { return exit_code_; }  // where it ended by itself
   std::optional<int> signal() const { return signal_; }        // where a signal ended it
 
+  // Returns when it prints something, at the latest after `longest`.
+  void wait_for_output(std::chrono::milliseconds longest) const;
   // What it printed since the last call.
   void read_output(const std::function<void(std::string_view)>& take);
   const std::string& log_file() const { return log_file_; }
@@ -40,6 +43,7 @@ class ChildProcess {
 
   pid_t pid_ = -1;
   int log_ = -1;
+  int changes_ = -1;  // the kernel's notices that the file grew
   std::string log_file_;
   bool keeps_log_ = false, is_left_ = false, is_over_ = false;
   std::optional<int> exit_code_, signal_;

@@ -72,7 +72,8 @@ constexpr StageMark kStages[] = {
     {"llama_context: constructing", StartStage::kWeights},
     {"llama_new_context_with_model: n_ctx", StartStage::kWeights},
     {"graph splits =", StartStage::kCache},
-    {"server is listening on", StartStage::kServing},
+    {"reserve: graph: nodes =", StartStage::kCache},
+    {"listening on http", StartStage::kServing},
 };
 
 }  // namespace
