@@ -9,7 +9,7 @@ namespace {
 
 // Of processes' memory: what the interpreter and its libraries take meanwhile is no part of a plan.
 constexpr double kHostPlay = 0.10;
-constexpr std::int64_t kHostLeast = 64 * static_cast<std::int64_t>(kMiB);
+constexpr std::int64_t kHostLeast = 96 * static_cast<std::int64_t>(kMiB);
 // Of a card: what allocators round.
 constexpr double kCardPlay = 0.01;
 
