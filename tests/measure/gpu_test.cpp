@@ -76,7 +76,8 @@ TEST_CASE("gpu: the table says what a person wants to know") {
                               "/dev/null", {kH100, kCuda, kNvml, "KVPLAN_FAKE_OTHERS=1024", "KVPLAN_FAKE_PROCESSES=1"});
   CHECK(run.exit == 0);
   for (const std::string line :
-       {"Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by others (1 program)",
+       {"the plan starts on this card as it is now with", "says nothing of what is estimated",
+        "Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by others (1 program)",
         "gqa, 32 layers: whole granules of 2 MiB, at most 3 MiB",
         "AGREES  128.0 MiB measured, 125.0 MiB planned: +2.400 %"})
     CHECK(run.out.find(line) != std::string::npos);

@@ -366,7 +366,8 @@ Page plan_page(const Plan& plan) {
   add_contexts(plan, beyond, page);
   add_layers(plan, beyond, page);
   add_ledger(plan, page);
-  page.notes = notes_of(plan.notes);
+  const auto notes = notes_of(plan.notes);
+  page.notes.insert(page.notes.end(), notes.begin(), notes.end());
   add_next(plan, page);
   return page;
 }
