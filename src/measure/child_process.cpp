@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/inotify.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +31,7 @@ namespace {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlives) {
   std::string place = environment_or("TMPDIR", "/tmp") + "/kvplan-start-XXXXXX";
   log_ = mkostemp(place.data(), O_CLOEXEC);
   if (log_ < 0)
@@ -45,6 +48,10 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   if (output >= 0 && pipe2(failed, O_CLOEXEC) == 0) pid_ = fork();
   if (pid_ == 0) {
     setsid();
+#ifdef __linux__
+    // A second Ctrl-C ends kvplan before it has ended the engine.
+    if (!outlives) prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);

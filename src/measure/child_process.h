@@ -16,8 +16,8 @@ namespace kvplan {
 class ChildProcess {
  public:
   // Starts it in a session of its own, found by PATH, with an empty standard input. Throws Error(kBadInput) where it
-  // cannot be started.
-  explicit ChildProcess(const std::vector<std::string>& command);
+  // cannot be started. `outlives`: it goes on where kvplan is killed; else it is ended then, where the system can.
+  explicit ChildProcess(const std::vector<std::string>& command, bool outlives = false);
   // Ends it and what it started (SIGTERM, then SIGKILL after some seconds), unless `leave` was called; removes the file
   // of its output unless `keep_log` was.
   ~ChildProcess();

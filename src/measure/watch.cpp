@@ -203,7 +203,7 @@ std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_vi
 
 WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
   if (options.command.empty()) return join(options, counter);
-  ChildProcess engine(options.command);
+  ChildProcess engine(options.command, options.keeps_engine);
   Watch watch(options, counter);
   Watched& seen = watch.seen();
   seen.pid = engine.pid();

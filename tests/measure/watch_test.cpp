@@ -1,6 +1,7 @@
 #include "measure/watch.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -154,6 +155,37 @@ TEST_CASE("watch: an engine that prints no line that is known is not waited for 
   CHECK(start.seen.status == WatchStatus::kSteady);
   REQUIRE(start.seen.remarks.size() == 1);
   CHECK(start.seen.remarks[0].find("stood still for 1 s") != std::string::npos);
+}
+
+TEST_CASE("watch: an engine ends with kvplan, however that ends, unless it was asked to go on") {
+  for (const bool keeps : {false, true}) {
+    const TemporaryFolder folder;
+    const std::string place = folder.path() + "/pid";
+    const pid_t kvplan = fork();
+    if (kvplan == 0) {
+      WatchOptions options = start_of({"16", "16"});
+      options.keeps_engine = keeps;
+      options.progress = [&](const Watched& seen) {
+        if (seen.stages.empty()) return;
+        std::ofstream(place + "~") << seen.pid;
+        std::filesystem::rename(place + "~", place);
+      };
+      const auto counter = host_counter();
+      watch_start(options, *counter);
+      _exit(0);
+    }
+    pid_t engine = 0;
+    for (int i = 0; i < 400 && engine == 0; ++i) {
+      usleep(25000);
+      std::ifstream(place) >> engine;
+    }
+    REQUIRE(engine > 0);
+    kill(kvplan, SIGKILL);
+    waitpid(kvplan, nullptr, 0);
+    for (int i = 0; i < 80 && !keeps && !process_tree(engine).empty(); ++i) usleep(25000);
+    CHECK(process_tree(engine).empty() != keeps);
+    kill(engine, SIGKILL);
+  }
 }
 
 TEST_CASE("watch: where the engine goes on after Ctrl-C its log stays") {
