@@ -45,6 +45,7 @@ constexpr LogTemplate kEvents[] = {
     {"failed to load model", kDied},
     {"unable to load model", kDied},
     {"unable to create llama context", kDied},
+    {"couldn't bind HTTP server socket", kDied},
     {"offloaded {on:layers}/{all:layers} layers to GPU", kSpilled},
     {"no usable GPU found", kNoGpu},
     {"llama_perf_context_print: eval time", kStarted},
