@@ -242,6 +242,11 @@ PlanDigest digest_of(const std::string& source, const Invocation& call) {
   return parse_plan(plan_json(plan_of(asked.model, asked.request), {}), source);
 }
 
+// "measure card": the card alone. A model of that name is "./card".
+bool asks_card(const Invocation& call) {
+  return call.models.size() == 1 && call.models[0] == "card" && !call.measuring.watch && !call.measuring.pid;
+}
+
 // Without --watch or --pid the plan is rehearsed: what `plan --measure` does.
 int run_measured(const Invocation& call) {
   const MeasuringOptions& measuring = call.measuring;
@@ -250,6 +255,7 @@ int run_measured(const Invocation& call) {
   if (measuring.watch && measuring.command.empty())
     fail("--watch: no command stands behind --", "write for example --watch -- vllm serve MODEL");
   if (measuring.keep && !measuring.watch) fail("--keep without --watch", "a process that was joined goes on anyway");
+  if (asks_card(call)) return run_card(call, report_options(call));
   const Asked asked = load_asked(single_model(call), call);
   return watches ? run_watch(call, asked, report_options(call)) : run_measure(call, asked, report_options(call));
 }
@@ -373,7 +379,7 @@ int run_man(const Invocation& call) {
 constexpr std::string_view kTables = "--format --json --output";
 // What only a measurement uses, and only a plan measures.
 constexpr std::string_view kUnmeasured =
-    "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep";
+    "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share";
 
 constexpr std::array kCommands{
     Command{"plan", "MODEL... [options]", "a memory plan; of several MODELs a row each", run_plan, "Load|Types", "",
@@ -396,17 +402,18 @@ constexpr std::array kCommands{
             "--fail-over --measure",
             "kvplan measure config.json --engine vllm --watch -- vllm serve org/model\n"
             "kvplan measure model.gguf --watch --device host -- llama-server -m model.gguf\n"
-            "kvplan measure config.json --engine vllm --pid 4711",
+            "kvplan measure card --save-calibration default",
             "args k8s csv"},
     Command{"diff", "OLD NEW [options]", "what changed between two models or plans", run_diff, "Card and limits", "",
-            "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --users",
+            "--measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --users",
             "kvplan diff before.json after.json --fail-over 5%\n"
             "kvplan diff old/config.json new/config.json --engine vllm --gpu l40s\n"
             "kvplan diff before.json after.json --format markdown -o comment.md",
             "args k8s csv"},
     Command{"check-log", "[MODEL] LOG", "why an engine did not start, or what differs", run_check_log,
             "Load|Parallelism", "",
-            "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --calibration --max-vram "
+            "--fail-over --measure --measure-max --device --tolerance --watch --pid --keep --share --calibration "
+            "--max-vram "
             "--min-context --min-seqs "
             "--gpu-bandwidth --gpu-tflops",
             "kvplan check-log vllm.log\n"

@@ -12,7 +12,10 @@
 #include "cli/output.h"
 #include "formats/calibration_file.h"
 #include "formats/file.h"
+#include "kvplan/card_measurement.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
+#include "measure/card.h"
 #include "measure/device.h"
 #include "measure/interrupt.h"
 #include "measure/measure.h"
@@ -127,6 +130,29 @@ void prepare_measuring(Invocation& call) {
     call.request.calibration = choose_calibration(options.calibration);
 }
 
+int run_card(const Invocation& call, const ReportOptions& options) {
+  if (!call.measuring.save.empty()) check_writable(call.measuring.save);
+  if (call.measuring.device == "host") usage_error("measure card: host memory is no card", "name cuda:0 or hip:0");
+  CardMeasurement seen;
+  {
+    const InterruptGuard guard;
+    try {
+      Progress progress;
+      MeasureOptions how;
+      how.stop = InterruptGuard::interrupted;
+      how.progress = [&](std::string_view step, Bytes done, Bytes all) { progress.show(step, done, all); };
+      seen = measure_card([&] { return open_device(call.measuring.device, call.measuring.share); }, how);
+    } catch (const Interrupted&) {
+      std::fputs("kvplan: interrupted; everything that was allocated is freed\n", stderr);
+      InterruptGuard::pass_on();
+    }
+  }
+  const auto record = calibration_of(seen, today());
+  if (record && !call.measuring.save.empty()) save_calibration(call.measuring.save, *record);
+  write_output(call.output, written(reply_of(seen), call.format, "a measured card", options));
+  return static_cast<int>(seen.is_disturbed ? Exit::kDoesNotFit : Exit::kAnswered);
+}
+
 int run_measure(const Invocation& call, const Asked& asked, const ReportOptions& options) {
   const ModelSpec& model = asked.model;
   if (!call.measuring.save.empty()) check_writable(call.measuring.save);
@@ -134,7 +160,13 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
   {
     const InterruptGuard guard;
     try {
-      const std::unique_ptr<Device> device = open_device(call.measuring.device);
+      const std::unique_ptr<Device> device = open_device(call.measuring.device, call.measuring.share);
+      const CardFacts card = device->card();
+      if (call.measuring.find_maximum && (card.is_integrated || card.is_wsl))
+        usage_error(std::string("--measure-max: ") +
+                        (card.is_wsl ? "Windows pages this card's memory" : "this card's memory is the machine's") +
+                        ", which filling it can halt",
+                    "measure a plan without it");
       Request request = asked.request;
       request.card.measured = device->facts().name;
       try {
@@ -156,8 +188,15 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
     }
   }
   const Measurement& seen = *plan.measurement;
-  if (!call.measuring.save.empty() && seen.status != MeasureStatus::kFailed)
+  // What differs, or moved meanwhile, is no property of the card.
+  if (!call.measuring.save.empty() && seen.status == MeasureStatus::kAgrees && seen.others_moved == 0)
     save_calibration(call.measuring.save, calibration_of(seen, plan, today()));
+  else if (!call.measuring.save.empty())
+    std::fputs("kvplan: nothing was saved: the run was disturbed, or does not agree\n", stderr);
+  const std::optional<std::string>& planned_card = plan.request.card.name;
+  if (planned_card && find_gpu(seen.device.name) != nullptr && find_gpu(seen.device.name)->name != *planned_card)
+    plan.notes.push_back({NoteLevel::kWarning, "another_card",
+                          "planned for " + *planned_card + ", and measured on " + seen.device.name});
   complete(model, {}, plan);
   write_report(call.output, written(reply_of(plan), call.format, "a measurement", options));
   const bool good = seen.status == MeasureStatus::kAgrees && plan.verdict.status != Verdict::kDoesNotFit;

@@ -14,6 +14,9 @@ namespace kvplan {
 // Plans, measures and reports; the exit code.
 int run_measure(const Invocation& call, const Asked& asked, const ReportOptions& options);
 
+// Measures the card alone, and reports; the exit code.
+int run_card(const Invocation& call, const ReportOptions& options);
+
 // Puts the calibration that the options (or the user's folder) name into the request, and refuses options that make no
 // sense together.
 void prepare_measuring(Invocation& call);

@@ -299,6 +299,8 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.measuring.pid = parse_count(v, n); }},
     Option{"--keep", "", kMeasuring, "measure: the engine that --watch started goes on afterwards",
            [](Invocation& c, string_view, string_view) { c.measuring.keep = true; }},
+    Option{"--share", "", kMeasuring, "measure: allocate on a card that others use, too",
+           [](Invocation& c, string_view, string_view) { c.measuring.share = true; }},
     Option{"--tolerance", "P%", kMeasuring, "exit 1 where more differs without a reason (default 1 %)",
            [](Invocation& c, string_view v, string_view n) { c.measuring.tolerance = parse_percent(v, n) / 100; }},
     Option{"--save-calibration", "FILE", kMeasuring, "keep what was measured, or read by check-log, for later plans",

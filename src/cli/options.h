@@ -26,6 +26,7 @@ struct MeasuringOptions {
   std::string save;                  // --save-calibration
   std::string calibration;           // --calibration: a file, "none", "" for the user's own
   bool watch = false;                // --watch
+  bool share = false;                // --share: others may use the card meanwhile
   bool keep = false;                 // --keep: the watched engine goes on
   std::optional<std::uint64_t> pid;  // --pid: a running engine
   std::vector<std::string> command;  // behind "--" of --watch

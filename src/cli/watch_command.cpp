@@ -57,15 +57,18 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   options.engine = call.request.engine;
   options.keeps_engine = measuring.keep;
   options.stop = InterruptGuard::interrupted;
+  std::string left;
+  options.left = [&](pid_t pid, const std::string& log) {
+    left = "; the engine goes on as process " + std::to_string(pid) + ", its log is " + one_line(log, 200);
+  };
   const InterruptGuard guard;
   try {
     Progress progress;
     options.progress = [&](const Watched& seen) { progress.show(seen); };
     return watch_start(options, counter);
   } catch (const Interrupted&) {
-    std::fputs(
-        measuring.keep ? "kvplan: interrupted; the engine goes on\n" : "kvplan: interrupted; the engine was ended\n",
-        stderr);
+    if (left.empty()) left = measuring.command.empty() ? "; the engine goes on" : "; the engine was ended";
+    std::fputs(("kvplan: interrupted" + left + "\n").c_str(), stderr);
     InterruptGuard::pass_on();
   }
 }

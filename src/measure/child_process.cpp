@@ -1,6 +1,11 @@
 #include "measure/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,13 +31,15 @@ namespace {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlives) {
   std::string place = environment_or("TMPDIR", "/tmp") + "/kvplan-start-XXXXXX";
   log_ = mkostemp(place.data(), O_CLOEXEC);
   if (log_ < 0)
     fail(one_line(place, 200) + ": no file can be made for its output",
          "set TMPDIR to a folder that can be written to");
   log_file_ = place;
+  changes_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (changes_ >= 0) inotify_add_watch(changes_, place.c_str(), IN_MODIFY);
   const int output = open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   int failed[2] = {-1, -1};  // tells that exec failed, and why; closed by an exec that succeeds
   std::vector<char*> words;
@@ -41,6 +48,10 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   if (output >= 0 && pipe2(failed, O_CLOEXEC) == 0) pid_ = fork();
   if (pid_ == 0) {
     setsid();
+#ifdef __linux__
+    // A second Ctrl-C ends kvplan before it has ended the engine.
+    if (!outlives) prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
@@ -62,6 +73,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   if (failed[0] >= 0) close(failed[0]);
   if (number == 0) return;
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
+  if (changes_ >= 0) close(changes_);
   close(log_);
   unlink(log_file_.c_str());
   cannot_start(command.front(), number);
@@ -69,6 +81,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
 
 ChildProcess::~ChildProcess() {
   if (!is_left_) end();
+  if (changes_ >= 0) close(changes_);
   close(log_);
   if (!keeps_log_) unlink(log_file_.c_str());
 }
@@ -81,6 +94,15 @@ bool ChildProcess::is_running() {
   if (WIFEXITED(status)) exit_code_ = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
   return false;
+}
+
+void ChildProcess::wait_for_output(std::chrono::milliseconds longest) const {
+  pollfd wanted{changes_, POLLIN, 0};
+  // Without the notices, of which a user has a limited number, this only waits.
+  poll(&wanted, changes_ >= 0 ? 1 : 0, static_cast<int>(longest.count()));
+  char notices[4096];
+  while (changes_ >= 0 && read(changes_, notices, sizeof notices) > 0) {
+  }
 }
 
 std::string ChildProcess::read_output() {

@@ -12,6 +12,7 @@
 #include "kvplan/strings.h"
 #include "measure/host_memory.h"
 #include "measure/library.h"
+#include "measure/nvml.h"
 #include "measure/value_file.h"
 
 namespace kvplan {
@@ -19,14 +20,6 @@ namespace kvplan {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The part of NVML's C interface that is used here; its layout is stable since 2012.
-struct NvmlMemory {
-  unsigned long long total, free, used;
-};
-using NvmlDevice = void*;
-constexpr int kNvmlSuccess = 0;
-constexpr unsigned int kMaxCards = 64;
 
 // The catalogue's card of that name, where it has the memory that was found: makers sell two sizes under one name.
 const Gpu* in_catalogue(const DetectedCard& card) {
@@ -40,46 +33,21 @@ const Gpu* in_catalogue(const DetectedCard& card) {
 
 std::vector<DetectedCard> detect_nvidia(const std::string& library) {
   std::vector<DetectedCard> out;
-  const Library nvml(library);
-  const auto init = nvml.find<int()>("nvmlInit_v2");
-  const auto shutdown = nvml.find<int()>("nvmlShutdown");
-  const auto count = nvml.find<int(unsigned int*)>("nvmlDeviceGetCount_v2");
-  const auto handle = nvml.find<int(unsigned int, NvmlDevice*)>("nvmlDeviceGetHandleByIndex_v2");
-  const auto name = nvml.find<int(NvmlDevice, char*, unsigned int)>("nvmlDeviceGetName");
-  const auto memory = nvml.find<int(NvmlDevice, NvmlMemory*)>("nvmlDeviceGetMemoryInfo");
-  const auto uuid = nvml.find<int(NvmlDevice, char*, unsigned int)>("nvmlDeviceGetUUID");
-  const auto mig_mode = nvml.find<int(NvmlDevice, unsigned int*, unsigned int*)>("nvmlDeviceGetMigMode");
-  const auto mig_count = nvml.find<int(NvmlDevice, unsigned int*)>("nvmlDeviceGetMaxMigDeviceCount");
-  const auto mig_handle = nvml.find<int(NvmlDevice, unsigned int, NvmlDevice*)>("nvmlDeviceGetMigDeviceHandleByIndex");
-  if (init == nullptr || count == nullptr || handle == nullptr || name == nullptr || memory == nullptr) return out;
-  if (init() != kNvmlSuccess) return out;
-  unsigned int cards = 0;
-  if (count(&cards) != kNvmlSuccess) cards = 0;
-  const auto add = [&](unsigned int index, NvmlDevice device) {
-    char text[128] = {};
-    char id[128] = {};
-    NvmlMemory found{};
-    if (name(device, text, sizeof text - 1) != kNvmlSuccess) return;
-    // A card of unified memory answers "not supported".
-    if (memory(device, &found) != kNvmlSuccess) found = {};
-    if (uuid != nullptr && uuid(device, id, sizeof id - 1) != kNvmlSuccess) id[0] = '\0';
-    out.push_back({one_line(text, 80), Bytes(found.total), one_line(id, 100), Bytes(found.used), index});
-  };
-  for (unsigned int i = 0; i < std::min(cards, kMaxCards); ++i) {
-    NvmlDevice device = nullptr;
-    if (handle(i, &device) != kNvmlSuccess) continue;
+  const Nvml nvml(library);
+  const std::vector<Nvml::Device> cards = nvml.cards();
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    const auto add = [&](Nvml::Device device) {
+      const std::string name = nvml.name(device);
+      if (name.empty()) return;
+      // A card of unified memory answers "not supported".
+      const NvmlMemory memory = nvml.memory(device).value_or(NvmlMemory());
+      out.push_back({name, memory.total, nvml.uuid(device), memory.used, i});
+    };
+    if (cards[i] == nullptr) continue;
     // A card that is cut into slices is its slices to a program.
-    unsigned int mode = 0, pending = 0, slices = 0;
-    const bool is_cut = mig_mode != nullptr && mig_count != nullptr && mig_handle != nullptr &&
-                        mig_mode(device, &mode, &pending) == kNvmlSuccess && mode == 1 &&
-                        mig_count(device, &slices) == kNvmlSuccess;
-    if (!is_cut) add(i, device);
-    for (unsigned int j = 0; is_cut && j < std::min(slices, kMaxCards); ++j) {
-      NvmlDevice slice = nullptr;
-      if (mig_handle(device, j, &slice) == kNvmlSuccess) add(i, slice);
-    }
+    if (!nvml.is_cut(cards[i]).value_or(false)) add(cards[i]);
+    for (const Nvml::Device slice : nvml.slices(cards[i])) add(slice);
   }
-  if (shutdown != nullptr) shutdown();
   return out;
 }
 

@@ -31,31 +31,41 @@ unsigned index_of(const std::string& name, std::size_t prefix) {
   throw error;
 }
 
-std::unique_ptr<Device> open_named(GpuInterface kind, unsigned index, const std::string& name) {
+std::unique_ptr<Device> open_named(GpuInterface kind, unsigned index, const std::string& name, bool shares) {
   try {
-    return open_gpu(kind, index);
+    return open_gpu(kind, index, shares);
   } catch (const DeviceError& error) {
     no_device(name + " cannot be used (" + one_line(error.what(), 240) + ")",
               "name another --device, or use --device host to measure in this machine's own memory");
   }
 }
 
-}  // namespace
-
-std::unique_ptr<Device> open_device(const std::string& name) {
+std::unique_ptr<Device> open_any(const std::string& name, bool shares) {
   if (name == "host") return open_host();
-  if (name.starts_with("cuda")) return open_named(GpuInterface::kCuda, index_of(name, 4), name);
-  if (name.starts_with("hip")) return open_named(GpuInterface::kHip, index_of(name, 3), name);
+  if (name.starts_with("cuda")) return open_named(GpuInterface::kCuda, index_of(name, 4), name, shares);
+  if (name.starts_with("hip")) return open_named(GpuInterface::kHip, index_of(name, 3), name, shares);
   if (!name.empty()) bad_name(name);
   std::string tried;
   for (const GpuInterface kind : {GpuInterface::kCuda, GpuInterface::kHip}) {
     try {
-      return open_gpu(kind, 0);
+      return open_gpu(kind, 0, shares);
     } catch (const DeviceError& error) {
       tried += (tried.empty() ? "" : ", ") + one_line(error.what(), 160);
     }
   }
   no_device("no GPU to measure on (" + tried + ")", "use --device host to measure in this machine's own memory");
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_device(const std::string& name, bool shares) {
+  try {
+    return open_any(name, shares);
+  } catch (const SharedDevice& error) {
+    no_device((name.empty() ? "the GPU" : name) + " is in use: " + one_line(error.what(), 160) +
+                  ", and what is allocated here is missing there",
+              "use --share to measure all the same, or name another --device");
+  }
 }
 
 }  // namespace kvplan

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kvplan/card_measurement.h"
 #include "kvplan/measurement.h"
 #include "kvplan/quantity.h"
 
@@ -25,11 +26,18 @@ class DeviceError : public std::runtime_error {
   bool out_of_memory_;
 };
 
+// A card that others use.
+class SharedDevice : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 struct DeviceMemory {
   Bytes free;  // that may still be taken
   Bytes used;  // the counter whose differences are measured; a GPU's counts all processes
   Bytes others;
   std::optional<std::uint64_t> other_processes;
+  std::int64_t others_moved = 0;  // the most that others were seen to have taken or freed since it was opened
 };
 
 using BufferId = std::size_t;
@@ -51,17 +59,22 @@ class Device {
   virtual void write(BufferId buffer, std::uint64_t offset, std::span<const std::byte> from) = 0;
   virtual void read(BufferId buffer, std::uint64_t offset, std::span<std::byte> to) = 0;
   virtual void free(BufferId buffer) noexcept = 0;
+  virtual CardFacts card() const { return {}; }
+  // Seconds that a kernel took to read the buffer; 0 where there is none for the device.
+  virtual double read_through(BufferId) { return 0; }
   // Seconds that copying the first half of every buffer over its second half took.
   virtual double stream(std::span<const BufferId> buffers) = 0;
 };
 
 // "cuda:0", "cuda", "hip:1", "host"; "" for the first GPU that there is. Throws Error: kBadInput for another name,
 // kNoDevice where there is no such device.
-std::unique_ptr<Device> open_device(const std::string& name);
+// A card that others compute on, or hold much of, is kNoDevice too, unless `shares` it: what is taken here is missing
+// there, and an engine that starts meanwhile measures it as its own.
+std::unique_ptr<Device> open_device(const std::string& name, bool shares = true);
 
 // Makers of the three.
 enum class GpuInterface { kCuda, kHip };
-std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index);  // DeviceError where there is none
+std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index, bool shares);  // DeviceError where there is none
 std::unique_ptr<Device> open_host();
 
 }  // namespace kvplan

@@ -6,9 +6,15 @@ namespace {
 
 constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
 
+// AMD's runtime packages bring the library under its release's name alone.
 std::string path_of(GpuInterface kind) {
-  return kind == GpuInterface::kCuda ? environment_or("KVPLAN_LIBCUDA", "libcuda.so.1")
-                                     : environment_or("KVPLAN_LIBHIP", "libamdhip64.so");
+  if (kind == GpuInterface::kCuda) return environment_or("KVPLAN_LIBCUDA", "libcuda.so.1");
+  const std::string named = environment_or("KVPLAN_LIBHIP", "");
+  if (!named.empty()) return named;
+  for (const char* name :
+       {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"})
+    if (Library(name, true)) return name;
+  return "libamdhip64.so";
 }
 
 }  // namespace
@@ -46,6 +52,13 @@ GpuApi::GpuApi(GpuInterface kind) : kind_(kind), path_(path_of(kind)), library_(
   find(event_elapsed, "cuEventElapsedTime", "hipEventElapsedTime");
   find(event_destroy, "cuEventDestroy_v2", "hipEventDestroy");
   find(granularity, "cuMemGetAllocationGranularity", "hipMemGetAllocationGranularity", false);
+  find(device_attribute, "cuDeviceGetAttribute", nullptr, false);
+  find(device_uuid, "cuDeviceGetUuid_v2", nullptr, false);
+  if (is_cuda() && device_uuid == nullptr) find(device_uuid, "cuDeviceGetUuid", nullptr, false);
+  find(module_load, "cuModuleLoadData", nullptr, false);
+  find(module_unload, "cuModuleUnload", nullptr, false);
+  find(module_function, "cuModuleGetFunction", nullptr, false);
+  find(launch, "cuLaunchKernel", nullptr, false);
   check(init(0), is_cuda() ? "cuInit" : "hipInit");
 }
 

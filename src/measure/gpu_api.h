@@ -22,7 +22,7 @@ struct GpuAllocationProperties {
   int location_type = 1;  // a device
   int location_id = 0;
   void* win32_data = nullptr;
-  unsigned char flags[32] = {};
+  unsigned char flags[32] = {};  // 8 in the headers: what is beyond is not read
 };
 
 class GpuApi {
@@ -56,7 +56,15 @@ class GpuApi {
   int (*event_wait)(GpuHandle) = nullptr;
   int (*event_elapsed)(float*, GpuHandle, GpuHandle) = nullptr;
   int (*event_destroy)(GpuHandle) = nullptr;
-  int (*granularity)(std::size_t*, const GpuAllocationProperties*, int) = nullptr;  // may be absent
+  // What may be absent.
+  int (*granularity)(std::size_t*, const GpuAllocationProperties*, int) = nullptr;
+  int (*device_attribute)(int*, int, int) = nullptr;  // CUDA: HIP numbers them otherwise in each release
+  int (*device_uuid)(unsigned char*, int) = nullptr;  // CUDA
+  int (*module_load)(GpuHandle*, const void*) = nullptr;
+  int (*module_unload)(GpuHandle) = nullptr;
+  int (*module_function)(GpuHandle*, GpuHandle, const char*) = nullptr;
+  int (*launch)(GpuHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, GpuHandle, void**,
+                void**) = nullptr;
 
  private:
   GpuInterface kind_;

@@ -1,11 +1,16 @@
 // A GPU: its own context, its own buffers, and nothing of anybody else's.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "kvplan/error.h"
+#include "kvplan/spoken.h"
 #include "kvplan/strings.h"
 #include "measure/gpu_api.h"
 #include "measure/gpu_view.h"
+#include "measure/read_kernel.h"
 
 namespace kvplan {
 
@@ -15,7 +20,7 @@ constexpr std::uint64_t kUsualGranularity = 2 * kMiB;
 
 class GpuDevice : public Device {
  public:
-  GpuDevice(GpuInterface kind, unsigned index) : api_(kind) {
+  GpuDevice(GpuInterface kind, unsigned index, bool shares) : api_(kind) {
     int count = 0;
     api_.check(api_.device_count(&count), "the count of devices");
     if (count <= 0) throw DeviceError("the driver sees no device", false);
@@ -28,31 +33,39 @@ class GpuDevice : public Device {
     facts_.name = one_line(text, 80);
     facts_.granularity = Bytes(granularity());
     find_view();
-
+    know_card();
     const auto before = view_ ? view_->memory() : std::nullopt;
-    open();
-    warm_up();
-    const auto after = view_ ? view_->memory() : std::nullopt;
-    std::size_t free = 0;
-    std::size_t total = 0;
+    if (before) {
+      others_ = before->used;
+      other_processes_ = before->processes;
+      holders_ = before->by_process;
+      if (!shares) refuse_neighbours(*before);
+    }
+    open_stage("driver's context", before, [&] { open(); });
     try {
+      open_stage("first buffer, written and copied", before, [&] { warm_up(); });
+      std::size_t free = 0;
+      std::size_t total = 0;
       api_.check(api_.memory_info(&free, &total), "the device's memory");
+      facts_.usable = Bytes(total);
     } catch (const DeviceError&) {
       close();
       throw;
     }
-    facts_.usable = Bytes(total);
+    const auto after = view_ ? view_->memory() : std::nullopt;
     facts_.driver = view_ ? view_->driver() : "";
     if (facts_.driver.empty()) facts_.driver = version();
-    if (before && after) {
-      facts_.nominal = after->total;
-      if (after->used >= before->used) facts_.context = after->used - before->used;
-      others_ = before->used;
-      other_processes_ = before->processes;
-    } else {
-      // Without a view from outside nobody can tell this context from other programs.
-      others_ = Bytes(0);
-    }
+    if (!before || !after) return;
+    facts_.nominal = after->total;
+    card_.reserved = after->reserved;
+    // A program sees more than the card has: it is given the machine's memory too.
+    card_.is_integrated = card_.is_integrated || facts_.usable.count() / 10 > after->total.count() / 9;
+    set_margin();
+    note_others(*after);
+    // Between neighbours that moved, and of a size that no context has, the figure is another's.
+    constexpr std::uint64_t kLeast = 20 * kMiB, kMost = 900 * kMiB;
+    const Bytes context = taken_since(*before, *after);
+    if (moved_ == 0 && context.count() >= kLeast && context.count() <= kMost) facts_.context = context;
   }
 
   ~GpuDevice() override {
@@ -69,8 +82,15 @@ class GpuDevice : public Device {
     DeviceMemory out;
     out.free = Bytes(free);
     out.used = Bytes(total > free ? total - free : 0);
+    if (const auto seen = view_ ? view_->memory() : std::nullopt) {
+      note_others(*seen);
+      // HIP does not count what graphics hold.
+      if (!api_.is_cuda() && !card_.is_integrated)
+        out.free = std::min(out.free, seen->total > seen->used ? seen->total - seen->used : Bytes(0));
+    }
     out.others = others_;
     out.other_processes = other_processes_;
+    out.others_moved = moved_;
     return out;
   }
 
@@ -97,6 +117,38 @@ class GpuDevice : public Device {
     buffers_.erase(found);
   }
 
+  CardFacts card() const override { return card_; }
+
+  double read_through(BufferId buffer) override {
+    if (api_.module_load == nullptr || api_.module_function == nullptr || api_.launch == nullptr ||
+        api_.module_unload == nullptr)
+      return 0;
+    const Kernel kernel(api_);
+    constexpr unsigned kThreads = 256, kBlocks = 4096;
+    const BufferId answer = allocate(sizeof(std::uint64_t));
+    GpuAddress from = buffers_.at(buffer).address;
+    GpuAddress to = buffers_.at(answer).address;
+    std::uint64_t pieces = buffers_.at(buffer).bytes / 16;
+    void* arguments[] = {&from, &pieces, &to};
+    double seconds = 0;
+    try {
+      const Event start(api_);
+      const Event stop(api_);
+      api_.check(api_.synchronize(), "synchronize");
+      api_.check(api_.event_record(start.handle(), nullptr), "event");
+      api_.check(api_.launch(kernel.function(), kBlocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr),
+                 "cuLaunchKernel");
+      api_.check(api_.event_record(stop.handle(), nullptr), "event");
+      api_.check(api_.event_wait(stop.handle()), "event");
+      seconds = seconds_between(start, stop);
+    } catch (const DeviceError&) {
+      free(answer);
+      throw;
+    }
+    free(answer);
+    return seconds;
+  }
+
   double stream(std::span<const BufferId> buffers) override {
     const Event start(api_);
     const Event stop(api_);
@@ -109,9 +161,7 @@ class GpuDevice : public Device {
     }
     api_.check(api_.event_record(stop.handle(), nullptr), "event");
     api_.check(api_.event_wait(stop.handle()), "event");
-    float milliseconds = 0;
-    api_.check(api_.event_elapsed(&milliseconds, start.handle(), stop.handle()), "event");
-    return static_cast<double>(milliseconds) / 1000;
+    return seconds_between(start, stop);
   }
 
  private:
@@ -133,12 +183,119 @@ class GpuDevice : public Device {
     GpuHandle handle_ = nullptr;
   };
 
+  class Kernel {
+   public:
+    explicit Kernel(const GpuApi& api) : api_(api) {
+      api_.check(api_.module_load(&module_, kReadKernel), "cuModuleLoadData");
+      if (const int code = api_.module_function(&function_, module_, kReadKernelName)) {
+        api_.module_unload(module_);
+        api_.check(code, "cuModuleGetFunction");
+      }
+    }
+    ~Kernel() { api_.module_unload(module_); }
+    Kernel(const Kernel&) = delete;
+    Kernel& operator=(const Kernel&) = delete;
+    GpuHandle function() const { return function_; }
+
+   private:
+    const GpuApi& api_;
+    GpuHandle module_ = nullptr, function_ = nullptr;
+  };
+
+  double seconds_between(const Event& start, const Event& stop) const {
+    float milliseconds = 0;
+    api_.check(api_.event_elapsed(&milliseconds, start.handle(), stop.handle()), "event");
+    return static_cast<double>(milliseconds) / 1000;
+  }
+
+  void know_card() {
+    constexpr int kIntegrated = 18;  // CU_DEVICE_ATTRIBUTE_INTEGRATED
+    int value = 0;
+    card_.is_integrated =
+        api_.device_attribute != nullptr && api_.device_attribute(&value, kIntegrated, device_) == 0 && value == 1;
+    card_.is_wsl = access(environment_or("KVPLAN_DXG", "/dev/dxg").c_str(), F_OK) == 0;
+    if (view_) {
+      card_.uuid = view_->uuid();
+      card_.corrects_errors = view_->corrects_errors();
+    }
+    card_.is_slice = card_.uuid.starts_with("MIG-");
+    set_margin();
+  }
+
+  // Where the card's memory is the machine's, or Windows pages it, filling it harms the whole machine.
+  void set_margin() {
+    if (card_.is_integrated) facts_.margin = std::max(facts_.margin, 0.10);
+    if (card_.is_wsl) facts_.margin = std::max(facts_.margin, 0.20);
+  }
+
+  static void refuse_neighbours(const GpuMemoryView& seen) {
+    constexpr std::uint64_t kMuch = kGiB;  // a desktop and the driver take less
+    const std::uint64_t programs = seen.computing.value_or(0);
+    if (programs == 0 && seen.used.count() < kMuch) return;
+    throw SharedDevice((programs > 0
+                            ? std::to_string(programs) + (programs == 1 ? " program computes" : " programs compute")
+                            : spoken_gib(seen.used) + " are in use") +
+                       " on it");
+  }
+
+  // What a step took, by the view from outside.
+  template <class Step>
+  void open_stage(const char* what, const std::optional<GpuMemoryView>& first, const Step& step) {
+    const auto before = view_ ? view_->memory() : std::nullopt;
+    step();
+    const auto after = view_ ? view_->memory() : std::nullopt;
+    if (first && before && after) {
+      const Bytes earlier = taken_since(*first, *before);
+      const Bytes later = taken_since(*first, *after);
+      card_.stages.push_back({what, later > earlier ? later - earlier : Bytes(0)});
+    }
+  }
+
+  // By this process where the library names it, else by the one that is new there (in a container it has another
+  // number), else by what the card's counter grew by.
+  Bytes taken_since(const GpuMemoryView& before, const GpuMemoryView& now) {
+    std::vector<std::pair<std::int64_t, Bytes>> own;
+    for (const auto& each : now.by_process)
+      if (each.first == getpid()) return by_process(each.second);
+    for (const auto& each : now.by_process)
+      if (std::none_of(before.by_process.begin(), before.by_process.end(),
+                       [&](const auto& other) { return other.first == each.first; }))
+        own.push_back(each);
+    if (own.size() == 1 && own[0].second > Bytes(0)) return by_process(own[0].second);
+    return now.used > before.used ? now.used - before.used : Bytes(0);
+  }
+  Bytes by_process(Bytes bytes) {
+    card_.is_by_process = true;
+    return bytes;
+  }
+
+  // Others are those that were there before, and those that came beside this process.
+  void note_others(const GpuMemoryView& seen) {
+    std::int64_t moved = 0;
+    std::size_t newcomers = 0;
+    bool is_named = false;
+    for (const auto& each : seen.by_process) {
+      const auto known =
+          std::find_if(holders_.begin(), holders_.end(), [&](const auto& other) { return other.first == each.first; });
+      if (known != holders_.end()) moved += std::abs(signed_difference(each.second.count(), known->second.count()));
+      is_named = is_named || each.first == getpid();
+      if (known == holders_.end() && each.first != getpid()) ++newcomers;
+    }
+    for (const auto& each : holders_)
+      if (std::none_of(seen.by_process.begin(), seen.by_process.end(),
+                       [&](const auto& other) { return other.first == each.first; }))
+        moved += static_cast<std::int64_t>(each.second.count()) + 1;
+    // One newcomer is this process under the host's number, where it is not named itself.
+    if (newcomers > (is_named ? 0U : 1U)) moved += 1;
+    moved_ = std::max(moved_, moved);
+  }
+
   void find_view() {
     char text[64] = {};
     if (api_.device_bus == nullptr || api_.device_bus(text, sizeof text - 1, device_) != 0) return;
     const std::string pci = text;
     if (api_.is_cuda()) {
-      view_ = nvidia_view(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"), pci);
+      view_ = nvidia_view(environment_or("KVPLAN_NVML", "libnvidia-ml.so.1"), uuid(), pci);
     } else {
       view_ = amd_view("/sys/bus/pci/devices", lower(pci));
     }
@@ -191,14 +348,30 @@ class GpuDevice : public Device {
     return "HIP " + std::to_string(number / 10000000) + "." + std::to_string(number / 100000 % 100);
   }
 
+  // "1b4e28ba-2fa1-11d2-883f-0016d3cca427", of a slice too; "" where nobody says.
+  std::string uuid() const {
+    unsigned char bytes[16] = {};
+    if (api_.device_uuid == nullptr || api_.device_uuid(bytes, device_) != 0) return "";
+    std::string out;
+    for (std::size_t i = 0; i < sizeof bytes; ++i) {
+      constexpr char kDigits[] = "0123456789abcdef";
+      if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+      out += kDigits[bytes[i] >> 4];
+      out += kDigits[bytes[i] & 15];
+    }
+    return out;
+  }
+
+  // AMD's minimum is a page of 4 KiB, and its counter moves in 2 MiB all the same.
   std::uint64_t granularity() const {
-    constexpr int kMinimum = 0;
+    constexpr int kMinimum = 0, kRecommended = 1;
     GpuAllocationProperties wish;
     wish.location_id = device_;
     std::size_t out = 0;
-    if (api_.granularity == nullptr || api_.granularity(&out, &wish, kMinimum) != 0 || out == 0 || out > kGiB)
+    if (api_.granularity == nullptr || api_.granularity(&out, &wish, api_.is_cuda() ? kMinimum : kRecommended) != 0 ||
+        out == 0 || out > kGiB)
       return kUsualGranularity;
-    return out;
+    return api_.is_cuda() ? out : std::max<std::uint64_t>(out, kUsualGranularity);
   }
 
   GpuApi api_;
@@ -208,14 +381,17 @@ class GpuDevice : public Device {
   bool retained_ = false;
   Bytes others_;
   std::optional<std::uint64_t> other_processes_;
+  CardFacts card_;
+  std::vector<std::pair<std::int64_t, Bytes>> holders_;  // that were there before
+  std::int64_t moved_ = 0;
   std::map<BufferId, Buffer> buffers_;
   BufferId next_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index) {
-  return std::make_unique<GpuDevice>(kind, index);
+std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index, bool shares) {
+  return std::make_unique<GpuDevice>(kind, index, shares);
 }
 
 }  // namespace kvplan

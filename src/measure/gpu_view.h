@@ -7,9 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kvplan/quantity.h"
-#include "measure/library.h"
 
 namespace kvplan {
 
@@ -17,6 +18,9 @@ struct GpuMemoryView {
   Bytes total;
   Bytes used;  // by programs
   std::optional<std::uint64_t> processes;
+  std::optional<std::uint64_t> computing;                  // of these, those that compute
+  std::optional<Bytes> reserved;                           // that the driver keeps for itself
+  std::vector<std::pair<std::int64_t, Bytes>> by_process;  // each by the host's number; 0 bytes: not told
 };
 
 class GpuView {
@@ -27,10 +31,13 @@ class GpuView {
   virtual ~GpuView() = default;
   virtual std::string driver() const = 0;  // its version; "" where nobody says
   virtual std::optional<GpuMemoryView> memory() const = 0;
+  virtual std::string uuid() const { return ""; }
+  virtual std::optional<bool> corrects_errors() const { return std::nullopt; }  // ECC
 };
 
-// The card at a PCI address ("0000:17:00.0"). Null where there is no such view.
-std::unique_ptr<GpuView> nvidia_view(const std::string& library, const std::string& pci);
+// The card or slice of a UUID, as the driver has it without a prefix; where "" or not known, the card at a PCI address
+// ("0000:17:00.0"). Null where there is no such view.
+std::unique_ptr<GpuView> nvidia_view(const std::string& library, const std::string& uuid, const std::string& pci);
 // `devices`: /sys/bus/pci/devices.
 std::unique_ptr<GpuView> amd_view(const std::string& devices, const std::string& pci);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "measure/library.h"
+#include "measure/nvml.h"
 #include "measure/process_tree.h"
 
 namespace kvplan {
@@ -25,64 +25,34 @@ class HostCounter : public MemoryCounter {
   std::size_t most_ = 0;
 };
 
-// The part of NVML's C interface that is used here.
-using NvmlDevice = void*;
-constexpr int kSuccess = 0;
-constexpr int kInsufficientSize = 7;
-struct NvmlMemory {
-  unsigned long long total, free, used;
-};
-struct NvmlProcess {
-  unsigned int pid;
-  unsigned long long used;
-  unsigned int gpu_instance, compute_instance;
-};
-constexpr unsigned long long kNotAvailable = ~0ULL;  // on Windows' driver model
-
 class NvidiaCounter : public MemoryCounter {
  public:
   explicit NvidiaCounter(const std::string& library) : nvml_(library) {
-    const auto init = nvml_.find<int()>("nvmlInit_v2");
-    const auto count = nvml_.find<int(unsigned int*)>("nvmlDeviceGetCount_v2");
-    const auto handle = nvml_.find<int(unsigned int, NvmlDevice*)>("nvmlDeviceGetHandleByIndex_v2");
-    running_ = nvml_.find<int(NvmlDevice, unsigned int*, NvmlProcess*)>("nvmlDeviceGetComputeRunningProcesses_v3");
-    memory_ = nvml_.find<int(NvmlDevice, NvmlMemory*)>("nvmlDeviceGetMemoryInfo");
-    if (init == nullptr || count == nullptr || handle == nullptr || memory_ == nullptr || init() != kSuccess) return;
-    is_open_ = true;
-    unsigned int number = 0;
-    if (count(&number) != kSuccess) return;
-    for (unsigned int i = 0; i < number; ++i)
-      if (Card card; handle(i, &card.device) == kSuccess && used(card.device, card.before)) {
-        card.others = read(card.device);
-        cards_.push_back(std::move(card));
-      }
-  }
-  ~NvidiaCounter() override {
-    const auto shutdown = nvml_.find<int()>("nvmlShutdown");
-    if (is_open_ && shutdown != nullptr) shutdown();
+    for (const Nvml::Device each : nvml_.cards())
+      if (const auto memory = each == nullptr ? std::nullopt : nvml_.memory(each))
+        cards_.push_back({each, memory->used, read(each)});
   }
   bool has_cards() const { return !cards_.empty(); }
 
   Bytes of(const std::vector<pid_t>& processes) override {
-    std::uint64_t own = 0;
-    std::uint64_t grown = 0;
-    for (Card& card : cards_) {
+    Bytes own;
+    Bytes grown;
+    for (const Card& card : cards_) {
       bool strangers = false;
       for (const NvmlProcess& each : read(card.device)) {
-        const bool is_own =
-            std::find(processes.begin(), processes.end(), static_cast<pid_t>(each.pid)) != processes.end();
-        if (is_own && each.used != kNotAvailable) own += each.used;
+        const bool is_own = std::find(processes.begin(), processes.end(), each.pid) != processes.end();
+        if (is_own) own += each.used;
         const auto same = [&](const NvmlProcess& other) { return other.pid == each.pid; };
         const auto known = std::find_if(card.others.begin(), card.others.end(), same);
         if (!is_own && known == card.others.end()) strangers = true;
         if (known != card.others.end() && known->used != each.used) neighbour_moved_ = true;
       }
-      std::uint64_t now = card.before;
-      if (used(card.device, now) && now > card.before) grown += now - card.before;
+      const auto memory = nvml_.memory(card.device);
+      if (memory && memory->used > card.before) grown += memory->used - card.before;
       newcomers_ = newcomers_ || strangers;
     }
-    by_process_ = by_process_ || own > 0;
-    return Bytes(by_process_ ? own : grown);
+    by_process_ = by_process_ || own > Bytes(0);
+    return by_process_ ? own : grown;
   }
 
   std::string describe() const override {
@@ -100,35 +70,16 @@ class NvidiaCounter : public MemoryCounter {
 
  private:
   struct Card {
-    NvmlDevice device = nullptr;
-    std::uint64_t before = 0;
+    Nvml::Device device = nullptr;
+    Bytes before;
     std::vector<NvmlProcess> others;  // that were there before
   };
 
-  bool used(NvmlDevice device, std::uint64_t& out) const {
-    NvmlMemory memory{};
-    if (memory_(device, &memory) != kSuccess) return false;
-    out = memory.used;
-    return true;
-  }
-  std::vector<NvmlProcess> read(NvmlDevice device) const {
-    if (running_ == nullptr) return {};
-    unsigned int count = 0;
-    const int answer = running_(device, &count, nullptr);
-    constexpr unsigned int kMost = 4096;
-    if (answer != kSuccess && answer != kInsufficientSize) return {};
-    // Some may start between the two questions.
-    count = std::min(count + 16, kMost);
-    std::vector<NvmlProcess> out(count);
-    if (running_(device, &count, out.data()) != kSuccess) return {};
-    out.resize(std::min<std::size_t>(count, out.size()));
-    return out;
+  std::vector<NvmlProcess> read(Nvml::Device device) const {
+    return nvml_.processes(device).value_or(std::vector<NvmlProcess>());
   }
 
-  Library nvml_;
-  int (*running_)(NvmlDevice, unsigned int*, NvmlProcess*) = nullptr;
-  int (*memory_)(NvmlDevice, NvmlMemory*) = nullptr;
-  bool is_open_ = false;
+  Nvml nvml_;
   std::vector<Card> cards_;
   bool by_process_ = false, neighbour_moved_ = false, newcomers_ = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <thread>
 #include <utility>
 
@@ -21,7 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPeriod(50);
 constexpr double kTreePeriod = 0.5;      // seconds between two looks at which processes there are
-constexpr double kSteadyWithoutLog = 5;  // seconds without growth, where no line tells the start
+constexpr double kSteadyWithoutLog = 5;  // seconds without growth, where no line of the engine tells the start
+constexpr double kBehind = 0.1;          // seconds that a line may be behind what it tells
 constexpr std::size_t kMostCurve = 240;
 constexpr std::size_t kLongestLine = 16384;
 
@@ -62,6 +64,15 @@ class Steadiness {
   double since_ = 0;
 };
 
+// Whether the engine has a line that tells the end of the stage.
+bool tells(std::string_view engine, StartStage stage) {
+  for (const Engine& each : engines())
+    if (engine.empty() || each.name == engine)
+      for (const StageMark& mark : each.log.stages)
+        if (mark.ended == stage) return true;
+  return false;
+}
+
 class Watch {
  public:
   Watch(const WatchOptions& options, MemoryCounter& counter) : options_(options), counter_(counter) {}
@@ -74,7 +85,13 @@ class Watch {
     }
     const Bytes memory = counter_.of(processes_);
     if (processes_.empty()) return;
-    curve_.add({now, memory});
+    // A line that is printed brings a sample of its own: the curve takes one for each period.
+    if (now >= next_point_) {
+      curve_.add({now, memory});
+      next_point_ = now + std::chrono::duration<double>(kPeriod).count();
+    }
+    recent_.push_back({now, memory});
+    while (recent_.front().seconds < now - kBehind) recent_.pop_front();
     seen_.last = memory;
     seen_.peak = std::max(seen_.peak, memory);
     peak_of_stage_ = std::max(peak_of_stage_, memory);
@@ -82,6 +99,7 @@ class Watch {
   }
 
   void read(std::string_view text) {
+    if (!text.empty()) printed_ = seconds();
     reader_.piece(text);
     for (const char each : text) {
       if (each != '\n') {
@@ -103,14 +121,18 @@ class Watch {
       same.peak = std::max(same.peak, peak_of_stage_);
     } else {
       const Bytes before = seen_.stages.empty() ? Bytes(0) : seen_.stages.back().after;
-      seen_.stages.push_back({stage, seconds(), before, seen_.last, peak_of_stage_});
+      // Loading begins with the line that ends the process's own stage, which may be printed and read a little later.
+      const bool begins = stage == StartStage::kProcess && !recent_.empty();
+      const Bytes after = begins ? std::min(recent_.front().memory, seen_.last) : seen_.last;
+      seen_.stages.push_back({stage, seconds(), before, after, std::max(after, peak_of_stage_)});
     }
     peak_of_stage_ = seen_.last;
   }
 
   bool serves() const { return !seen_.stages.empty() && seen_.stages.back().stage == StartStage::kServing; }
-  bool any_stage() const { return !seen_.stages.empty(); }
   double held() const { return held_; }
+  // Seconds for which neither its memory moved nor a line was printed.
+  double quiet() const { return std::min(held_, seconds() - printed_); }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
   Watched& seen() { return seen_; }
 
@@ -122,6 +144,10 @@ class Watch {
     seen_.is_host = counter_.is_host();
     // What came behind the last line belongs to the stage that it ended.
     if (!seen_.stages.empty() && serves()) seen_.stages.back().after = seen_.last;
+    // An engine that prints nothing behind its process has loaded once its memory stands still.
+    if (seen_.status == WatchStatus::kSteady && !seen_.stages.empty() &&
+        seen_.stages.back().stage == StartStage::kProcess && !tells(options_.engine, StartStage::kWeights))
+      end_stage(StartStage::kWeights);
     for (std::string& each : counter_.disturbances()) seen_.remarks.push_back(std::move(each));
     return {std::move(seen_), reader_.finish()};
   }
@@ -136,7 +162,8 @@ class Watch {
   LogReader reader_;
   std::string line_;
   std::vector<pid_t> processes_;
-  double looked_ = 0, held_ = 0;
+  double looked_ = 0, held_ = 0, printed_ = 0, next_point_ = 0;
+  std::deque<MemorySample> recent_;
   Bytes peak_of_stage_;
 };
 
@@ -176,13 +203,17 @@ std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_vi
 
 WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
   if (options.command.empty()) return join(options, counter);
-  ChildProcess engine(options.command);
+  ChildProcess engine(options.command, options.keeps_engine);
   Watch watch(options, counter);
   Watched& seen = watch.seen();
   seen.pid = engine.pid();
   for (;;) {
     if (options.stop && options.stop()) {
-      if (options.keeps_engine) engine.leave();
+      if (options.keeps_engine) {
+        engine.leave();
+        engine.keep_log();
+        if (options.left) options.left(engine.pid(), engine.log_file());
+      }
       throw Interrupted();
     }
     const bool is_running = engine.is_running();
@@ -199,21 +230,23 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
       break;
     }
     if (watch.serves() && watch.held() >= options.settles) break;
-    if (!watch.any_stage() && watch.held() >= std::max(kSteadyWithoutLog, options.settles)) {
-      const bool has_marks = std::any_of(engines().begin(), engines().end(), [&](const Engine& each) {
-        return each.name == options.engine && !each.log.stages.empty();
-      });
-      if (!has_marks) {
-        seen.status = WatchStatus::kSteady;
-        break;
-      }
+    const bool has_last_line = tells(options.engine, StartStage::kServing);
+    if (!watch.serves() && !has_last_line && watch.held() >= std::max(kSteadyWithoutLog, options.settles)) {
+      seen.status = WatchStatus::kSteady;
+      break;
+    }
+    if (!watch.serves() && watch.quiet() >= options.quiet) {
+      seen.status = WatchStatus::kSteady;
+      seen.remarks.push_back("no line that is known told that it serves: its log and its memory stood still for " +
+                             std::to_string(static_cast<int>(options.quiet)) + " s");
+      break;
     }
     if (watch.seconds() > options.patience) {
       seen.status = WatchStatus::kTooSlow;
       break;
     }
     if (options.progress) options.progress(seen);
-    if (!has_more) std::this_thread::sleep_for(kPeriod);
+    if (!has_more) engine.wait_for_output(kPeriod);
   }
   if (seen.status == WatchStatus::kDied || options.keeps_engine) {
     engine.keep_log();

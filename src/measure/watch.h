@@ -23,8 +23,11 @@ struct WatchOptions {
   bool keeps_engine = false;   // it goes on afterwards
   double patience = 1800;      // seconds until it must have started
   double settles = 2;          // seconds for which memory must stand still behind the start
+  double quiet = 60;           // seconds of a silent log and still memory after which no line is waited for
   std::function<bool()> stop;  // asked often; true: end, and throw Interrupted
   std::function<void(const Watched&)> progress;
+  // Told of an engine that goes on after `stop`: its process, and the file of what it prints.
+  std::function<void(pid_t, const std::string&)> left;
 };
 
 struct WatchedStart {

@@ -9,7 +9,7 @@ namespace {
 
 // Of processes' memory: what the interpreter and its libraries take meanwhile is no part of a plan.
 constexpr double kHostPlay = 0.10;
-constexpr std::int64_t kHostLeast = 64 * static_cast<std::int64_t>(kMiB);
+constexpr std::int64_t kHostLeast = 96 * static_cast<std::int64_t>(kMiB);
 // Of a card: what allocators round.
 constexpr double kCardPlay = 0.01;
 
@@ -45,6 +45,20 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
     }
   if (!any || sum > 1e18) return std::nullopt;
   return Bytes(static_cast<std::uint64_t>(sum));
+}
+
+// vLLM's CPU backend packs the embedding and the head for its kernels, also where they are one tensor, and keeps what
+// it packed from (vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False).
+Range planned_weights(const WatchReport& report) {
+  Range out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
+  if (!report.seen.is_host || report.plan.request.engine != "vllm") return out;
+  const auto of = [&](std::string_view id) {
+    return planned(report, [&](const LedgerLine& line) { return id_of(line) == id; }).bytes;
+  };
+  const Bytes embedding = of("embedding");
+  const Bytes head = of("lm_head");
+  out.high += embedding + (head > Bytes(0) ? head : embedding);
+  return out;
 }
 
 const WatchedStage* stage_of(const Watched& seen, StartStage stage) {
@@ -86,9 +100,13 @@ void compare_start(WatchReport& report) {
   const WatchedStage* const process = stage_of(seen, StartStage::kProcess);
   const WatchedStage* const weights = stage_of(seen, StartStage::kWeights);
   const WatchedStage* const profile = stage_of(seen, StartStage::kProfile);
-  if (weights != nullptr && process != nullptr)
-    add(report, StartStage::kWeights, planned(report, of(Section::kWeights)), weights->grew(),
-        logged(report, {"weights"}), true);
+  if (weights != nullptr && process != nullptr) {
+    Range range = planned_weights(report);
+    const std::optional<Bytes> printed = logged(report, {"weights"});
+    // Of a file that is mapped, pages that were read count, beside buffers that were made of them (CPU_REPACK).
+    if (seen.is_host && printed) range.high = std::max(range.high, *printed);
+    add(report, StartStage::kWeights, range, weights->grew(), printed, true);
+  }
   if (weights != nullptr && profile != nullptr)
     add(report, StartStage::kProfile, planned(report, of(Section::kActivation)),
         signed_difference(profile->peak.count(), weights->after.count()), logged(report, {"activation", "peak_torch"}),

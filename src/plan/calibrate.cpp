@@ -137,8 +137,9 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
                     Basis::kCalibrated};
     line.formula = found->source;
     if (name == kContextFigure) {
-      // The bare context was measured; what libraries take beside it stays in the range.
+      // The bare context was measured. Libraries stand in the same line: they stay as estimated.
       line.what = first->what;
+      line.bytes = std::max(line.bytes, first->bytes);
       line.high = std::max(line.high, first->high);
     }
     found->what = line.what;

@@ -175,6 +175,7 @@ std::string schema_json(std::span<const KindInfo> kinds) {
   define_answers(definitions);
   define_measurements(definitions);
   define_watched(definitions);
+  define_card(definitions);
   define_lists(definitions);
   Json reports = Json::array();
   for (const auto& [name, definition] : definitions.items())

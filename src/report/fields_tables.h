@@ -47,6 +47,7 @@ void define_plan(Json& definitions);
 void define_answers(Json& definitions);
 void define_measurements(Json& definitions);
 void define_watched(Json& definitions);
+void define_card(Json& definitions);
 void define_lists(Json& definitions);
 
 }  // namespace kvplan

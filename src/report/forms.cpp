@@ -151,6 +151,10 @@ Reply reply_of(const WatchReport& report) {
   return {[&report] { return watch_page(report); }, [&report] { return watch_json(report); }, {}};
 }
 
+Reply reply_of(const CardMeasurement& seen) {
+  return {[&seen] { return card_page(seen); }, [&seen] { return card_json(seen); }, {}};
+}
+
 Reply reply_of(std::span<const KindInfo> kinds) {
   return {[kinds] { return kinds_page(kinds); }, [kinds] { return kinds_json(kinds); }, {}};
 }

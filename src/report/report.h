@@ -14,6 +14,8 @@
 
 namespace kvplan {
 
+struct CardMeasurement;
+
 struct ReportOptions {
   bool color = false;
   int width = 80;
@@ -60,6 +62,7 @@ Reply reply_of(const Grid& grid);
 Reply reply_of(const PlanDiff& diff);
 Reply reply_of(const LogCheck& check);
 Reply reply_of(const WatchReport& report);
+Reply reply_of(const CardMeasurement& seen);
 
 // The built-in tables: kinds, types, engines, cards.
 Reply reply_of(std::span<const KindInfo> kinds);
@@ -86,6 +89,7 @@ std::string grid_csv(const Grid& grid, const ReportOptions& options);
 std::string diff_json(const PlanDiff& diff);
 std::string check_log_json(const LogCheck& check);
 std::string watch_json(const WatchReport& report);
+std::string card_json(const CardMeasurement& seen);
 std::string gpus_json(std::span<const Gpu> cards);
 std::string engines_json(std::span<const EngineRow> rows);
 std::string dtypes_json();

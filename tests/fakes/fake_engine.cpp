@@ -1,6 +1,6 @@
-// An engine's start as vLLM's log tells it, with memory that is really taken: fake_engine WEIGHTS_MIB CACHE_MIB [die].
-// Where KVPLAN_FAKE_SEEN names a file, it goes on behind a stage once the file says that so many were seen: a watcher
-// on a busy machine sees each of them.
+// An engine's start as vLLM's log tells it, with memory that is really taken: fake_engine WEIGHTS_MIB CACHE_MIB
+// [die|mute]. Where KVPLAN_FAKE_SEEN names a file, it goes on behind a stage once the file says that so many were seen:
+// a watcher on a busy machine sees each of them.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -55,7 +55,9 @@ int main(int count, char** words) {
   take(weights);
   end_stage(("INFO 09-01 10:00:02 [gpu_model_runner.py:2653] Model loading took " + gib(weights) + " and 1.0 seconds")
                 .c_str());
-  if (count > 3) {
+  const std::string how = count > 3 ? words[3] : "";
+  if (how == "mute") std::this_thread::sleep_for(std::chrono::seconds(60));
+  if (how == "die") {
     say("ERROR 09-01 10:00:03 [core.py:708] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
         "GPU 0 has a total capacity of 23.52 GiB of which 1.00 GiB is free.");
     return 1;

@@ -4,6 +4,10 @@
 //   KVPLAN_FAKE_GRANULE     bytes to which an allocation is rounded (2 MiB)
 //   KVPLAN_FAKE_CONTEXT     MiB that a context takes (400)
 //   KVPLAN_FAKE_OTHERS      MiB that other programs hold (0); KVPLAN_FAKE_PROCESSES how many they are
+//   KVPLAN_FAKE_NEIGHBOUR   "N:MIB": after N allocations the first of them holds so much more
+//   KVPLAN_FAKE_PIDS        "1": the library names this process among the programs
+//   KVPLAN_FAKE_SLICE       "1": the card is a slice, known by its UUID alone
+//   KVPLAN_FAKE_INTEGRATED  "1": its memory is the machine's
 //   KVPLAN_FAKE_EXTRA       per mille that every allocation takes beyond what was asked for
 //   KVPLAN_FAKE_FAIL        "CALL:N": the N-th call of that name fails with KVPLAN_FAKE_ERROR (2, out of memory)
 //   KVPLAN_FAKE_FORGET      "1": reads bring back what was never written
@@ -39,6 +43,8 @@ std::map<unsigned long long, Buffer> buffers;
 std::map<std::string, unsigned long> calls;
 unsigned long long next_address = kFirstAddress;
 unsigned long long copied = 0;
+unsigned long long read_bytes = 0;  // by a kernel
+int module_object = 0;
 unsigned long allocations = 0;
 int current = -1;
 
@@ -79,8 +85,17 @@ void note(const std::string& line) {
   }
 }
 
+unsigned long long neighbour() {
+  const char* text = std::getenv("KVPLAN_FAKE_NEIGHBOUR");
+  if (text == nullptr) return 0;
+  unsigned long after = 0;
+  unsigned long long mib = 0;
+  if (std::sscanf(text, "%lu:%llu", &after, &mib) != 2) return 0;
+  return allocations >= after ? mib * kMiB : 0;
+}
+
 unsigned long long taken() {
-  unsigned long long out = number("KVPLAN_FAKE_OTHERS", 0) * kMiB;
+  unsigned long long out = number("KVPLAN_FAKE_OTHERS", 0) * kMiB + neighbour();
   if (current >= 0) out += number("KVPLAN_FAKE_CONTEXT", 400) * kMiB;
   for (const auto& [address, buffer] : buffers) out += buffer.taken;
   return out;
@@ -176,17 +191,25 @@ int copy(unsigned long long to, unsigned long long from, std::size_t bytes) {
 }
 int make_event(void** out) {
   *out = &calls;
-  copied = 0;
+  copied = read_bytes = 0;
   return 0;
 }
 int elapsed(float* out) {
-  *out = static_cast<float>(static_cast<double>(copied) * 2 / 3e12 * 1000);  // 3 TB/s, read and written
+  // 3 TB/s, read and written; 3.2 where it is read alone.
+  const double seconds = static_cast<double>(copied) * 2 / 3e12 + static_cast<double>(read_bytes) / 3.2e12;
+  *out = static_cast<float>(seconds * 1000);
   return 0;
 }
 int granularity(std::size_t* out) {
   *out = number("KVPLAN_FAKE_GRANULE", 2 * kMiB);
   return 0;
 }
+
+struct Process {
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
+};
 
 struct Memory {
   unsigned long long total, free, used;
@@ -276,6 +299,39 @@ int cuEventDestroy_v2(void*) {
 int cuMemGetAllocationGranularity(std::size_t* out, const void*, int) {
   return granularity(out);
 }
+int cuDeviceGetAttribute(int* out, int attribute, int) {
+  *out = attribute == 18 ? static_cast<int>(number("KVPLAN_FAKE_INTEGRATED", 0)) : 0;
+  return 0;
+}
+int cuDeviceGetUuid_v2(unsigned char* out, int index) {
+  std::memset(out, 0xAB, 15);
+  out[15] = static_cast<unsigned char>(index);
+  return 0;
+}
+int cuModuleLoadData(void** out, const void* text) {
+  if (const int code = turn("module")) return code;
+  *out = &module_object;
+  return std::strstr(static_cast<const char*>(text), ".visible .entry kvread") == nullptr ? kInvalid : 0;
+}
+int cuModuleUnload(void* of) {
+  return of == &module_object ? 0 : kInvalid;
+}
+int cuModuleGetFunction(void** out, void* of, const char* name) {
+  *out = of;
+  return of == &module_object && std::string(name) == "kvread" ? 0 : 500;
+}
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void** words,
+                   void**) {
+  if (const int code = turn("launch")) return code;
+  unsigned long long offset = 0;
+  const Buffer* from = at(*static_cast<unsigned long long*>(words[0]), offset);
+  const unsigned long long bytes = *static_cast<unsigned long long*>(words[1]) * 16;
+  if (from == nullptr || offset + bytes > from->bytes ||
+      at(*static_cast<unsigned long long*>(words[2]), offset) == nullptr)
+    return kInvalid;
+  read_bytes += bytes;
+  return 0;
+}
 int cuGetErrorName(int code, const char** out) {
   *out = code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : code == kNoDevice ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_UNKNOWN";
   return 0;
@@ -340,6 +396,9 @@ int hipEventElapsedTime(float* out, void*, void*) {
 int hipEventDestroy(void*) {
   return 0;
 }
+int hipMemGetAllocationGranularity(std::size_t* out, const void*, int) {
+  return granularity(out);
+}
 const char* hipGetErrorName(int) {
   return "hipErrorUnknown";
 }
@@ -357,6 +416,7 @@ int nvmlSystemGetDriverVersion(char* out, unsigned length) {
   return 0;
 }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** out) {
+  if (number("KVPLAN_FAKE_SLICE", 0) != 0) return 4;  // no permission for the whole card
   const auto index = static_cast<std::size_t>(std::strtoul(std::string(bus).substr(5, 2).c_str(), nullptr, 16)) - 1;
   if (index >= cards.size()) return 6;
   *out = &cards[index];
@@ -371,9 +431,41 @@ int nvmlDeviceGetMemoryInfo_v2(void* device, Memory2* out) {
   out->free = out->total - out->reserved - out->used;
   return 0;
 }
-int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* out, void*) {
-  *out = static_cast<unsigned>(number("KVPLAN_FAKE_PROCESSES", 0));
-  return *out == 0 ? 0 : 7;
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** out) {
+  const char* kind = number("KVPLAN_FAKE_SLICE", 0) != 0 ? "MIG-" : "GPU-";
+  if (std::string(uuid).rfind(kind, 0) != 0) return 6;
+  const auto index = std::strtoul(std::string(uuid).substr(std::strlen(uuid) - 2).c_str(), nullptr, 16);
+  if (index >= cards.size()) return 6;
+  *out = &cards[index];
+  return 0;
+}
+int nvmlDeviceGetUUID(void* device, char* out, unsigned length) {
+  std::snprintf(out, length, "%s-abababab-abab-abab-abab-ababababab%02x",
+                number("KVPLAN_FAKE_SLICE", 0) != 0 ? "MIG" : "GPU",
+                static_cast<unsigned>(static_cast<Card*>(device) - cards.data()));
+  return 0;
+}
+int nvmlDeviceGetEccMode(void*, unsigned* now, unsigned* pending) {
+  *now = *pending = 1;
+  return 0;
+}
+// The neighbours share what others hold; this process is named where KVPLAN_FAKE_PIDS says so.
+int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, Process* out) {
+  std::vector<Process> found;
+  const auto programs = static_cast<unsigned>(number("KVPLAN_FAKE_PROCESSES", 0));
+  for (unsigned i = 0; i < programs; ++i)
+    found.push_back(
+        {100 + i, number("KVPLAN_FAKE_OTHERS", 0) * kMiB / programs + (i == 0 ? neighbour() : 0), ~0U, ~0U});
+  if (number("KVPLAN_FAKE_PIDS", 0) != 0 && current >= 0) {
+    unsigned long long own = number("KVPLAN_FAKE_CONTEXT", 400) * kMiB;
+    for (const auto& [address, buffer] : buffers) own += buffer.taken;
+    found.push_back({static_cast<unsigned>(getpid()), own, ~0U, ~0U});
+  }
+  const unsigned room = *count;
+  *count = static_cast<unsigned>(found.size());
+  if (found.size() > room) return 7;
+  for (std::size_t i = 0; i < found.size(); ++i) out[i] = found[i];
+  return 0;
 }
 
 }  // extern "C"

@@ -259,6 +259,14 @@ const Case kCases[] = {
      {},
      {}},
     {"CUDA error: out of memory\nllama runner started in 3.01 seconds\n", kStarted, "", {}, {}},
+    // llama-server v0.5.0, whose port another has
+    {"0.00.017.738 I srv          init: using 5 threads for HTTP server\n"
+     "0.00.061.644 E srv         start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8124\n"
+     "0.00.062.971 E srv  llama_server: exiting due to HTTP server error\n",
+     kDidNotStart,
+     "died",
+     {},
+     {}},
     {"Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 5.0 tokens/s, Running: 5 reqs, "
      "Waiting: 1 reqs, GPU KV cache usage: 3.1%, Prefix cache hit rate: 0.0%\n",
      kStarted,

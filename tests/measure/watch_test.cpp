@@ -1,6 +1,7 @@
 #include "measure/watch.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -146,6 +147,68 @@ TEST_CASE("watch: an engine that is kept goes on, and can be joined") {
   std::filesystem::remove(start.seen.log_file);
 }
 
+TEST_CASE("watch: an engine that prints no line that is known is not waited for for ever") {
+  const auto counter = host_counter();
+  WatchOptions options = start_of({"16", "16", "mute"});
+  options.quiet = 1;
+  const WatchedStart start = watch_start(options, *counter);
+  CHECK(start.seen.status == WatchStatus::kSteady);
+  REQUIRE(start.seen.remarks.size() == 1);
+  CHECK(start.seen.remarks[0].find("stood still for 1 s") != std::string::npos);
+}
+
+TEST_CASE("watch: an engine ends with kvplan, however that ends, unless it was asked to go on") {
+  for (const bool keeps : {false, true}) {
+    const TemporaryFolder folder;
+    const std::string place = folder.path() + "/pid";
+    const pid_t kvplan = fork();
+    if (kvplan == 0) {
+      WatchOptions options = start_of({"16", "16"});
+      options.keeps_engine = keeps;
+      options.progress = [&](const Watched& seen) {
+        if (seen.stages.empty()) return;
+        std::ofstream(place + "~") << seen.pid;
+        std::filesystem::rename(place + "~", place);
+      };
+      const auto counter = host_counter();
+      watch_start(options, *counter);
+      _exit(0);
+    }
+    pid_t engine = 0;
+    for (int i = 0; i < 400 && engine == 0; ++i) {
+      usleep(25000);
+      std::ifstream(place) >> engine;
+    }
+    REQUIRE(engine > 0);
+    kill(kvplan, SIGKILL);
+    waitpid(kvplan, nullptr, 0);
+    for (int i = 0; i < 80 && !keeps && !process_tree(engine).empty(); ++i) usleep(25000);
+    CHECK(process_tree(engine).empty() != keeps);
+    kill(engine, SIGKILL);
+  }
+}
+
+TEST_CASE("watch: where the engine goes on after Ctrl-C its log stays") {
+  const auto counter = host_counter();
+  WatchOptions options = start_of({"16", "16"});
+  options.keeps_engine = true;
+  bool stop = false;
+  options.progress = [&](const Watched&) { stop = true; };
+  options.stop = [&] { return stop; };
+  pid_t left = 0;
+  std::string log;
+  options.left = [&](pid_t pid, const std::string& file) {
+    left = pid;
+    log = file;
+  };
+  CHECK_THROWS_AS(watch_start(options, *counter), Interrupted);
+  REQUIRE(left > 0);
+  CHECK_FALSE(process_tree(left).empty());
+  CHECK(std::filesystem::exists(log));
+  kill(left, SIGKILL);
+  std::filesystem::remove(log);
+}
+
 TEST_CASE("watch: memory of cards, by process or by the card's counter") {
   const TemporaryFolder folder;
   const std::string place = folder.path() + "/processes";
@@ -196,6 +259,13 @@ TEST_CASE("watch: lines of real logs end the stages") {
       {"sglang", "[2025-02-09 20:33:21 TP0] Load weight end. type=DeepseekV2ForCausalLM, avail mem=14.34 GB",
        StartStage::kWeights},
       {"llama.cpp", "llama_context: constructing llama_context", StartStage::kWeights},
+      {"llama.cpp", "0.00.631.354 I sched_reserve: graph: nodes = 254, splits = 1, input objects = 4",
+       StartStage::kCache},
+      {"llama.cpp", "0.00.687.355 I srv  llama_server: listening on http://127.0.0.1:8124", StartStage::kServing},
+      {"llama.cpp", "main: server is listening on http://127.0.0.1:8080 - starting the main loop",
+       StartStage::kServing},
+      {"vllm", "INFO 11-23 22:05:01 [default_loader.py:502] Loading weights took 1.37 seconds", StartStage::kWeights},
+      {"mlx", "2026-11-23 21:47:15,034 - INFO - Starting httpd at 127.0.0.1 on port 8125...", StartStage::kProcess},
   };
   for (const Row& row : rows) {
     CAPTURE(row.line);

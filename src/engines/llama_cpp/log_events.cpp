@@ -45,6 +45,7 @@ constexpr LogTemplate kEvents[] = {
     {"failed to load model", kDied},
     {"unable to load model", kDied},
     {"unable to create llama context", kDied},
+    {"couldn't bind HTTP server socket", kDied},
     {"offloaded {on:layers}/{all:layers} layers to GPU", kSpilled},
     {"no usable GPU found", kNoGpu},
     {"llama_perf_context_print: eval time", kStarted},
@@ -72,7 +73,8 @@ constexpr StageMark kStages[] = {
     {"llama_context: constructing", StartStage::kWeights},
     {"llama_new_context_with_model: n_ctx", StartStage::kWeights},
     {"graph splits =", StartStage::kCache},
-    {"server is listening on", StartStage::kServing},
+    {"reserve: graph: nodes =", StartStage::kCache},
+    {"listening on http", StartStage::kServing},
 };
 
 }  // namespace

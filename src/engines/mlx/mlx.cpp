@@ -264,6 +264,9 @@ double utilization(const EngineInput& input) {
 
 }  // namespace
 
+// Its server prints that it listens, and nothing when the model is there (server.py).
+constexpr StageMark kStages[] = {{"Starting httpd at", StartStage::kProcess}};
+
 Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
@@ -276,6 +279,7 @@ Engine mlx_engine() {
   out.utilization_of = utilization;
   out.loading.make_tensors = mlx_tensors;
   out.loading.keeps_types = true;
+  out.log.stages = kStages;
   return out;
 }
 

@@ -129,8 +129,13 @@ constexpr LogTemplate kEvents[] = {
 constexpr StageMark kStages[] = {
     {"Starting to load model", StartStage::kProcess},
     {"Loading model weights took", StartStage::kWeights},
+    {"Loading weights took", StartStage::kWeights},
     {"Model loading took", StartStage::kWeights},
     {"Available KV cache memory", StartStage::kProfile},
+    // Its CPU backend has no line for the weights. Where it compiles nothing it warms nothing up either.
+    {"Warming up model for the compilation", StartStage::kWeights},
+    {"Warming up done", StartStage::kProfile},
+    {"GiB for KV cache on node", StartStage::kWeights},
     {"Graph capturing finished", StartStage::kCache},
     {"init engine (profile, create kv cache", StartStage::kCache},
     {"Application startup complete", StartStage::kServing},

@@ -88,6 +88,9 @@ constexpr LogTemplate kFigures[] = {
 
     // V1.
     log_figure("Available KV cache memory: {kv_budget:size}", "0.9"),
+    // Its CPU backend.
+    log_figure("Explicitly set ({kv_budget:GiB}/{*}) GiB for KV cache on node"),
+    log_figure("Auto set ({kv_budget:GiB}/{*}) GiB for KV cache on node"),
     log_figure("Available memory: {kv_budget:B}, total memory: {gpu_memory:B}"),
     log_figure("KV cache size: {kv_tokens:tokens} tokens"),
     log_figure("tokens, Maximum concurrency", "0.27"),

@@ -75,6 +75,25 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   page.blocks.push_back(std::move(block));
 }
 
+// Whether the plan's whole share would start beside what is there now: by its sums, not by allocating them.
+void add_start(const Plan& plan, const Measurement& seen, Page& page) {
+  if (seen.device.id == "host" || seen.gpu >= plan.memory.size() || seen.status == MeasureStatus::kFailed) return;
+  Bytes wanted = plan.memory[seen.gpu].total;
+  for (const LedgerLine& line : plan.memory[seen.gpu].lines)
+    if (line.id == LineId::kContext && seen.device.context) wanted = wanted - std::min(line.bytes, *seen.device.context);
+  const Bytes left = seen.free > wanted ? seen.free - wanted : Bytes(0);
+  const Bytes missing = wanted > seen.free ? wanted - seen.free : Bytes(0);
+  page.notes.push_back(
+      {missing > Bytes(0) ? Tone::kBad : Tone::kPlain, "now:",
+       missing > Bytes(0)
+           ? "the plan would not start on this card as it is now: " + human_bytes(missing) + " are missing"
+           : "the plan starts on this card as it is now with " + human_bytes(left) + " to spare"});
+  page.notes.push_back(
+      {Tone::kFaint, "note:",
+       "the cache alone was allocated: that the driver gave what was asked for says nothing of what is "
+       "estimated (--watch does)"});
+}
+
 void add_lines(const Measurement& seen, Page& page) {
   Sentences remarks;
   Rows rows;
@@ -124,6 +143,7 @@ void add_measurement(const Plan& plan, Page& page) {
   const Measurement& seen = *plan.measurement;
   page.headlines.push_back(headline_of(seen));
   add_device(plan, seen, page);
+  add_start(plan, seen, page);
   add_lines(seen, page);
 }
 

@@ -10,6 +10,8 @@
 
 namespace kvplan {
 
+struct CardMeasurement;
+
 // The first screen: the model, the verdict, the parts against the budget, what would make it fit, the capacity.
 Page plan_page(const Plan& plan);
 // Every layer, every formula with its numbers put in, and where each number came from.
@@ -27,6 +29,7 @@ Page grid_page(const Grid& grid);
 Page diff_page(const PlanDiff& diff);
 Page check_log_page(const LogCheck& check);
 Page watch_page(const WatchReport& report);
+Page card_page(const CardMeasurement& seen);
 
 // The built-in tables.
 Page kinds_page(std::span<const KindInfo> kinds);

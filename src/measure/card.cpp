@@ -1,0 +1,142 @@
+#include "measure/card.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kvplan/error.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr int kOpenings = 3;
+constexpr int kPasses = 5;
+constexpr std::uint64_t kMostBlock = 4 * kGiB;
+constexpr std::uint64_t kLeastBlock = 256 * kMiB;  // below it caches answer for the memory
+
+// What is held, freed on every way out.
+class Held {
+ public:
+  explicit Held(Device& device) : device_(device) {}
+  ~Held() {
+    for (const BufferId id : ids_) device_.free(id);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  BufferId take(std::uint64_t bytes) {
+    ids_.push_back(device_.allocate(bytes));
+    return ids_.back();
+  }
+
+ private:
+  Device& device_;
+  std::vector<BufferId> ids_;
+};
+
+void check(const MeasureOptions& options) {
+  if (options.stop && options.stop()) throw Interrupted();
+}
+
+// One buffer of each size, and then as many of 1 MiB as show whether several share a granule.
+void probe_sizes(Device& device, const MeasureOptions& options, CardMeasurement& out) {
+  Held held(device);
+  const auto probe = [&](std::uint64_t bytes, int times) {
+    check(options);
+    const Bytes before = device.memory().used;
+    for (int i = 0; i < times; ++i) held.take(bytes);
+    const Bytes after = device.memory().used;
+    out.probes.push_back(
+        {Bytes(bytes) * static_cast<std::uint64_t>(times), after > before ? after - before : Bytes(0)});
+  };
+  probe(1, 1);
+  probe(kMiB, 1);
+  probe(kMiB, 16);
+  probe(2 * kMiB + 1, 1);
+  probe(20 * kMiB, 1);
+}
+
+void measure_speeds(Device& device, const MeasureOptions& options, CardMeasurement& out) {
+  const Bytes room = usable_room(device.memory().free, device.facts().margin);
+  const std::uint64_t block = std::min(kMostBlock, room.count() / 2) / (2 * kMiB) * (2 * kMiB);
+  if (block < kLeastBlock) {
+    out.remarks.push_back("too little memory is free to tell how fast it is");
+    return;
+  }
+  Held held(device);
+  const BufferId buffer = held.take(block);
+  device.fill(buffer, 0, block, 0xA5);
+  out.block = Bytes(block);
+  const auto size = static_cast<double>(block);
+  // The first pass warms up.
+  for (int i = 0; i <= kPasses; ++i) {
+    check(options);
+    if (options.progress) options.progress("reading", Bytes(0), out.block);
+    const double seconds = device.read_through(buffer);
+    if (seconds <= 0) break;
+    if (i > 0) out.read.add(size / seconds);
+  }
+  for (int i = 0; i <= kPasses; ++i) {
+    check(options);
+    if (options.progress) options.progress("copying", Bytes(0), out.block);
+    const double seconds = device.stream(std::span(&buffer, 1));
+    if (seconds > 0 && i > 0) out.copy.add(size / seconds);
+  }
+}
+
+}  // namespace
+
+CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& open, const MeasureOptions& options) {
+  CardMeasurement out;
+  for (int i = 0; i < kOpenings; ++i) {
+    check(options);
+    const std::unique_ptr<Device> device = open();
+    const DeviceFacts& facts = device->facts();
+    if (facts.context) out.contexts.push_back(*facts.context);
+    if (device->memory().others_moved != 0) out.is_disturbed = true;
+    if (i + 1 < kOpenings) continue;
+    out.id = facts.id;
+    out.name = facts.name;
+    out.driver = facts.driver;
+    out.facts = device->card();
+    out.nominal = facts.nominal;
+    out.usable = facts.usable;
+    out.granularity = facts.granularity;
+    const DeviceMemory memory = device->memory();
+    out.free = memory.free;
+    out.used_by_others = memory.others;
+    out.other_processes = memory.other_processes;
+    try {
+      probe_sizes(*device, options, out);
+      measure_speeds(*device, options, out);
+      if (device->memory().others_moved != 0) out.is_disturbed = true;
+    } catch (const DeviceError& error) {
+      out.remarks.push_back("the device refused: " + one_line(error.what(), 200));
+    }
+  }
+  if (out.contexts.size() == kOpenings)
+    out.context = *std::min_element(out.contexts.begin(), out.contexts.end());
+  else
+    out.remarks.emplace_back("what its context takes cannot be told: nobody counts it from outside, or others moved");
+  if (out.is_disturbed) out.remarks.emplace_back("others took or freed memory meanwhile: nothing of it is kept");
+  if (out.facts.is_integrated) out.remarks.emplace_back("its memory is the machine's: what is free is shared with it");
+  if (out.facts.is_wsl)
+    out.remarks.emplace_back("under WSL2 Windows pages its memory out instead of refusing: what is free says little");
+  return out;
+}
+
+std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std::string_view date) {
+  if (seen.is_disturbed) return std::nullopt;
+  CalibrationRecord out;
+  out.device = seen.name;
+  out.memory = seen.usable;
+  out.driver = seen.driver;
+  out.source = "measure";
+  out.date = date;
+  if (seen.context) out.add(kContextFigure, static_cast<double>(seen.context->count()));
+  // Of memory that is the machine's, what a program sees is no property of the card.
+  if (!seen.facts.is_integrated) out.add(kUsableFigure, static_cast<double>(seen.usable.count()));
+  if (seen.read.n > 0) out.figures.push_back({std::string(kBandwidthFigure), seen.read});
+  return out;
+}
+
+}  // namespace kvplan

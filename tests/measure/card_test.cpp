@@ -1,0 +1,133 @@
+// kvplan measure card with a driver that is played (tests/fakes/fake_gpu.cpp), and what keeps a run from harm.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+#ifdef KVPLAN_FAKE_GPU
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+const std::string kFake = KVPLAN_FAKE_GPU;
+const std::string kH100 = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090";
+
+Run played(Words words, Words environment) {
+  environment.insert(environment.end(),
+                     {"KVPLAN_LIBCUDA=" + kFake, "KVPLAN_LIBHIP=" + kFake, "KVPLAN_NVML=" + kFake, kH100});
+  return run_program(words, "/dev/null", environment);
+}
+Run card(Words words, const Words& environment = {}) {
+  words.insert(words.begin(), {"measure", "card"});
+  return played(words, environment);
+}
+Json json_of(const Run& run) {
+  REQUIRE_FALSE(run.out.empty());
+  return Json::parse(run.out);
+}
+
+TEST_CASE("measure card: what a card is, what it takes and how fast it is") {
+  const Json seen = json_of(card({"--json"}, {"KVPLAN_FAKE_PIDS=1"}));
+  CHECK(seen["uuid"] == "GPU-abababab-abab-abab-abab-ababababab00");
+  CHECK(seen["is_slice"] == false);
+  CHECK(seen["corrects_errors"] == true);
+  CHECK(seen["reserved_bytes"] == 500ull << 20);
+  CHECK(seen["usable_bytes"] == 81090ull << 20);
+  CHECK(seen["context_bytes"] == 400ull << 20);
+  CHECK(seen["context_is_by_process"] == true);
+  CHECK(seen["block_bytes"] == 4ull << 30);
+  CHECK(seen["read_gb_s"]["mean"].get<double>() == doctest::Approx(3200).epsilon(0.001));
+  CHECK(seen["copy_gb_s"]["mean"].get<double>() == doctest::Approx(3000).epsilon(0.001));
+  CHECK(seen["probes"][0] == Json{{"asked_bytes", 1}, {"took_bytes", 2 << 20}});
+  CHECK(seen["is_disturbed"] == false);
+  // The first screen says that no card has seen it.
+  CHECK(card({}).out.find("never yet run on a real card") != std::string::npos);
+}
+
+TEST_CASE("measure card: a slice is asked by its UUID, for its card refuses") {
+  const Json seen = json_of(card({"--json"}, {"KVPLAN_FAKE_SLICE=1"}));
+  CHECK(seen["uuid"] == "MIG-abababab-abab-abab-abab-ababababab00");
+  CHECK(seen["is_slice"] == true);
+  CHECK(seen["context_bytes"] == 400ull << 20);
+}
+
+TEST_CASE("measure card: nothing is kept where a neighbour moves, and no context that is none") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/c.json";
+  const Words neighbour = {"KVPLAN_FAKE_PROCESSES=2", "KVPLAN_FAKE_OTHERS=600"};
+  Words moving = neighbour;
+  moving.emplace_back("KVPLAN_FAKE_NEIGHBOUR=5:64");
+  const Run disturbed = card({"--json", "--share", "--save-calibration", file}, moving);
+  CHECK(disturbed.exit == 1);
+  CHECK(json_of(disturbed)["is_disturbed"] == true);
+  CHECK_FALSE(std::filesystem::exists(file));
+  const Run still = card({"--json", "--share", "--save-calibration", file}, neighbour);
+  CHECK(still.exit == 0);
+  CHECK(std::filesystem::exists(file));
+  // 6 GiB are an engine that started meanwhile, and no context.
+  const Json large = json_of(card({"--json"}, {"KVPLAN_FAKE_CONTEXT=6000"}));
+  CHECK(large["context_bytes"].is_null());
+  // The plan's run keeps nothing either.
+  const std::string other = folder.path() + "/d.json";
+  const Run plan = played({"testdata/configs/llama-3.1-8b.json", "--measure", "--share", "--max-model-len", "8k",
+                           "--save-calibration", other},
+                          moving);
+  CHECK(plan.err.find("nothing was saved") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(other));
+}
+
+TEST_CASE("measure: a card that others compute on is refused without --share") {
+  const Words busy = {"KVPLAN_FAKE_PROCESSES=1", "KVPLAN_FAKE_OTHERS=300"};
+  for (const Run& run : {card({}, busy), played({"testdata/configs/llama-3.1-8b.json", "--measure"}, busy)}) {
+    CHECK(run.exit == 5);
+    CHECK(run.out.empty());
+    CHECK(run.err.find("1 program computes on it") != std::string::npos);
+    CHECK(run.err.find("--share") != std::string::npos);
+  }
+  // In a container nobody is named, and much is in use all the same.
+  CHECK(card({}, {"KVPLAN_FAKE_OTHERS=3000"}).exit == 5);
+  CHECK(card({"--share"}, busy).exit == 0);
+}
+
+TEST_CASE("measure: memory that is the machine's, or that Windows pages, is never filled") {
+  const Words words = {"testdata/configs/llama-3.1-8b.json", "--measure-max", "--max-model-len", "4k"};
+  const Run integrated = played(words, {"KVPLAN_FAKE_INTEGRATED=1"});
+  CHECK(integrated.exit == 2);
+  CHECK(integrated.err.find("memory is the machine's") != std::string::npos);
+  const Run paged = played(words, {"KVPLAN_DXG=/dev/null"});
+  CHECK(paged.exit == 2);
+  CHECK(paged.err.find("Windows pages") != std::string::npos);
+  const Json seen = json_of(card({"--json"}, {"KVPLAN_FAKE_INTEGRATED=1"}));
+  CHECK(seen["is_integrated"] == true);
+}
+
+TEST_CASE("measure card: a kernel that the driver refuses is a remark, and copying is told all the same") {
+  const Json seen = json_of(card({"--json"}, {"KVPLAN_FAKE_FAIL=launch:1", "KVPLAN_FAKE_ERROR=1"}));
+  CHECK(seen["read_gb_s"].is_null());
+  REQUIRE_FALSE(seen["remarks"].empty());
+  CHECK(seen["remarks"][0].get<std::string>().find("cuLaunchKernel") != std::string::npos);
+  CHECK(card({"--device", "host"}).exit == 2);
+}
+
+TEST_CASE("measure: another card than the planned one is said") {
+  const Run run =
+      played({"testdata/configs/llama-3.1-8b.json", "--measure", "--gpu", "l4", "--max-model-len", "8k"}, {});
+  CHECK(run.out.find("planned for l4") != std::string::npos);
+}
+
+TEST_CASE("measure: AMD's pages of 4 KiB are no granules") {
+  const Run run = played(
+      {"testdata/configs/llama-3.1-8b.json", "--measure", "--json", "--device", "hip:0", "--max-model-len", "8k"},
+      {"KVPLAN_FAKE_GRANULE=4096"});
+  CHECK(json_of(run)["measurement"]["device"]["granularity_bytes"] == 2 << 20);
+}
+
+#endif
+
+}  // namespace
+}  // namespace kvplan
