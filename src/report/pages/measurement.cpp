@@ -80,7 +80,8 @@ void add_start(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.id == "host" || seen.gpu >= plan.memory.size() || seen.status == MeasureStatus::kFailed) return;
   Bytes wanted = plan.memory[seen.gpu].total;
   for (const LedgerLine& line : plan.memory[seen.gpu].lines)
-    if (line.id == LineId::kContext && seen.device.context) wanted = wanted - std::min(line.bytes, *seen.device.context);
+    if (line.id == LineId::kContext && seen.device.context)
+      wanted = wanted - std::min(line.bytes, *seen.device.context);
   const Bytes left = seen.free > wanted ? seen.free - wanted : Bytes(0);
   const Bytes missing = wanted > seen.free ? wanted - seen.free : Bytes(0);
   page.notes.push_back(
