@@ -7,6 +7,7 @@
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/graph_builder.h"
 #include "engines/llama_cpp/graph_memory.h"
+#include "engines/llama_cpp/models.h"
 
 namespace kvplan {
 
@@ -31,6 +32,8 @@ std::optional<std::vector<std::uint64_t>> compute_buffers(const EngineInput& inp
   GraphQuestion question{&input, llama_context(input, load), LlamaPlacement(input)};
   question.outputs = llama_output_rows(input, question.context);
   question.flash_attention = llama_flash_attention(input);
+  question.transposes_values =
+      input.request.llama_cpp.flash_attention == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model);
   question.is_0_5 = llama_is_0_5(input.request);
   question.is_0_6 = llama_is_0_6(input.request);
   GraphBuilder builder(question, weights);
