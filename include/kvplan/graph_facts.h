@@ -23,8 +23,9 @@ struct GraphFacts {
   bool scales_experts = false;      // and are multiplied then
   std::uint64_t expert_groups = 1;  // groups that experts are chosen from
   std::uint64_t expert_groups_used = 1;
-  bool clamps_gates = false;  // gate and up are limited by operations of their own
-  bool is_checked = false;    // the graph was held against executed contexts of the architecture
+  std::uint64_t index_topk = 0;  // keys that the indexer of a sparse attention chooses
+  bool clamps_gates = false;     // gate and up are limited by operations of their own
+  bool is_checked = false;       // the graph was held against executed contexts of the architecture
 };
 
 }  // namespace kvplan

@@ -89,6 +89,7 @@ void read_graph_facts(const GgufKeys& keys, std::string_view architecture, Model
   const auto group = [&](std::string_view own) {
     return keys.contains(own) && !keys.is_array(own) ? keys.number(own) : std::uint64_t{0};
   };
+  out.index_topk = group("attention.indexer.top_k");
   if (const std::uint64_t groups = group("expert_group_count"); groups > 1) {
     out.expert_groups = groups;
     out.expert_groups_used = group("expert_group_used_count");
@@ -104,6 +105,7 @@ void read_graph_facts(const Fields& config, ModelSpec& model) {
   const auto count = [&](std::string_view key) {
     return text.is_number(key) ? text.count_or(key, 0) : std::uint64_t{0};
   };
+  out.index_topk = count("index_topk");
   if (has_word(kScaledByKey, name)) out.scales_embedding = real("embedding_multiplier") != 0.0;
   if (has_word(kScaledByKey, name) && text.is_string("position_embedding_type") &&
       text.find_string("position_embedding_type") == "nope")

@@ -7,6 +7,7 @@
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/graph_builder.h"
 #include "engines/llama_cpp/graph_memory.h"
+#include "engines/llama_cpp/models.h"
 
 namespace kvplan {
 
@@ -38,6 +39,8 @@ Buffers compute_buffers(const EngineInput& input, const LlamaContext& context, c
   GraphQuestion question{&input, context, LlamaPlacement(input)};
   question.outputs = llama_output_rows(input, question.context);
   question.flash_attention = llama_flash_attention(input);
+  question.transposes_values =
+      input.request.llama_cpp.flash_attention == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model);
   question.is_0_5 = llama_is_0_5(input.request);
   question.is_0_6 = llama_is_0_6(input.request);
   GraphBuilder builder(question, weights);

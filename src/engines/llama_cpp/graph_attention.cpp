@@ -2,6 +2,7 @@
 //
 // Source: src/llama-graph.cpp (build_qkv, build_attn, build_attn_mha), src/llama-kv-cache.cpp (cpy_k, cpy_v, get_k,
 //   get_v, build_input_k_rot) of v0.5.0.
+#include <algorithm>
 #include <array>
 
 #include "engines/llama_cpp/graph_builder.h"
@@ -39,12 +40,15 @@ bool GraphBuilder::read_caches() {
     KvCache& out = caches_[cache.layer];
     for (const Term& term : llama_cpp_expands_latents(model_) ? cache.expanded : cache.compact) {
       if (term.role == Role::kState) continue;
+      if (term.role == Role::kIndex && term.growth == Growth::kToken && term.stride <= 1 && term.shape.units == 1) {
+        out.index = term.shape.width;
+        continue;
+      }
       if (term.growth != Growth::kToken || term.stride > 1) return false;
       if (term.role == Role::kKey) {
         out.heads = term.shape.units;
         out.key += term.shape.width;
         if (term.part == Part::kLatent) out.latent = out.value = term.shape.width;
-        if (term.part == Part::kRope) out.latent_rope = term.shape.width;
       } else if (term.role == Role::kValue) {
         out.value = term.shape.width;
       } else {
@@ -64,6 +68,9 @@ bool GraphBuilder::read_caches() {
   for (const KvCache& cache : caches_) widest = std::max(widest, cache.heads * cache.value);
   make_inputs(full_);
   if (has_windows_) make_inputs(window_);
+  const auto indexed =
+      std::find_if(caches_.begin(), caches_.end(), [](const KvCache& cache) { return cache.index > 0; });
+  if (indexed != caches_.end()) make_index_inputs(indexed->index);
   for (layer_ = 0; layer_ < caches_.size(); ++layer_) {
     KvCache& cache = caches_[layer_];
     if (cache.heads == 0) continue;
@@ -72,8 +79,9 @@ bool GraphBuilder::read_caches() {
     const int device = input_.request.llama_cpp.no_kv_offload ? host : device_of_layer();
     const std::uint64_t cells = cells_of(cache).count;
     const std::uint64_t streams = question_.context.streams;
-    const std::uint64_t values = question_.flash_attention ? cache.heads * cache.value : widest;
+    const std::uint64_t values = question_.transposes_values ? widest : cache.heads * cache.value;
     cache.k = graph_.stored(key_type, {cache.heads * cache.key, cells, streams, 1}, device, false);
+    if (cache.index > 0) cache.index_k = graph_.stored(key_type, {cache.index, cells, streams, 1}, device, false);
     if (cache.latent == 0) cache.v = graph_.stored(value_type, {values, cells, streams, 1}, device, false);
   }
   layer_ = 0;
@@ -110,7 +118,7 @@ void GraphBuilder::make_inputs(Cells& cells) {
     if (value == 0) value = cache.value;
   }
   cells.k_ids = graph_.input(kElementI64, {tokens(), 1, 1, 1});
-  cells.v_ids = graph_.input(kElementI64, {flash ? tokens() : tokens() * widest, 1, 1, 1});
+  cells.v_ids = graph_.input(kElementI64, {question_.transposes_values ? tokens() * widest : tokens(), 1, 1, 1});
   cells.mask = graph_.input(flash ? kElementF16 : kElementF32, {cells.count, tokens() / streams, 1, streams});
   // A quantized cache is turned by a Hadamard matrix, so that no channel sticks out.
   const auto turns = [](Dtype type, std::uint64_t width) { return element_type(type).quantized() && width % 64 == 0; };
@@ -179,7 +187,7 @@ void GraphBuilder::store(const KvCache& cache, const Heads& heads) {
     graph_.expand(graph_.write_rows(merged(cache.k), rows, cells.k_ids));
   }
   if (heads.v == kNoTensor) return;
-  if (question_.flash_attention) {
+  if (!question_.transposes_values) {
     const TensorId rows = flat(heads.v);
     graph_.expand(graph_.write_rows(merged(cache.v), rows, cells.v_ids));
     return;
@@ -195,7 +203,7 @@ void GraphBuilder::store(const KvCache& cache, const Heads& heads) {
   graph_.expand(graph_.write_rows(target, graph_.reshape(rows, {1, graph_.at(rows).elements(), 1, 1}), cells.v_ids));
 }
 
-TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId sinks) {
+TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId sinks, TensorId mask) {
   const Cells& cells = cells_of(cache);
   const std::uint64_t streams = question_.context.streams;
   const GraphTensor k = graph_.at(cache.k), v = graph_.at(cache.latent > 0 ? cache.k : cache.v);
@@ -204,11 +212,12 @@ TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId s
                              {k.type.bytes, row_bytes(k.type, cache.key), k.nb[1], k.nb[2]});
   TensorId value = cache.latent > 0
                        ? graph_.view(key, {cache.latent, cache.heads, cells.count, streams}, graph_.at(key).nb)
-                   : flash ? graph_.view(cache.v, {cache.value, cache.heads, cells.count, streams},
-                                         {v.type.bytes, row_bytes(v.type, cache.value), v.nb[1], v.nb[2]})
-                           : graph_.view(cache.v, {cells.count, cache.heads, cache.value, streams},
-                                         {v.type.bytes, row_bytes(v.type, cells.count * cache.value),
-                                          row_bytes(v.type, cells.count), row_bytes(v.type, cells.count * v.ne[0])});
+                   : !question_.transposes_values
+                       ? graph_.view(cache.v, {cache.value, cache.heads, cells.count, streams},
+                                     {v.type.bytes, row_bytes(v.type, cache.value), v.nb[1], v.nb[2]})
+                       : graph_.view(cache.v, {cells.count, cache.heads, cache.value, streams},
+                                     {v.type.bytes, row_bytes(v.type, cells.count * cache.value),
+                                      row_bytes(v.type, cells.count), row_bytes(v.type, cells.count * v.ne[0])});
   const GraphTensor query = graph_.at(q);
   q = graph_.view(q, {query.ne[0], query.ne[1], query.ne[2] / streams, streams},
                   {query.nb[0], query.nb[1], query.nb[2], query.nb[3] / streams});
@@ -219,16 +228,15 @@ TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId s
   const Dims ne = graph_.at(q).ne;
   if (flash) {
     out = graph_.make(Op::kFlashAttention, kElementF32, {graph_.at(value).ne[0], ne[2], ne[1], ne[3]},
-                      {q, key, value, cells.mask, sinks});
+                      {q, key, value, mask, sinks});
     if (cache.latent > 0)
       out = graph_.cont(graph_.permute(graph_.matrix(value_matrix(), graph_.permute(out, {0, 2, 1, 3})), {0, 2, 1, 3}));
     const Dims made = graph_.at(out).ne;
     out = graph_.reshape(out, {made[0] * made[1], made[2] * made[3], 1, 1});
   } else {
     TensorId scores = graph_.matrix(key, q);
-    scores = graph_.make(Op::kInPlace, kElementF32, graph_.at(scores).ne, {scores, cells.mask, sinks});
-    // Values that are a part of the keys are not transposed yet.
-    if (cache.latent > 0) value = graph_.cont(graph_.transpose(value));
+    scores = graph_.make(Op::kInPlace, kElementF32, graph_.at(scores).ne, {scores, mask, sinks});
+    if (cache.latent > 0 || !question_.transposes_values) value = graph_.cont(graph_.transpose(value));
     out = graph_.matrix(value, scores);
     if (cache.latent > 0) out = graph_.matrix(value_matrix(), out);
     out = graph_.permute(out, {0, 2, 1, 3});
@@ -253,7 +261,7 @@ TensorId GraphBuilder::attend(const KvCache& cache, Heads heads, TensorId sinks)
   if (first != kNoTensor) graph_.expand(first);
   if (second != kNoTensor) graph_.expand(second);
   store(cache, heads);
-  TensorId out = attention_of(cache, heads.q, sinks);
+  TensorId out = attention_of(cache, heads.q, sinks, cells.mask);
   if (cells.v_turn != kNoTensor) out = turned(out, cells.v_turn);
   return out;
 }

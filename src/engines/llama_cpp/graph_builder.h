@@ -23,6 +23,9 @@ struct GraphQuestion {
   LlamaPlacement placement;
   std::uint64_t outputs = 1;  // rows of logits
   bool flash_attention = true;
+  // The cache holds values by channel, as it does where flash attention was off from the start. Where the context finds
+  // later that no kernel has the model's heads, they stay by token.
+  bool transposes_values = false;
   bool is_0_5 = true;
   bool is_0_6 = true;  // v0.6.0 or later: a batch may mix tokens and embeddings, states are gathered at once
 };
@@ -41,10 +44,12 @@ class GraphBuilder {
   // The cache of one layer's attention.
   struct KvCache {
     std::uint64_t heads = 0, key = 0, value = 0;  // KV heads, widths of one
-    std::uint64_t latent = 0, latent_rope = 0;    // of a latent that is kept as it is
+    std::uint64_t latent = 0;                     // width of one that is kept as it is
     bool windowed = false;
     bool is_shared = false;  // another layer's
     TensorId k = kNoTensor, v = kNoTensor;
+    std::uint64_t index = 0;  // width of an indexer's key
+    TensorId index_k = kNoTensor;
   };
   // The states of one layer.
   struct States {
@@ -96,14 +101,19 @@ class GraphBuilder {
   TensorId turned(TensorId x, TensorId matrix);
   void store(const KvCache& cache, const Heads& heads);
   TensorId attend(const KvCache& cache, Heads heads, TensorId sinks);
-  TensorId attention_of(const KvCache& cache, TensorId q, TensorId sinks);
+  TensorId attention_of(const KvCache& cache, TensorId q, TensorId sinks, TensorId mask);
   TensorId attention(TensorId x);
   TensorId value_matrix();
   bool rotates() const;
 
   // graph_latent.cpp
   TensorId latent_attention(TensorId x);
-  TensorId attend_latent(const KvCache& cache, const Heads& heads);
+  TensorId attend_latent(const KvCache& cache, const Heads& heads, TensorId chosen);
+
+  // graph_indexer.cpp
+  void make_index_inputs(std::uint64_t width);
+  TensorId chosen_keys(TensorId x, TensorId low_rank);
+  TensorId mask_of_chosen(TensorId mask, TensorId chosen);
 
   // graph_recurrent.cpp
   bool read_states();
@@ -118,7 +128,9 @@ class GraphBuilder {
 
   // graph_per_layer.cpp
   TensorId slice(TensorId x);
-  void embed_layers(TensorId x);
+  bool looks_up_layers_first() const;
+  TensorId look_up_layers();
+  void embed_layers(TensorId x, TensorId looked_up);
   TensorId layer_input(TensorId x);
   std::uint64_t streams() const;
   TensorId magnitude(TensorId x);
@@ -163,6 +175,7 @@ class GraphBuilder {
   // Of all sequences: the input, what is read, all but the first, none.
   TensorId all_state_ids_ = kNoTensor, state_ids_ = kNoTensor, other_state_ids_ = kNoTensor, no_state_ids_ = kNoTensor;
   Cells full_, window_;
+  Cells index_;               // of an indexer's keys
   bool has_windows_ = false;  // a second cache for them
   // Weights in the graph: by name, then by layer, last the one outside of them.
   std::map<std::string, std::vector<TensorId>, std::less<>> made_;

@@ -45,9 +45,11 @@ bool GraphBuilder::build() {
 
 bool GraphBuilder::build_all() {
   if (!covers() || !read_states() || !read_caches()) return false;
+  const bool has_streams = weights_.any("altup_router"), embeds_layers = weights_.any("inp_gate");
+  TensorId of_layers = kNoTensor;
+  if (embeds_layers && looks_up_layers_first()) graph_.expand(of_layers = look_up_layers());
   TensorId x = embed();
-  const bool has_streams = weights_.any("altup_router");
-  if (weights_.any("inp_gate")) embed_layers(x);
+  if (embeds_layers) embed_layers(x, of_layers != kNoTensor ? of_layers : look_up_layers());
   if (has_streams) x = make_streams(x);
   for (layer_ = 0; layer_ < model_.num_layers; ++layer_) {
     last_ = layer_ + 1 == model_.num_layers && !chooses_late();

@@ -11,13 +11,24 @@ TensorId GraphBuilder::slice(TensorId x) {
   return graph_.view(x, {ne[0], ne[1], 1, 1}, graph_.at(x).nb);
 }
 
-void GraphBuilder::embed_layers(TensorId x) {
+// Builds after v0.6.0 look Gemma 4's rows up before all else, and scale them where they are added.
+bool GraphBuilder::looks_up_layers_first() const {
+  return question_.is_0_6 && is_one_of(model_.arch, {Arch::kGemma4, Arch::kGemma4Unified});
+}
+
+TensorId GraphBuilder::look_up_layers() {
+  is_outside_ = true;
+  const TensorId out = graph_.rows(weight("per_layer_token_embd"), graph_.input(kElementI32, {tokens(), 1, 1, 1}));
+  is_outside_ = false;
+  return out;
+}
+
+void GraphBuilder::embed_layers(TensorId x, TensorId looked_up) {
   is_outside_ = true;
   const std::uint64_t layers = model_.num_layers, width = need("per_layer_token_embd").ne[0] / layers;
   const Dims by_layer{width, layers, tokens(), 1};
-  TensorId looked_up = graph_.rows(weight("per_layer_token_embd"), graph_.input(kElementI32, {tokens(), 1, 1, 1}));
   looked_up = graph_.unary(graph_.reshape(looked_up, by_layer));
-  graph_.expand(looked_up);
+  if (!looks_up_layers_first()) graph_.expand(looked_up);
   TensorId projected = graph_.unary(graph_.matrix(weight("per_layer_model_proj"), x));
   projected = norm(graph_.reshape(projected, by_layer), "per_layer_proj_norm");
   projected = graph_.unary(graph_.add(projected, looked_up));
@@ -108,7 +119,9 @@ TensorId GraphBuilder::altup_layer(TensorId x) {
 }
 
 std::uint64_t GraphBuilder::streams() const {
-  return need("altup_router").ne[1];
+  const GraphWeight* router = weights_.find("altup_router", 0);
+  if (router == nullptr) throw NotCovered();
+  return router->ne[1];
 }
 
 }  // namespace kvplan

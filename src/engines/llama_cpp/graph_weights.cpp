@@ -44,6 +44,28 @@ constexpr std::array kModules{
     Module{"shared_expert.up_proj", "ffn_up_shexp"},
     Module{"shared_expert.down_proj", "ffn_down_shexp"},
     Module{"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+    Module{"linear_attn.in_proj_qkv", "attn_qkv"},
+    Module{"linear_attn.in_proj_z", "attn_gate"},
+    Module{"linear_attn.in_proj_ba", "ssm_ba"},
+    Module{"linear_attn.conv1d", "ssm_conv1d"},
+    Module{"linear_attn.A_log", "ssm_a"},
+    Module{"linear_attn.dt_bias", "ssm_dt.bias"},
+    Module{"linear_attn.norm", "ssm_norm"},
+    Module{"linear_attn.out_proj", "ssm_out"},
+    Module{"conv.in_proj", "shortconv.in_proj"},
+    Module{"conv.conv", "shortconv.conv"},
+    Module{"conv.out_proj", "shortconv.out_proj"},
+    Module{"per_layer_input_gate", "inp_gate"},
+    Module{"per_layer_projection", "proj"},
+    Module{"post_per_layer_input_norm", "post_norm"},
+};
+// Modules outside of the layers.
+constexpr std::array kOutside{
+    Module{"model.embed_tokens_per_layer", "per_layer_token_embd"},
+    Module{"model.per_layer_model_projection", "per_layer_model_proj"},
+    Module{"model.per_layer_projection_norm", "per_layer_proj_norm"},
+    Module{"model.norm", "output_norm"},
+    Module{"lm_head", "output"},
 };
 
 }  // namespace
@@ -96,11 +118,12 @@ void GraphWeights::add_module(const ModelShape& model, const TensorGroup& group)
   const auto bits = static_cast<std::uint32_t>(weight_bits_ * 4);
   const ElementType packed{1, 32, std::max<std::uint32_t>(1, bits)};
   const bool is_vector = group.role == TensorRole::kPlain;
-  const GraphWeight weight = is_vector ? GraphWeight{kElementF32, {group.rows, 1, 1, 1}}
+  const Dims of_vector = group.columns > 1 ? Dims{group.columns, group.rows, 1, 1} : Dims{group.rows, 1, 1, 1};
+  const GraphWeight weight = is_vector ? GraphWeight{kElementF32, of_vector}
                                        : GraphWeight{packed, {group.columns, group.rows, group.copies, 1}};
   if (module == "model.embed_tokens") outside_["token_embd"] = {kElementF16, weight.ne};
-  if (module == "lm_head") outside_["output"] = weight;
-  if (module == "model.norm") outside_["output_norm"] = weight;
+  for (const Module& known : kOutside)
+    if (module == known.end) outside_[std::string(known.name)] = weight;
   if (group.layers.empty()) return;
   if (module.ends_with(".input_layernorm")) {
     // The norms of a layer are counted together, and their biases with them.
@@ -116,6 +139,13 @@ void GraphWeights::add_module(const ModelShape& model, const TensorGroup& group)
   if (end.ends_with("self_attn.kv_b_proj")) {
     put(model, "attn_k_b", group, weight);
     put(model, "attn_v_b", group, weight);
+    return;
+  }
+  if (end.ends_with("linear_attn.in_proj_ba") && model.arch != Arch::kQwen3Next) {
+    GraphWeight half = weight;
+    half.ne[1] /= 2;
+    put(model, "ssm_alpha", group, half);
+    put(model, "ssm_beta", group, half);
     return;
   }
   for (const Module& known : kModules) {
