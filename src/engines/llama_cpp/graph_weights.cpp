@@ -44,6 +44,9 @@ constexpr std::array kModules{
     Module{"shared_expert.up_proj", "ffn_up_shexp"},
     Module{"shared_expert.down_proj", "ffn_down_shexp"},
     Module{"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+    Module{"self_attn.indexer.wk", "indexer.attn_k"},
+    Module{"self_attn.indexer.wq_b", "indexer.attn_q_b"},
+    Module{"self_attn.indexer.weights_proj", "indexer.proj"},
     Module{"linear_attn.in_proj_qkv", "attn_qkv"},
     Module{"linear_attn.in_proj_z", "attn_gate"},
     Module{"linear_attn.in_proj_ba", "ssm_ba"},
@@ -139,6 +142,12 @@ void GraphWeights::add_module(const ModelShape& model, const TensorGroup& group)
   if (end.ends_with("self_attn.kv_b_proj")) {
     put(model, "attn_k_b", group, weight);
     put(model, "attn_v_b", group, weight);
+    return;
+  }
+  // Scale and bias are counted as one.
+  if (end.ends_with("self_attn.indexer.k_norm")) {
+    put(model, "indexer.k_norm", group, {kElementF32, {group.rows / 2, 1, 1, 1}});
+    put(model, "indexer.k_norm.bias", group, {kElementF32, {group.rows / 2, 1, 1, 1}});
     return;
   }
   if (end.ends_with("linear_attn.in_proj_ba") && model.arch != Arch::kQwen3Next) {

@@ -418,7 +418,7 @@ Page plan_page(const Plan& plan) {
   std::vector<Note> notes = plan.notes;
   notes.erase(std::remove_if(notes.begin(), notes.end(), [](const Note& note) { return note.code == "users"; }),
               notes.end());
-  const std::vector<Note> told = notes_of(notes);
+  const std::vector<PageNote> told = notes_of(notes);
   page.notes.insert(page.notes.end(), told.begin(), told.end());
   add_next(plan, page);
   return page;
