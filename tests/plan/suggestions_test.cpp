@@ -262,7 +262,7 @@ TEST_CASE("cards that differ: layers by memory, each GPU against its own card") 
   const Run page = run_program(joined(model, {"--gpu", "rtx-4090+rtx-3060"}));
   CHECK(page.out.find("GPU 0, rtx-4090") != std::string::npos);
   CHECK(page.out.find("GPU 1, rtx-3060") != std::string::npos);
-  const auto held = [&](int gpu) {
+  const auto held = [&](std::size_t gpu) {
     const Json& row = uneven["memory"][gpu];
     return row["weights_bytes"].get<double>() + row["kv_cache_bytes"].get<double>();
   };
