@@ -85,7 +85,8 @@ TEST_CASE("a draft's cache has the target's type where the engine settles it onc
     request.num_speculative_tokens = 4;
     request.cache_type_k = request.cache_type_v = asked;
     std::uint64_t out = 0;
-    for (const LedgerLine& line : make_plan(model, request).memory.front().lines)
+    const Plan plan = make_plan(model, request);
+    for (const LedgerLine& line : plan.memory.front().lines)
       if (line.id == LineId::kDraftCache) out += line.bytes.count();
     return static_cast<double>(out);
   };
