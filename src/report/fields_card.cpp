@@ -1,33 +1,10 @@
 // The fields of a card that was measured by itself.
 #include "kvplan/card_measurement.h"
+#include "report/fields_speed.h"
 #include "report/fields_tables.h"
 #include "report/report.h"
 
 namespace kvplan {
-
-namespace {
-
-// Of a figure in bytes a second.
-struct CardSpeed {
-  Figure figure;
-};
-
-std::optional<CardSpeed> speed_of(const Figure& figure) {
-  return figure.n > 0 ? std::optional(CardSpeed{figure}) : std::nullopt;
-}
-
-}  // namespace
-
-template <>
-const Table<CardSpeed>& table() {
-  using T = CardSpeed;
-  static constexpr auto rows = rows_of<T>({{"n", at<&T::figure, &Figure::n>},
-                                           {"low", [](const T& of) { return of.figure.low / 1e9; }},
-                                           {"high", [](const T& of) { return of.figure.high / 1e9; }},
-                                           {"mean", [](const T& of) { return of.figure.mean / 1e9; }}});
-  static constexpr Table<T> fields("", "", rows);
-  return fields;
-}
 
 template <>
 const Table<ContextStage>& table() {

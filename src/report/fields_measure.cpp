@@ -1,4 +1,5 @@
 // The fields of what is held against reality: measurements, calibrations, logs.
+#include "report/fields_speed.h"
 #include "report/fields_tables.h"
 #include "report/report.h"
 
@@ -8,10 +9,6 @@ namespace {
 
 struct DeviceOf {
   const Measurement* seen;
-};
-// Of a figure in bytes a second.
-struct Speed {
-  Figure figure;
 };
 
 }  // namespace
@@ -50,8 +47,8 @@ const Table<MeasuredLine>& table() {
 }
 
 template <>
-const Table<Speed>& table() {
-  using T = Speed;
+const Table<MeasuredSpeed>& table() {
+  using T = MeasuredSpeed;
   static constexpr auto rows = rows_of<T>({{"n", at<&T::figure, &Figure::n>},
                                            {"low", [](const T& of) { return of.figure.low / 1e9; }},
                                            {"high", [](const T& of) { return of.figure.high / 1e9; }},
@@ -75,9 +72,7 @@ const Table<MeasuredMaximum>& table() {
 template <>
 const Table<Measurement>& table() {
   using T = Measurement;
-  static constexpr auto speed = [](const T& seen) {
-    return seen.bandwidth.n > 0 ? std::optional(Speed{seen.bandwidth}) : std::nullopt;
-  };
+  static constexpr auto speed = [](const T& seen) { return speed_of(seen.bandwidth); };
   static constexpr auto rows =
       rows_of<T>({{"device", [](const T& seen) { return DeviceOf{&seen}; }},
                   {"planned_context_bytes", at<&T::planned_context>, "what the plan says of opening the device"},
