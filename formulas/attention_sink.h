@@ -27,6 +27,7 @@ struct AttentionSink {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kSink, window, sink}); }
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const AttentionSink&, const AttentionSink&) = default;
 };

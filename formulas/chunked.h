@@ -26,6 +26,7 @@ struct Chunked {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kChunk, chunk, Tokens(0)}); }
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const Chunked&, const Chunked&) = default;
 };

@@ -1,5 +1,7 @@
 #include "formulas/compressed.h"
 
+#include "formulas/projections.h"
+
 namespace kvplan {
 
 namespace {
@@ -78,6 +80,38 @@ std::vector<Symbol> Compressed::symbols() const {
 std::uint64_t Compressed::macs_per_entry() const {
   if (index_head_dim > 0) return checked_mul(index_n_heads, index_head_dim, "the work of one cached token");
   return checked_mul(num_heads, checked_mul(head_dim, 2, "a head's width"), "the work of one cached token");
+}
+
+void Compressed::project(Projections& out) const {
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t d = head_dim;
+  const std::uint64_t n = num_heads;
+  const std::uint64_t wide = times(n, d);
+  const std::uint64_t groups = o_groups > 0 ? o_groups : 1;
+  out.linear(Component::kAttention, "attn.wq_a", q_lora_rank, h);
+  out.norms("attn.q_norm", q_lora_rank);
+  out.linear(Component::kAttention, "attn.wq_b", wide, q_lora_rank, Split::kRows, n);
+  out.linear(Component::kAttention, "attn.wkv", d, h);
+  out.norms("attn.kv_norm", d);
+  out.linear(Component::kAttention, "attn.wo_a", times(groups, o_lora_rank), wide / groups, Split::kRows, groups);
+  out.linear(Component::kAttention, "attn.wo_b", h, times(groups, o_lora_rank), Split::kColumns, groups);
+  out.plain(Component::kAttention, "attn.attn_sink", n, Split::kRows, n).is_float32 = true;
+  if (compress_ratio <= 1) return;
+  // Overlapping windows (small ratios) compress with two halves; their layers have an indexer too.
+  const bool overlaps = index_head_dim > 0;
+  const std::uint64_t halves = overlaps ? 2 : 1;
+  const auto compressor = [&](const std::string& at, std::uint64_t width) {
+    out.linear(Component::kAttention, at + "compressor.wkv", times(halves, width), h).kept = Kept::kPlain;
+    out.linear(Component::kAttention, at + "compressor.wgate", times(halves, width), h).kept = Kept::kPlain;
+    out.plain(Component::kAttention, at + "compressor.ape", times(compress_ratio, times(halves, width))).is_float32 =
+        true;
+    out.norms(at + "compressor.norm", width);
+  };
+  compressor("attn.", d);
+  if (!overlaps) return;
+  compressor("attn.indexer.", index_head_dim);
+  out.linear(Component::kAttention, "attn.indexer.wq_b", times(index_n_heads, index_head_dim), q_lora_rank);
+  out.linear(Component::kAttention, "attn.indexer.weights_proj", index_n_heads, h).kept = Kept::kPlain;
 }
 
 }  // namespace kvplan

@@ -48,6 +48,7 @@ struct Compressed {
   std::string_view variant() const;  // window, csa, hca
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const;
   std::uint64_t macs_per_entry() const;
   friend bool operator==(const Compressed&, const Compressed&) = default;
 };

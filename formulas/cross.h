@@ -25,6 +25,7 @@ struct Cross {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form) const { return key_value_terms(heads, {}, Growth::kSourceToken); }
   std::vector<Symbol> symbols() const { return head_symbols(heads); }
+  void project(Projections& out) const { project_heads(out, heads, true, "encoder_attn."); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const Cross&, const Cross&) = default;
 };

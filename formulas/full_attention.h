@@ -32,6 +32,7 @@ struct FullAttention {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form) const { return key_value_terms(heads); }
   std::vector<Symbol> symbols() const { return head_symbols(heads); }
+  void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const FullAttention&, const FullAttention&) = default;
 };

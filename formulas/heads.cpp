@@ -1,5 +1,9 @@
 #include "formulas/heads.h"
 
+#include <string>
+
+#include "formulas/projections.h"
+
 namespace kvplan {
 
 CacheTerms key_value_terms(const Heads& heads, const Limit& limit, Growth growth) {
@@ -33,6 +37,55 @@ std::vector<Symbol> head_symbols(const Heads& heads) {
 std::uint64_t head_macs(const Heads& heads) {
   return checked_mul(heads.num_heads, checked_add(heads.head_dim, heads.v_head_dim, "a head's width"),
                      "the work of one cached token");
+}
+
+namespace {
+
+constexpr Component kAttention = Component::kAttention;
+
+void project_qk_norm(Projections& out, const Heads& heads, QkNorm qk_norm, const std::string& block, bool has_own_kv) {
+  if (qk_norm == QkNorm::kNone) return;
+  const bool wide = qk_norm == QkNorm::kWide || qk_norm == QkNorm::kEveryHead;
+  const std::uint64_t bias = qk_norm == QkNorm::kHeadBias ? 2 : 1;
+  const auto norm = [&](const char* module, std::uint64_t count) {
+    TensorGroup& group = out.plain(Component::kNorms, block + module, times(wide ? count : 1, heads.head_dim));
+    group.copies = group.used = bias;
+    if (wide) {
+      group.split = Split::kRows;
+      group.units = count;
+    }
+  };
+  norm("q_norm", heads.num_heads);
+  if (has_own_kv) norm("k_norm", heads.num_kv_heads);
+}
+
+}  // namespace
+
+void project_heads(Projections& out, const Heads& heads, bool has_own_kv, std::string_view block) {
+  const AttentionProjections form = out.attention_of(heads, has_own_kv);
+  const std::string at(block);
+  const std::uint64_t queries = times(heads.num_heads, heads.head_dim);
+  const std::uint64_t keys = times(heads.num_kv_heads, heads.head_dim);
+  const std::uint64_t values = times(heads.num_kv_heads, heads.v_head_dim);
+  const std::uint64_t outputs = times(heads.num_heads, heads.v_head_dim);
+  const auto named = [&](const char* own) { return at + (form.fuses_qkv ? "qkv_proj" : own); };
+  out.linear(kAttention, named("q_proj"), form.gate == Gate::kDoubledQuery ? times(queries, 2) : queries, out.hidden,
+             Split::kRows, heads.num_heads, form.qkv_bias);
+  // A layer that reads another's cache has no keys and values to project.
+  if (has_own_kv) {
+    out.linear(kAttention, named("k_proj"), keys, out.hidden, Split::kRows, heads.num_kv_heads, form.qkv_bias);
+    // One projection where the keys are the values too, which vLLM's fused one has room for twice.
+    out.linear(kAttention, named("v_proj"), values, out.hidden, Split::kRows, heads.num_kv_heads,
+               form.qkv_bias && !form.shares_value)
+        .is_derived = form.shares_value;
+  }
+  out.linear(kAttention, at + "o_proj", out.hidden, outputs, Split::kColumns, heads.num_heads, form.o_bias);
+  if (form.gate == Gate::kWide)
+    out.linear(kAttention, at + "gate_proj", outputs, out.hidden, Split::kRows, heads.num_heads);
+  if (form.gate == Gate::kHead)
+    out.linear(kAttention, at + "g_proj", heads.num_heads, out.hidden, Split::kRows, heads.num_heads);
+  if (form.has_sinks) out.plain(kAttention, at + "sinks", heads.num_heads, Split::kRows, heads.num_heads);
+  project_qk_norm(out, heads, form.qk_norm, at, has_own_kv);
 }
 
 }  // namespace kvplan

@@ -24,6 +24,8 @@ CacheTerms key_value_terms(const Heads& heads, const Limit& limit = {}, Growth g
 std::vector<Symbol> head_symbols(const Heads& heads);
 // Scores and weighted values of one cached token: H * (d + d_v).
 std::uint64_t head_macs(const Heads& heads);
+// Q, K, V and O, and what the family has beside them. `has_own_kv`: false where another layer's cache is read.
+void project_heads(Projections& out, const Heads& heads, bool has_own_kv = true, std::string_view block = "self_attn.");
 
 }  // namespace kvplan
 

@@ -1,5 +1,5 @@
 // What every attention kind offers. A kind is a plain struct of dimensions; it knows no engine, no JSON and no
-// byte: it yields terms (counts of elements), and says how it came to them.
+// byte: it yields terms (counts of elements) and tensors, and says how it came to them.
 #ifndef KVPLAN_FORMULAS_KIND_H_
 #define KVPLAN_FORMULAS_KIND_H_
 
@@ -14,8 +14,10 @@
 
 namespace kvplan {
 
+class Projections;  // formulas/projections.h
+
 template <class K>
-concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Form form) {
+concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Form form, Projections& out) {
   // All rows that this struct can be (multi-head, grouped and multi-query attention are one struct).
   { K::infos() } -> std::convertible_to<std::span<const KindInfo>>;
   { kind.info() } -> std::convertible_to<const KindInfo&>;
@@ -24,6 +26,8 @@ concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Fo
   // The cache of one layer. kExpanded differs only where engines differ (MLA).
   { kind.terms(form) } -> std::same_as<CacheTerms>;
   { kind.symbols() } -> std::same_as<std::vector<Symbol>>;
+  // The tensors of one layer.
+  { kind.project(out) } -> std::same_as<void>;
   // Multiply-adds of a decoded token: for each cached entry that it attends to.
   { kind.macs_per_entry() } -> std::same_as<std::uint64_t>;
 };

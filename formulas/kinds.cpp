@@ -28,6 +28,32 @@ std::uint64_t macs_per_entry(const Mixer& mixer) {
   return std::visit([](const auto& kind) { return kind.macs_per_entry(); }, mixer);
 }
 
+void project(const Mixer& mixer, Projections& out) {
+  std::visit([&out](const auto& kind) { kind.project(out); }, mixer);
+}
+
+const Heads* heads_of(const Mixer& mixer) {
+  return std::visit(
+      [](const auto& kind) -> const Heads* {
+        if constexpr (requires { kind.heads; })
+          return &kind.heads;
+        else
+          return nullptr;
+      },
+      mixer);
+}
+
+const Latent* latent_of(const Mixer& mixer) {
+  return std::visit(
+      [](const auto& kind) -> const Latent* {
+        if constexpr (requires { kind.latent; })
+          return &kind.latent;
+        else
+          return nullptr;
+      },
+      mixer);
+}
+
 namespace {
 template <std::size_t... I>
 std::vector<KindInfo> rows(std::index_sequence<I...>) {

@@ -35,6 +35,10 @@ std::string_view kind_variant(const Mixer& mixer);
 CacheTerms cache_terms(const Mixer& mixer, Form form = Form::kCompact);
 std::vector<Symbol> symbols(const Mixer& mixer);
 std::uint64_t macs_per_entry(const Mixer& mixer);
+void project(const Mixer& mixer, Projections& out);
+// The heads, or the latent, of a mixer that has them; null for others.
+const Heads* heads_of(const Mixer& mixer);
+const Latent* latent_of(const Mixer& mixer);
 
 // Every row of the table of kinds, in the variant's order.
 std::vector<KindInfo> all_kinds();

@@ -38,6 +38,7 @@ struct Linear {
   std::string_view variant() const;
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const;
   std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const Linear&, const Linear&) = default;
 };

@@ -43,6 +43,8 @@ CacheTerms latent_terms(const Latent& latent, Form form);
 std::vector<Symbol> latent_symbols(const Latent& latent);
 // Folded: scores over r + d_rope and values over r, for each head.
 std::uint64_t latent_macs(const Latent& latent);
+// Down to the latents and up again; the query's latent where it has a rank.
+void project_latent(Projections& out, const Latent& latent);
 
 struct Mla {
   Latent latent;
@@ -53,6 +55,7 @@ struct Mla {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const;
   std::uint64_t macs_per_entry() const { return latent_macs(latent); }
   friend bool operator==(const Mla&, const Mla&) = default;
 };

@@ -14,23 +14,18 @@ ModelSpec::operator WeightModel() const {
                   .unknown_tensors = unknown_tensors,
                   .stored = stored,
                   .quantization = quantization};
-  const auto grouped = [&](const Heads& heads) {
-    out.group = std::max(out.group, heads.num_heads / std::max<std::uint64_t>(1, heads.num_kv_heads));
-  };
-  const auto latent = [&](const Latent& dims) {
-    out.group = std::max(out.group, dims.num_heads);  // llama.cpp keeps one KV head for latent attention
-    out.nope = dims.qk_nope_head_dim;
-    out.value_width = dims.v_head_dim;
-  };
   for (const Layer& layer : layers) {
     const Mixer& first = layer.mixers.front();
     const bool plain = std::holds_alternative<FullAttention>(first) || std::holds_alternative<SlidingWindow>(first);
     out.is_plain_decoder = out.is_plain_decoder && plain && layer.mixers.size() == 1;
     for (const Mixer& mixer : layer.mixers) {
-      if (const auto* mla = std::get_if<Mla>(&mixer)) latent(mla->latent);
-      if (const auto* sparse = std::get_if<SparseMla>(&mixer)) latent(sparse->latent);
-      if (const auto* full = std::get_if<FullAttention>(&mixer)) grouped(full->heads);
-      if (const auto* window = std::get_if<SlidingWindow>(&mixer)) grouped(window->heads);
+      if (const Heads* heads = heads_of(mixer))
+        out.group = std::max(out.group, heads->num_heads / std::max<std::uint64_t>(1, heads->num_kv_heads));
+      if (const Latent* latent = latent_of(mixer)) {
+        out.group = std::max(out.group, latent->num_heads);  // llama.cpp keeps one KV head for latent attention
+        out.nope = latent->qk_nope_head_dim;
+        out.value_width = latent->v_head_dim;
+      }
     }
   }
   return out;

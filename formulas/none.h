@@ -19,6 +19,7 @@ struct None {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form) const { return {}; }
   std::vector<Symbol> symbols() const { return {}; }
+  void project(Projections&) const {}
   std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const None&, const None&) = default;
 };

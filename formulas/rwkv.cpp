@@ -1,5 +1,7 @@
 #include "formulas/rwkv.h"
 
+#include "formulas/projections.h"
+
 namespace kvplan {
 
 namespace {
@@ -39,6 +41,13 @@ CacheTerms Rwkv::terms(Form) const {
 
 std::vector<Symbol> Rwkv::symbols() const {
   return {{"h", hidden_size, "hidden_size"}, {"d", head_dim, "head_dim"}, {"t", token_shifts, "token shifts"}};
+}
+
+// Every version mixes tokens in a way of its own, and a family that knows it writes its tensors itself.
+void Rwkv::project(Projections& out) const {
+  const Elements square = Elements(times(out.hidden, out.hidden)) * out.num_layers();
+  out.unknown(
+      {Component::kStateMixer, "the mixers of RWKV " + std::to_string(version), square * 4, square * 5, square * 7});
 }
 
 }  // namespace kvplan

@@ -28,6 +28,7 @@ struct Rwkv {
   std::string_view variant() const;
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const;
   std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const Rwkv&, const Rwkv&) = default;
 };

@@ -25,6 +25,8 @@ struct Shared {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form) const { return {}; }
   std::vector<Symbol> symbols() const;
+  // Files of Gemma 3n and 4 keep the projections of these layers; cross-layer sharing has none.
+  void project(Projections& out) const { project_heads(out, heads, false); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const Shared&, const Shared&) = default;
 };

@@ -1,5 +1,7 @@
 #include "formulas/short_conv.h"
 
+#include "formulas/projections.h"
+
 namespace kvplan {
 
 namespace {
@@ -24,6 +26,15 @@ CacheTerms ShortConv::terms(Form) const {
 
 std::vector<Symbol> ShortConv::symbols() const {
   return {{"h", channels, "hidden_size"}, {"k", conv_kernel, "conv_L_cache"}};
+}
+
+void ShortConv::project(Projections& out) const {
+  const std::uint64_t h = out.hidden;
+  const bool bias = out.has_short_conv_bias();
+  out.linear(Component::kStateMixer, "conv.in_proj", times(3, h), h, Split::kRows, 0, bias);
+  out.conv(Component::kStateMixer, "conv.conv", h, conv_kernel, Split::kRows);
+  if (bias) out.plain(Component::kStateMixer, "conv.conv.bias", h, Split::kRows);
+  out.linear(Component::kStateMixer, "conv.out_proj", h, h, Split::kColumns, 0, bias);
 }
 
 }  // namespace kvplan

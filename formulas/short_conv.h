@@ -24,6 +24,7 @@ struct ShortConv {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const;
   std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const ShortConv&, const ShortConv&) = default;
 };

@@ -28,6 +28,7 @@ struct SlidingWindow {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form) const { return key_value_terms(heads, {LimitKind::kWindow, window, Tokens(0)}); }
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const { project_heads(out, heads); }
   std::uint64_t macs_per_entry() const { return head_macs(heads); }
   friend bool operator==(const SlidingWindow&, const SlidingWindow&) = default;
 };

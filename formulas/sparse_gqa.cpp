@@ -1,5 +1,7 @@
 #include "formulas/sparse_gqa.h"
 
+#include "formulas/projections.h"
+
 namespace kvplan {
 
 namespace {
@@ -32,6 +34,15 @@ std::vector<Symbol> SparseGqa::symbols() const {
 
 std::uint64_t SparseGqa::macs_per_entry() const {
   return checked_mul(index_n_heads, index_head_dim, "the work of one cached token");
+}
+
+void SparseGqa::project(Projections& out) const {
+  project_heads(out, heads);
+  if (index_head_dim == 0) return;
+  out.linear(Component::kAttention, "self_attn.index_q_proj", times(index_n_heads, index_head_dim), out.hidden);
+  out.linear(Component::kAttention, "self_attn.index_k_proj", index_head_dim, out.hidden);
+  out.norms("self_attn.index_q_norm", index_head_dim);
+  out.norms("self_attn.index_k_norm", index_head_dim);
 }
 
 }  // namespace kvplan

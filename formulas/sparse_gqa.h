@@ -28,6 +28,7 @@ struct SparseGqa {
   std::string_view variant() const { return ""; }
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const;
   std::uint64_t macs_per_entry() const;
   friend bool operator==(const SparseGqa&, const SparseGqa&) = default;
 };

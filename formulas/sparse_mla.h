@@ -33,6 +33,7 @@ struct SparseMla {
   std::string_view variant() const { return index_head_dim == 0 ? "shared_indexer" : ""; }
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const;
   std::uint64_t macs_per_entry() const;
   friend bool operator==(const SparseMla&, const SparseMla&) = default;
 };

@@ -1,5 +1,7 @@
 #include "formulas/ssm.h"
 
+#include "formulas/projections.h"
+
 namespace kvplan {
 
 namespace {
@@ -46,6 +48,56 @@ std::vector<Symbol> Ssm::symbols() const {
     out.push_back({"G", n_groups, "mamba_n_groups"});
   }
   return out;
+}
+
+namespace {
+
+constexpr Component kMix = Component::kStateMixer;
+
+void project_mamba1(Projections& out, const Ssm& ssm, const SsmProjections& form) {
+  const std::string at = std::string(form.module) + ".";
+  const std::uint64_t inner = ssm.d_inner;
+  const std::uint64_t wide = checked_add(ssm.dt_rank, times(2, ssm.d_state), "the width of a projection");
+  out.linear(kMix, at + "in_proj", times(2, inner), out.hidden, Split::kRows, 0, form.bias);
+  out.conv(kMix, at + "conv1d", inner, ssm.conv_kernel, Split::kRows);
+  if (form.conv_bias) out.plain(kMix, at + "conv1d.bias", inner, Split::kRows);
+  out.linear(kMix, at + "x_proj", wide, inner, Split::kColumns);
+  out.linear(kMix, at + "dt_proj", inner, ssm.dt_rank, Split::kRows, 0, true);
+  out.plain(kMix, at + "A_log", times(inner, ssm.d_state), Split::kRows).kept = Kept::kFloat32;
+  out.plain(kMix, at + "D", inner, Split::kRows);
+  out.linear(kMix, at + "out_proj", out.hidden, inner, Split::kColumns, 0, form.bias);
+}
+
+}  // namespace
+
+void Ssm::project(Projections& out) const {
+  const SsmProjections form = out.ssm_projections(*this);
+  if (version == Version::kMamba1) return project_mamba1(out, *this, form);
+  const std::string at = std::string(form.module) + ".";
+  const std::uint64_t inner = d_inner;
+  const std::uint64_t grouped = times(2, times(n_groups, d_state));
+  // One group of B and C is whole on every rank; several are shared out.
+  const bool repeats = n_groups == 1;
+  const std::uint64_t cut = repeats ? 0 : grouped;
+  out.linear(kMix, at + "in_proj",
+             checked_add(times(2, inner), checked_add(cut, num_heads, "a projection"), "a projection"), out.hidden,
+             Split::kRows, 0, form.bias);
+  out.conv(kMix, at + "conv1d", checked_add(inner, cut, "a convolution"), conv_kernel, Split::kRows);
+  if (form.conv_bias) out.plain(kMix, at + "conv1d.bias", checked_add(inner, cut, "a convolution"), Split::kRows);
+  if (repeats) {
+    out.linear(kMix, at + "in_proj", grouped, out.hidden, Split::kNone, 0, form.bias);
+    out.conv(kMix, at + "conv1d", grouped, conv_kernel);
+    if (form.conv_bias) out.plain(kMix, at + "conv1d.bias", grouped);
+  }
+  if (form.has_mup_vector) {
+    out.plain(kMix, at + "mup_vector", checked_add(times(2, inner), num_heads, "a projection"), Split::kRows)
+        .is_derived = true;
+    out.plain(kMix, at + "mup_vector", grouped).is_derived = true;
+  }
+  out.plain(kMix, at + "A_log", num_heads, Split::kRows).kept = Kept::kFloat32;
+  out.plain(kMix, at + "decay", times(2, num_heads), Split::kRows);  // dt_bias, D
+  if (form.has_norm) out.plain(Component::kNorms, at + "norm", inner, Split::kRows);
+  out.linear(kMix, at + "out_proj", out.hidden, inner, Split::kColumns, 0, form.out_bias);
 }
 
 }  // namespace kvplan

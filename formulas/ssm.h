@@ -45,6 +45,7 @@ struct Ssm {
   std::string_view variant() const { return version == Version::kMamba1 ? "mamba1" : "mamba2"; }
   CacheTerms terms(Form form) const;
   std::vector<Symbol> symbols() const;
+  void project(Projections& out) const;
   std::uint64_t macs_per_entry() const { return 0; }
   friend bool operator==(const Ssm&, const Ssm&) = default;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "formulas/model.h"
+#include "formulas/projections.h"
 #include "kvplan/architecture.h"
 #include "models/pattern.h"
 
@@ -21,20 +22,6 @@ struct Ffn;
 struct MlpPlan;
 
 enum class NormStyle : std::uint8_t { kRms, kLayerNorm, kNoWeight };
-enum class QkNorm : std::uint8_t {
-  kNone,
-  kHead,       // one vector of head_dim each for queries and keys
-  kHeadBias,   // the same with biases
-  kWide,       // as wide as all heads
-  kEveryHead,  // a vector of its own for each head (StableLM, Cohere)
-};
-enum class Gate : std::uint8_t {
-  kNone,
-  kDoubledQuery,  // q_proj yields the gate too
-  kWide,          // a projection to all heads' widths
-  kHead,          // a projection to one number a head
-  kLowRank,       // made with the queries, of a latent's low rank before and behind its norm
-};
 
 // A key of the config that switches something on; "+" is always, "" never, "+key" unless the key says otherwise.
 using Switch = std::string_view;

@@ -43,10 +43,6 @@ void make_encoder(std::span<TensorGroup> groups) {
   }
 }
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  return checked_mul(a, b, "the size of a tensor");
-}
-
 std::vector<LayerRun> all_layers(const Inventory& inventory) {
   return {{0, inventory.reader.model.layers.size(), 1}};
 }

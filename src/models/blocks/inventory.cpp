@@ -11,6 +11,14 @@
 
 namespace kvplan {
 
+Inventory::Inventory(Reader& from, const Fields& fields, const Family& known)
+    : Projections(from.model, from.model.hidden_size),
+      reader(from),
+      text(fields),
+      family(known),
+      traits(known.tensors),
+      vocab(from.model.vocab_size) {}
+
 bool Inventory::on(Switch key) const {
   if (key.empty() || key == "+") return !key.empty();
   return key.starts_with('+') ? text.flag(key.substr(1), true) : text.flag(key, false);
@@ -20,8 +28,7 @@ Inventory inventory_of(Reader& reader, const Fields& text, std::string_view mode
   static constexpr Family kUnknown{.is = kNoArchitecture, .layers = nullptr};
   const Family* found = find_family(model_type);
   const Family& family = found == nullptr ? kUnknown : *found;
-  return {Builder(reader.model),  reader, text, family, family.tensors, reader.model.hidden_size,
-          reader.model.vocab_size};
+  return {reader, text, family};
 }
 
 namespace {

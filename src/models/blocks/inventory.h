@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/blocks/builder.h"
+#include "formulas/projections.h"
 #include "models/family.h"
 #include "models/reader.h"
 
@@ -39,15 +39,23 @@ struct MlpPlan {
   bool in_pairs = false;                               // dense MLPs everywhere, experts in every second layer
 };
 
-struct Inventory : Builder {
+struct Inventory : Projections {
+  Inventory(Reader& from, const Fields& fields, const Family& known);
+
   Reader& reader;
   const Fields& text;
   const Family& family;
   const Traits& traits;
-  std::uint64_t hidden = 0;
   std::uint64_t vocab = 0;
 
   bool on(Switch key) const;
+
+  // What the family and the config say of the projections (blocks/projections.cpp).
+  AttentionProjections attention_of(const Heads& heads, bool has_own_kv) const override;
+  LatentProjections latent_projections() const override;
+  SsmProjections ssm_projections(const Ssm& ssm) const override;
+  LinearProjections linear_projections(const Linear& linear) const override;
+  bool has_short_conv_bias() const override;
 };
 
 Inventory inventory_of(Reader& reader, const Fields& text, std::string_view model_type);
@@ -60,21 +68,13 @@ std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple);
 std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t entry, std::uint64_t fallback);
 
 // Writers; the builder stands in the layers already.
-void write_attention(Inventory& out, const Heads& heads, bool has_own_kv, std::string_view block = "self_attn.");
 void write_mixer(Inventory& out, const Mixer& mixer);
-const Heads* heads_of(const Mixer& mixer);  // of one with keys and values for heads; null for others
-void write_latent(Inventory& out, const Latent& latent);
 void write_ffn(Inventory& out, const Ffn& ffn);
 // The matrices of routed and shared experts; the router is written.
 void write_expert_matrices(Inventory& out, const Ffn& ffn, const std::string& at);
 TensorGroup& routed(TensorGroup& group, std::uint64_t experts, std::uint64_t used);
 void write_dense_mlp(Inventory& out, Component component, std::string_view module, std::uint64_t width,
                      std::uint64_t hidden, bool gated, bool bias);
-void write_ssm(Inventory& out, const Ssm& ssm);
-void write_linear_mixer(Inventory& out, const Linear& linear);
-void write_compressed(Inventory& out, const Compressed& layer);
-void write_rwkv(Inventory& out, const Rwkv& rwkv);
-void write_rg_lru(Inventory& out, const RgLru& lru);
 
 // What several families have beside mixers and MLPs.
 // Several residual streams, mixed before and after each block. `weighs`: each alone, not every one with every other.
@@ -85,7 +85,6 @@ struct HyperConnections {
 void write_hyper_connections(Inventory& out, const HyperConnections& form);
 void write_ngrams(Inventory& out);
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b);  // of sizes of tensors; Error where it overflows
 std::vector<LayerRun> all_layers(const Inventory& inventory);
 // The layers whose first mixer is of this kind.
 template <class Kind>

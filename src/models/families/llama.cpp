@@ -154,7 +154,7 @@ static std::uint64_t lille_width(const Inventory& inventory, std::uint64_t) {
 
 static bool write_mllama_mixer(Inventory& out, const Mixer& mixer) {
   const auto* cross = std::get_if<Cross>(&mixer);
-  if (cross != nullptr) write_attention(out, cross->heads, true, "cross_attn.");
+  if (cross != nullptr) project_heads(out, cross->heads, true, "cross_attn.");
   return cross != nullptr;
 }
 

@@ -151,7 +151,7 @@ static void read_hymba(Reader& reader) {
 // Layers that read another's cache keep their projections.
 static bool write_hymba(Inventory& out, const Mixer& mixer) {
   const auto* shared = std::get_if<Shared>(&mixer);
-  if (shared != nullptr) write_attention(out, shared->heads, true);
+  if (shared != nullptr) project_heads(out, shared->heads);
   return shared != nullptr;
 }
 

@@ -1,21 +1,26 @@
-#include "models/blocks/builder.h"
+#include "formulas/tensor_writer.h"
+
+#include <utility>
+
+#include "formulas/model.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 
-void Builder::in_layers(std::vector<LayerRun> layers, std::string_view prefix) {
+void TensorWriter::in_layers(std::vector<LayerRun> layers, std::string_view prefix) {
   layers_ = std::move(layers);
   place_ = Place::kLayers;
   prefix_ = prefix;
 }
 
-void Builder::outside(Place place) {
+void TensorWriter::outside(Place place) {
   layers_.clear();
   place_ = place;
   prefix_.clear();
 }
 
-TensorGroup& Builder::add(Component own, TensorRole role, std::string_view module, std::uint64_t rows,
-                          std::uint64_t columns, Split split, std::uint64_t units) {
+TensorGroup& TensorWriter::add(Component own, TensorRole role, std::string_view module, std::uint64_t rows,
+                               std::uint64_t columns, Split split, std::uint64_t units) {
   TensorGroup group;
   group.component = component(own);
   group.role = role;
@@ -30,8 +35,8 @@ TensorGroup& Builder::add(Component own, TensorRole role, std::string_view modul
   return model_.tensors.back();
 }
 
-TensorGroup& Builder::linear(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
-                             Split split, std::uint64_t units, bool bias) {
+TensorGroup& TensorWriter::linear(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                                  Split split, std::uint64_t units, bool bias) {
   // The bias first: the reference that is handed out is to the matrix.
   if (bias) {
     const Split cut = split == Split::kRows ? Split::kRows : Split::kNone;
@@ -40,25 +45,29 @@ TensorGroup& Builder::linear(Component own, std::string_view module, std::uint64
   return add(own, TensorRole::kLinear, module, rows, columns, split, units);
 }
 
-TensorGroup& Builder::table(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
-                            Split split) {
+TensorGroup& TensorWriter::table(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                                 Split split) {
   return add(own, TensorRole::kEmbedding, module, rows, columns, split, 0);
 }
 
-TensorGroup& Builder::conv(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
-                           Split split) {
+TensorGroup& TensorWriter::conv(Component own, std::string_view module, std::uint64_t rows, std::uint64_t columns,
+                                Split split) {
   return add(own, TensorRole::kConv, module, rows, columns, split, 0);
 }
 
-TensorGroup& Builder::plain(Component own, std::string_view module, std::uint64_t elements, Split split,
-                            std::uint64_t units) {
+TensorGroup& TensorWriter::plain(Component own, std::string_view module, std::uint64_t elements, Split split,
+                                 std::uint64_t units) {
   return add(own, TensorRole::kPlain, module, elements, 1, split, units);
 }
 
-void Builder::norms(std::string_view module, std::uint64_t width, std::uint64_t count, bool bias) {
+void TensorWriter::norms(std::string_view module, std::uint64_t width, std::uint64_t count, bool bias) {
   if (count == 0 || width == 0) return;
   TensorGroup& group = add(Component::kNorms, TensorRole::kPlain, module, width, 1, Split::kNone, 0);
   group.copies = group.used = bias ? 2 * count : count;
+}
+
+void TensorWriter::unknown(UnknownTensors part) {
+  model_.unknown_tensors.push_back(std::move(part));
 }
 
 std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& indices) {
@@ -79,6 +88,10 @@ std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& indices) {
     out.push_back({i, 1, 1});
   }
   return out;
+}
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+  return checked_mul(a, b, "the size of a tensor");
 }
 
 }  // namespace kvplan

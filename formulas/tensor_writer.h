@@ -1,19 +1,21 @@
-// Writes tensor groups: the small words in which the families' inventories are told.
-#ifndef KVPLAN_MODELS_BLOCKS_BUILDER_H_
-#define KVPLAN_MODELS_BLOCKS_BUILDER_H_
+// Writes tensor groups: the few words in which kinds and families say what a layer is made of.
+#ifndef KVPLAN_FORMULAS_TENSOR_WRITER_H_
+#define KVPLAN_FORMULAS_TENSOR_WRITER_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "formulas/model.h"
+#include "kvplan/tensors.h"
 
 namespace kvplan {
 
-class Builder {
+struct ModelSpec;  // formulas/model.h
+
+class TensorWriter {
  public:
-  explicit Builder(ModelSpec& model) : model_(model) {}
+  explicit TensorWriter(ModelSpec& model) : model_(model) {}
 
   // What follows stands in these layers; module names are then relative to "model.layers.*.".
   void in_layers(std::vector<LayerRun> layers, std::string_view prefix = "model.layers.*.");
@@ -36,6 +38,9 @@ class Builder {
                      std::uint64_t units = 0);
   // `count` norms of `width`, with or without a bias each.
   void norms(std::string_view module, std::uint64_t width, std::uint64_t count = 1, bool bias = false);
+
+  // A part whose tensors nobody lists.
+  void unknown(UnknownTensors part);
 
   // Layers that the next group stands in.
   std::uint64_t num_layers() const {
@@ -60,6 +65,8 @@ class Builder {
 // Indices in ascending order as runs.
 std::vector<LayerRun> runs_of(const std::vector<std::uint64_t>& indices);
 
+std::uint64_t times(std::uint64_t a, std::uint64_t b);  // of sizes of tensors; Error where it overflows
+
 }  // namespace kvplan
 
-#endif  // KVPLAN_MODELS_BLOCKS_BUILDER_H_
+#endif  // KVPLAN_FORMULAS_TENSOR_WRITER_H_
