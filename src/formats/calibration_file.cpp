@@ -91,7 +91,7 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
                          ? 0
                          : count(json, "device_memory_bytes", which, static_cast<std::uint64_t>(kMostValue)));
   out.driver = text(json, "driver", which, false);
-  out.engine = text(json, "engine", which, true);
+  out.engine = text(json, "engine", which, false);  // a card's own figures hold for any
   out.engine_version = text(json, "engine_version", which, false);
   out.model = text(json, "model", which, false);
   out.source = text(json, "source", which, true);

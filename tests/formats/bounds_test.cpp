@@ -14,6 +14,7 @@
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "measure/log_reader.h"
+#include "sources/gguf_choice.h"
 #include "sources/load.h"
 #include "support/gguf_writer.h"
 #include "support/program.h"
@@ -253,6 +254,17 @@ TEST_CASE("bounds: strings, keys and tensors of a GGUF") {
   CHECK(Gguf::parse(bytes_of(most)).counts("n")->size() == 1 << 20);
   const std::string more = numbers((1 << 20) + 1);
   CHECK(has(error_of([&] { Gguf::parse(bytes_of(more)).counts("n"); }), "has 1048577 elements"));
+}
+
+TEST_CASE("bounds: parts of a GGUF on the Hub") {
+  CHECK(files_of_set("x-00001-of-00400.gguf").size() == 400);
+  try {
+    files_of_set("x-00001-of-00401.gguf");
+    FAIL("a set of 401 files");
+  } catch (const Error& error) {
+    CHECK(error.code() == Exit::kHub);
+    CHECK(has(error.what(), "the set has 401 files"));
+  }
 }
 
 TEST_CASE("bounds: layers of a config and of a GGUF") {

@@ -69,6 +69,14 @@ TEST_CASE("measure card: nothing is kept where a neighbour moves, and no context
   const Run still = card({"--json", "--share", "--save-calibration", file}, neighbour);
   CHECK(still.exit == 0);
   CHECK(std::filesystem::exists(file));
+  // What was kept is read again, for any engine.
+  for (const char* engine : {"transformers", "llama.cpp"}) {
+    const Run later = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--gpu", "h100-80gb",
+                                   "--max-model-len", "8k", "--json", "--calibration", file});
+    CHECK(later.err == "");
+    CHECK(later.exit == 0);
+    CHECK(json_of(later)["calibration"]["figures"].size() >= 1);
+  }
   // 6 GiB are an engine that started meanwhile, and no context.
   const Json large = json_of(card({"--json"}, {"KVPLAN_FAKE_CONTEXT=6000"}));
   CHECK(large["context_bytes"].is_null());
