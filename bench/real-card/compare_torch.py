@@ -37,6 +37,7 @@ for layer in range(config["num_hidden_layers"]):
         held.append((key, value))
     else:
         cache.update(key, value, layer)
+        del key, value  # it keeps copies: the last layer's would count twice
 torch.cuda.synchronize()
 print(json.dumps({"allocated": torch.cuda.memory_allocated() - before, "reserved": torch.cuda.memory_reserved() - reserved,
                   "by": "transformers DynamicCache" if cache is not None else "torch.zeros",

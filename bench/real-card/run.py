@@ -89,7 +89,7 @@ def main():
                     continue
                 seen.add(sequences)
                 extra = ["--calibration", calibration] if os.path.exists(calibration) else []
-                code, plan, errors = kvplan(arguments.kvplan, options(model, engine, tokens, sequences) + extra + [
+                _, plan, errors = kvplan(arguments.kvplan, options(model, engine, tokens, sequences) + extra + [
                     "--measure", "--device", arguments.device, "--save-calibration", calibration])
                 if plan is None:
                     print(f"{model} {engine}: {errors}", file=sys.stderr)
@@ -120,7 +120,9 @@ def main():
                 # Whole granules are explained, and two of them a line may lie in what the driver holds already.
                 granules = row["rounding_bytes"] + 2 * len(found["lines"]) * row["granularity_bytes"]
                 off = abs(row["measured_bytes"] - row["planned_bytes"]) > 0.01 * row["planned_bytes"] + granules
-                bad += bool(code or off or off_context)
+                # PyTorch's tensors of the same shapes, in grains of 512 B: nothing else may lie between.
+                off_torch = row["torch_bytes"] and abs(row["torch_bytes"]["allocated"] - row["planned_bytes"]) > 0.001 * row["planned_bytes"]
+                bad += bool(found["status"] != "agrees" or off or off_context or off_torch)
                 rows.append(row)
                 print(f"{model:18} {engine:12} {found['planned_bytes'] / 2**30:7.2f} GiB planned "
                       f"{found['measured_bytes'] / 2**30:7.2f} measured {100 * found['difference']:+.3f} % "

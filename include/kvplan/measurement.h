@@ -39,6 +39,37 @@ struct MeasuredLine {
   Bytes unexplained() const;
 };
 
+// Blocks of one size, wherever they stand among the others.
+struct BlockSize {
+  Bytes bytes;
+  std::uint64_t count = 0;
+};
+
+// One thing that an engine takes at its start, in the blocks that its allocator asks of the driver.
+struct RehearsedStep {
+  std::string what;  // "weights"
+  Bytes planned;     // of the plan's ledger
+  Bytes asked;       // in the allocator's blocks
+  std::uint64_t blocks = 0, held = 0;
+  std::vector<BlockSize> sizes{};  // in the order of their first block
+};
+
+enum class RehearsalStatus {
+  kStarts,  // all of it was held at once
+  kTight,   // it would fit, but within the margin that is left to others
+  kStops,   // at a block that is not to be had
+};
+
+// A start without the engine: what it would take, in its order.
+struct Rehearsal {
+  RehearsalStatus status = RehearsalStatus::kStarts;
+  std::vector<RehearsedStep> steps;
+  Bytes free;            // before the first step
+  Bytes spare, missing;  // after the last one, on the card as it is now
+  std::string stopped;   // "weights, block 112 of 340"; empty where it did not
+  std::string reason;    // the driver's words, where it refused
+};
+
 // The largest context that really allocates.
 struct MeasuredMaximum {
   std::uint64_t max_model_len = 0;
@@ -71,6 +102,7 @@ struct Measurement {
   double tolerance = 0.01;
   Figure bandwidth;  // bytes read and written a second; n = 0 where the cache is too small to say
   std::optional<MeasuredMaximum> maximum;
+  std::optional<Rehearsal> rehearsal;  // absent in host memory, and where the plan does not know the weights
   MeasureStatus status = MeasureStatus::kAgrees;
   std::string reason;
 

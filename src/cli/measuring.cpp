@@ -19,6 +19,7 @@
 #include "measure/device.h"
 #include "measure/interrupt.h"
 #include "measure/measure.h"
+#include "measure/rehearsal.h"
 #include "plan/complete.h"
 
 namespace kvplan {
@@ -169,6 +170,13 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
                     "measure a plan without it");
       Request request = asked.request;
       request.card.measured = device->facts().name;
+      // Without a card of the request's the measured one is planned for.
+      if (device->facts().id != "host" && !request.card.name && !request.card.memory) {
+        if (const Gpu* known = find_gpu(device->facts().name))
+          request.card.name = known->name;
+        else
+          request.card.memory = device->facts().usable;
+      }
       try {
         plan = make_plan(model, request);
       } catch (Error& error) {
@@ -182,6 +190,8 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
       how.stop = InterruptGuard::interrupted;
       how.progress = [&](std::string_view step, Bytes done, Bytes all) { progress.show(step, done, all); };
       plan.measurement = measure_plan(model, plan, *device, how);
+      if (plan.measurement->status != MeasureStatus::kFailed)
+        plan.measurement->rehearsal = rehearse(model, plan, *device, how);
     } catch (const Interrupted&) {
       std::fputs("kvplan: interrupted; everything that was allocated is freed\n", stderr);
       InterruptGuard::pass_on();
@@ -190,7 +200,7 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
   const Measurement& seen = *plan.measurement;
   // What differs, or moved meanwhile, is no property of the card.
   if (!call.measuring.save.empty() && seen.status == MeasureStatus::kAgrees && seen.others_moved == 0)
-    save_calibration(call.measuring.save, calibration_of(seen, plan, today()));
+    save_calibration(call.measuring.save, calibration_of(seen, today()));
   else if (!call.measuring.save.empty())
     std::fputs("kvplan: nothing was saved: the run was disturbed, or does not agree\n", stderr);
   const std::optional<std::string>& planned_card = plan.request.card.name;
@@ -199,7 +209,8 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
                           "planned for " + *planned_card + ", and measured on " + seen.device.name});
   complete(model, {}, plan);
   write_report(call.output, written(reply_of(plan), call.format, "a measurement", options));
-  const bool good = seen.status == MeasureStatus::kAgrees && plan.verdict.status != Verdict::kDoesNotFit;
+  const bool stops = seen.rehearsal && seen.rehearsal->status == RehearsalStatus::kStops;
+  const bool good = seen.status == MeasureStatus::kAgrees && plan.verdict.status != Verdict::kDoesNotFit && !stops;
   return static_cast<int>(good ? Exit::kAnswered : Exit::kDoesNotFit);
 }
 

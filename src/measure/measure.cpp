@@ -7,6 +7,7 @@
 #include "kvplan/error.h"
 #include "kvplan/spoken.h"
 #include "measure/holder.h"
+#include "measure/planned_cache.h"
 
 namespace kvplan {
 
@@ -25,50 +26,6 @@ std::string bytes_text(Bytes bytes) {
   return text;
 }
 
-// The plan's cache on one GPU, for any load.
-class Cache {
- public:
-  Cache(const ModelSpec& model, const Plan& plan, Bytes granularity)
-      : input_(engine_input(model, plan.request)),
-        layout_(engine_of(plan.request).layout(input_, notes_)),
-        granularity_(granularity) {
-    const std::vector<RankCache> ranks = layout_->explain(plan.load);
-    for (std::size_t i = 0; i < plan.memory.size(); ++i)
-      if (plan.memory[i].kv_cache.value_or(Bytes(0)) > plan.memory[gpu_].kv_cache.value_or(Bytes(0))) gpu_ = i;
-    rank_ = ranks.empty() ? 0 : gpu_ % ranks.size();
-  }
-
-  std::uint64_t gpu() const { return gpu_; }
-  std::vector<CacheBuffer> buffers(const Load& load) const { return layout_->buffers(load, rank_); }
-
-  Bytes rounding(Bytes bytes) const {
-    const std::uint64_t rest = bytes.count() % granularity_.count();
-    return rest == 0 ? Bytes(0) : Bytes(granularity_.count() - rest);
-  }
-  // With every buffer up to whole granules.
-  Bytes footprint(const Load& load) const {
-    Bytes out;
-    for (const CacheBuffer& buffer : buffers(load)) out += buffer.bytes + rounding(buffer.bytes);
-    return out;
-  }
-  bool fits(const Load& load, Bytes room) const {
-    try {
-      return footprint(load) <= room;
-    } catch (const Error& error) {
-      take_as_misfit(error);
-      return false;  // an overflow is more than any device
-    }
-  }
-
- private:
-  EngineInput input_;
-  std::vector<Note> notes_;
-  std::unique_ptr<CacheLayout> layout_;
-  Bytes granularity_;
-  std::size_t gpu_ = 0;
-  std::size_t rank_ = 0;
-};
-
 // The largest n in [1, most] that fits; 0 where none does.
 template <class Fits>
 std::uint64_t largest(std::uint64_t most, const Fits& fits) {
@@ -85,7 +42,7 @@ std::uint64_t largest(std::uint64_t most, const Fits& fits) {
 
 // The plan's load where the room holds it; else fewer sequences, else fewer tokens of one. Nothing where not even one
 // token's cache fits.
-std::optional<Load> scaled_load(const Cache& cache, const Load& load, Bytes room) {
+std::optional<Load> scaled_load(const PlannedCache& cache, const Load& load, Bytes room) {
   if (cache.fits(load, room)) return load;
   Load out = load;
   out.num_seqs = largest(load.num_seqs, [&](std::uint64_t n) {
@@ -110,7 +67,7 @@ std::int64_t moved(Bytes before, Bytes after) {
 }
 
 // Line by line: what the device's counter grew by.
-void hold_lines(const Cache& cache, const std::vector<CacheBuffer>& buffers, Device& device, Holder& holder,
+void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffers, Device& device, Holder& holder,
                 Measurement& out) {
   for (const CacheBuffer& buffer : buffers) {
     auto line = std::find_if(out.lines.begin(), out.lines.end(),
@@ -173,7 +130,7 @@ void judge(Measurement& out) {
 }
 
 // The largest context of the plan's sequences that allocates, up to what the room holds by arithmetic.
-MeasuredMaximum find_maximum(const ModelSpec& model, const Cache& cache, Device& device, const Load& load,
+MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, Device& device, const Load& load,
                              const MeasureOptions& options) {
   constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
   MeasuredMaximum out;
@@ -239,7 +196,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
   out.max_model_len = plan.load.max_model_len.count();
   out.num_seqs = plan.load.num_seqs;
   try {
-    const Cache cache(model, plan, out.device.granularity);
+    const PlannedCache cache(model, plan, out.device.granularity);
     const DeviceMemory before = device.memory();
     out.free = before.free;
     out.used_by_others = before.others;
@@ -289,13 +246,11 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
   return out;
 }
 
-CalibrationRecord calibration_of(const Measurement& measurement, const Plan& plan, std::string_view date) {
+CalibrationRecord calibration_of(const Measurement& measurement, std::string_view date) {
   CalibrationRecord out;
   out.device = measurement.device.name;
   out.memory = measurement.device.usable;
   out.driver = measurement.device.driver;
-  out.engine = plan.request.engine;
-  out.engine_version = plan.engine_version;
   out.source = "measure";
   out.date = date;
   if (measurement.device.context) out.add(kContextFigure, static_cast<double>(measurement.device.context->count()));

@@ -34,8 +34,8 @@ Bytes usable_room(Bytes free, double margin);
 // of the answer; nothing is left allocated.
 Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& device, const MeasureOptions& options);
 
-// What a measurement teaches of its card; `date` as "2026-11-21".
-CalibrationRecord calibration_of(const Measurement& measurement, const Plan& plan, std::string_view date);
+// What a measurement teaches of its card, whatever engine was asked for; `date` as "2026-11-21".
+CalibrationRecord calibration_of(const Measurement& measurement, std::string_view date);
 
 }  // namespace kvplan
 

@@ -114,7 +114,7 @@ std::uint64_t index_topk(const ModelSpec& model) {
 // What loading takes beside the tensors: tables of rotary angles, and what the allocator's pieces leave over. A
 // checkpoint's headers size its tensors, and leave the pieces as they are.
 std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
-                                      const Request& request) {
+                                      const Request& request, std::vector<Bytes>& segments) {
   const Engine& engine = engine_of(request);
   if (engine.loading.counted == CountedAs::kTensors || model.is_gguf) return {};
   const std::uint64_t element = engine.loading.rotary_in_float32 ? 4 : plain_bytes(asked.dtype.value_or(model.dtype));
@@ -145,7 +145,8 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
                                                     " x " + std::to_string(each) + " B");
   }
   const bool reserves = engine.loading.counted == CountedAs::kReserved;
-  const LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);
+  LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);
+  segments = std::move(loaded.segments);
   std::vector<LedgerLine> out;
   if (loaded.rotary > Bytes(0))
     out.push_back(of_kind(LineId::kRotary,
@@ -306,6 +307,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     if (only_stage && stage != *only_stage) {
       out.lines.emplace_back();
+      out.segments.emplace_back();
       continue;
     }
     const StageShare& part = stages[stage];
@@ -334,8 +336,10 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     }
     std::vector<LedgerLine> lines;
     for (const WeightLine& line : report.lines) lines.push_back(ledger_line(line, line.source));
+    std::vector<Bytes> segments;
     if (out.is_known)
-      for (LedgerLine& line : loading_lines(model, weigher, asked, request)) lines.push_back(std::move(line));
+      for (LedgerLine& line : loading_lines(model, weigher, asked, request, segments)) lines.push_back(std::move(line));
+    out.segments.push_back(std::move(segments));
     if (engine.loading.embedding_on_host && out.is_known)
       if (auto line = padding_line(model, request, part)) lines.push_back(std::move(*line));
     out.lines.push_back(std::move(lines));

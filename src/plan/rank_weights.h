@@ -17,6 +17,8 @@ namespace kvplan {
 struct RankWeights {
   std::string type;                            // "bfloat16", "gptq-int4"
   std::vector<std::vector<LedgerLine>> lines;  // of one rank of each stage; empty where nothing is known
+  // What PyTorch's allocator takes from the card for them, in its order; empty where the engine has another.
+  std::vector<std::vector<Bytes>> segments;
   bool is_known = true;
   std::vector<LedgerLine> host;  // in host memory, of all ranks of one data parallel copy
   // What a step of decoding reads of one rank's weights, all stages together: by every token, and of the experts. What

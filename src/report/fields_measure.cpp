@@ -70,6 +70,42 @@ const Table<MeasuredMaximum>& table() {
 }
 
 template <>
+const Table<BlockSize>& table() {
+  using T = BlockSize;
+  static constexpr auto rows = rows_of<T>({{"bytes", at<&T::bytes>}, {"count", at<&T::count>}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
+template <>
+const Table<RehearsedStep>& table() {
+  using T = RehearsedStep;
+  static constexpr auto rows = rows_of<T>({{"what", at<&T::what>},
+                                           {"planned_bytes", at<&T::planned>},
+                                           {"asked_bytes", at<&T::asked>, "in the blocks of the engine's allocator"},
+                                           {"blocks", at<&T::blocks>},
+                                           {"held", at<&T::held>, "blocks that were to be had"},
+                                           {"sizes", at<&T::sizes>, "of the blocks, in the order of the first"}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
+template <>
+const Table<Rehearsal>& table() {
+  using T = Rehearsal;
+  static constexpr auto rows =
+      rows_of<T>({{"status", at<&T::status>},
+                  {"free_bytes", at<&T::free>, "before the first step"},
+                  {"spare_bytes", at<&T::spare>, "left of them behind the last step"},
+                  {"missing_bytes", at<&T::missing>, "that all steps ask for beyond them"},
+                  {"stopped_at", or_null<&T::stopped>, "the block that was not to be had, or that the margin kept"},
+                  {"reason", or_null<&T::reason>, "the driver's words"},
+                  {"steps", at<&T::steps>, "in the engine's order"}});
+  static constexpr Table<T> fields("", "", rows);
+  return fields;
+}
+
+template <>
 const Table<Measurement>& table() {
   using T = Measurement;
   static constexpr auto speed = [](const T& seen) { return speed_of(seen.bandwidth); };
@@ -89,6 +125,7 @@ const Table<Measurement>& table() {
                   {"tolerance", at<&T::tolerance>},
                   {"bandwidth_gb_s", speed, "read and written, streaming the cache; null where it is too small to say"},
                   {"maximum", at<&T::maximum>, "--measure-max: the largest context whose cache allocates"},
+                  {"rehearsal", at<&T::rehearsal>, "what the engine takes at its start, held on the device"},
                   {"status", at<&T::status>},
                   {"reason", or_null<&T::reason>}});
   static constexpr Table<T> fields("measurement", "", rows);
@@ -112,14 +149,11 @@ const Table<AppliedFigure>& table() {
 template <>
 const Table<CalibrationOf>& table() {
   using T = CalibrationOf;
-  static constexpr auto rows = rows_of<T>({{"file", [](const T& of) {
-    return of.plan->request.calibration->path; }},
-                                {"figures", [](const T& of) -> auto& { return of.plan->calibrated;
-}
-}  // namespace kvplan
-});
-static constexpr Table<T> fields("calibration", "", rows);
-return fields;
+  static constexpr auto file = [](const T& of) { return of.plan->request.calibration->path; };
+  static constexpr auto figures = [](const T& of) -> const std::vector<AppliedFigure>& { return of.plan->calibrated; };
+  static constexpr auto rows = rows_of<T>({{"file", file}, {"figures", figures}});
+  static constexpr Table<T> fields("calibration", "", rows);
+  return fields;
 }
 
 template <>
@@ -141,7 +175,7 @@ const Table<CalibrationRecord>& table() {
       {{"device", at<&T::device>, "as the driver or the catalogue names it"},
        {"device_memory_bytes", or_null<&T::memory>},
        {"driver", or_null<&T::driver>},
-       {"engine", at<&T::engine>},
+       {"engine", or_null<&T::engine>, "null for figures of the card"},
        {"engine_version", or_null<&T::engine_version>},
        {"model", or_null<&T::model>, "the model and options that the figures hold for; null for figures of the card"},
        {"source", at<&T::source>, "", limit(R"("enum": ["measure", "log"])")},

@@ -38,6 +38,15 @@ std::string_view name(NoteLevel level) {
   return "";
 }
 
+std::string_view name(RehearsalStatus status) {
+  switch (status) {
+    case RehearsalStatus::kStarts: return "starts";
+    case RehearsalStatus::kTight: return "tight";
+    case RehearsalStatus::kStops: return "stops";
+  }
+  return "";
+}
+
 std::string_view name(MeasureStatus status) {
   switch (status) {
     case MeasureStatus::kAgrees: return "agrees";

@@ -18,6 +18,7 @@ std::string_view name(Growth growth);
 std::string_view name(Verdict verdict);
 std::string_view name(NoteLevel level);
 std::string_view name(MeasureStatus status);
+std::string_view name(RehearsalStatus status);
 std::string_view name(StartStage stage);
 std::string_view name(WatchStatus status);
 std::string_view name(LogEventId id);

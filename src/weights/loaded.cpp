@@ -123,6 +123,7 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
   }
   out.allocated = pieces.allocated();
   out.reserved = pieces.reserved();
+  out.segments = pieces.segments();
   return out;
 }
 

@@ -4,17 +4,19 @@
 #define KVPLAN_WEIGHTS_LOADED_H_
 
 #include <span>
+#include <vector>
 
 #include "weights/weigh.h"
 
 namespace kvplan {
 
 struct LoadedWeights {
-  Bytes tensors;           // their own bytes
-  Bytes rotary;            // of the tables
-  Bytes absorbed;          // of latent attention's up-projection, again in the model's type
-  Bytes allocated;         // of both, in the allocator's pieces
-  Bytes reserved;          // and the segments that those are cut from
+  Bytes tensors;    // their own bytes
+  Bytes rotary;     // of the tables
+  Bytes absorbed;   // of latent attention's up-projection, again in the model's type
+  Bytes allocated;  // of both, in the allocator's pieces
+  Bytes reserved;   // and the segments that those are cut from
+  std::vector<Bytes> segments;
   bool is_packed = false;  // some tensors are quantized: engines repack those while they load
 };
 

@@ -26,6 +26,7 @@ void TorchPieces::take(Bytes tensor) {
   } else {
     piece = is_small ? kSmallSegment : wanted < kLeastLarge ? kSharedSegment : round_up(wanted, kLargeGrain, kWhat);
     reserved_ += Bytes(piece);
+    segments_.emplace_back(piece);
   }
   const std::uint64_t rest = piece - wanted;
   if (is_small ? rest >= kGrain : rest > kMiB) {

@@ -4,6 +4,7 @@
 #define KVPLAN_WEIGHTS_TORCH_PIECES_H_
 
 #include <set>
+#include <vector>
 
 #include "kvplan/quantity.h"
 
@@ -16,12 +17,14 @@ namespace kvplan {
 class TorchPieces {
  public:
   void take(Bytes tensor);
-  Bytes allocated() const { return allocated_; }  // torch.cuda.memory_allocated
-  Bytes reserved() const { return reserved_; }    // what the card misses
+  Bytes allocated() const { return allocated_; }                    // torch.cuda.memory_allocated
+  Bytes reserved() const { return reserved_; }                      // what the card misses
+  const std::vector<Bytes>& segments() const { return segments_; }  // of it, in the order of their allocation
 
  private:
   std::multiset<Bytes> small_, large_;  // free pieces
   Bytes allocated_, reserved_;
+  std::vector<Bytes> segments_;
 };
 
 }  // namespace kvplan

@@ -56,8 +56,10 @@ TEST_CASE("gpu: a card that behaves") {
   CHECK(says(run, "\"measured_bytes\": 4294967296"));
   CHECK(says(run, "\"mean\": 3000.0"));  // GB/s of the fake
   CHECK(says(run, "\"status\": \"agrees\""));
-  // 64 buffers and the one that warms the driver up; none is left when the context goes.
-  CHECK(text_of(folder.path() + "/log") == "context released, 0 buffers live, 65 allocated\n");
+  // Then the start is rehearsed: libraries, weights, the 64 buffers again, activations.
+  CHECK(says(run, "\"status\": \"starts\""));
+  // 64 buffers and the one that warms the driver up, and those of the start; none is left when the context goes.
+  CHECK(text_of(folder.path() + "/log") == "context released, 0 buffers live, 132 allocated\n");
 }
 
 TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled down") {
@@ -65,8 +67,12 @@ TEST_CASE("gpu: 60 GiB on a card of 80, and a model of 128 GiB that is scaled do
   CHECK(large.exit == 0);
   CHECK(says(large, "\"measured_bytes\": " + std::to_string(60ull << 30)));
   CHECK(says(large, "\"scaled\": null"));
+  // The card is the plan's where none is named: 128 GiB do not fit it, and the start stops.
   const Run beyond = measure({"--num-seqs", "32"}, {kH100});
-  CHECK(beyond.exit == 0);
+  CHECK(beyond.exit == 1);
+  CHECK(says(beyond, "\"status\": \"agrees\""));
+  CHECK(says(beyond, "\"status\": \"stops\""));
+  CHECK(says(beyond, "\"stopped_at\": \"cache, block "));
   CHECK_FALSE(says(beyond, "\"scaled\": null"));
 }
 
@@ -76,9 +82,9 @@ TEST_CASE("gpu: the table says what a person wants to know") {
                               "/dev/null", {kH100, kCuda, kNvml, "KVPLAN_FAKE_OTHERS=1024", "KVPLAN_FAKE_PROCESSES=1"});
   CHECK(run.exit == 0);
   for (const std::string line :
-       {"the plan starts on this card as it is now with", "says nothing of what is estimated",
-        "Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by others (1 program)",
-        "gqa, 32 layers: whole granules of 2 MiB, at most 3 MiB",
+       {"the plan starts on this card as it is now with", "The start, rehearsed", "activations of a full batch",
+        "has run on no real card yet", "Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake",
+        "in use by others (1 program)", "gqa, 32 layers: whole granules of 2 MiB, at most 3 MiB",
         "AGREES  128.0 MiB measured, 125.0 MiB planned: +2.400 %"})
     CHECK(run.out.find(line) != std::string::npos);
 }
@@ -87,7 +93,8 @@ TEST_CASE("gpu: two cards that differ, each by its number") {
   const std::string two = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090,NVIDIA GeForce RTX 3060=12044";
   CHECK(says(measure({"--device", "cuda:0"}, {two}), "NVIDIA H100 80GB HBM3"));
   const Run second = measure({"--device", "cuda:1", "--num-seqs", "4"}, {two});
-  CHECK(second.exit == 0);
+  CHECK(second.exit == 1);  // 16 GB of weights
+  CHECK(says(second, "\"stopped_at\": \"weights, block 1 of 1 (14.96 GiB)\""));
   CHECK(says(second, "\"id\": \"cuda:1\""));
   CHECK(says(second, "NVIDIA GeForce RTX 3060"));
   CHECK(says(second, "\"num_seqs\": 2,"));  // of four
@@ -154,7 +161,10 @@ TEST_CASE("gpu: a driver that takes more, and memory that forgets") {
 TEST_CASE("gpu: others on the card are seen and keep theirs") {
   const Run run =
       measure({"--num-seqs", "8", "--share"}, {kH100, "KVPLAN_FAKE_OTHERS=60000", "KVPLAN_FAKE_PROCESSES=2"});
-  CHECK(run.exit == 0);
+  CHECK(run.exit == 1);  // it would fit the card alone
+  CHECK(says(run, "\"status\": \"fits\""));
+  CHECK(says(run, "\"status\": \"agrees\""));
+  CHECK(says(run, "\"status\": \"stops\""));
   CHECK(says(run, "\"used_by_others_bytes\": " + std::to_string(60000ull << 20)));
   CHECK(says(run, "\"other_processes\": 2"));
   CHECK_FALSE(says(run, "\"scaled\": null"));
@@ -165,7 +175,7 @@ TEST_CASE("gpu: others on the card are seen and keep theirs") {
 }
 
 TEST_CASE("gpu: the largest context") {
-  const Run run = measure({"--measure-max"}, {"KVPLAN_FAKE_GPUS=card=16384"});
+  const Run run = measure({"--measure-max", "--weights", "q4_k_m"}, {"KVPLAN_FAKE_GPUS=card=16384"});
   CHECK(run.exit == 0);
   CHECK(says(run, "\"limited_by\": \"the free memory, less a margin of safety\""));
 }

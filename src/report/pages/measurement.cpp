@@ -75,6 +75,35 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   page.blocks.push_back(std::move(block));
 }
 
+// What the engine takes at its start, step by step, and where that ended.
+void add_rehearsal(const Rehearsal& seen, Page& page) {
+  Rows rows;
+  for (const RehearsedStep& step : seen.steps)
+    rows.push_back({step.what, human_bytes(step.planned), human_bytes(step.asked), grouped(step.blocks),
+                    step.held == step.blocks ? "held" : grouped(step.held) + " held"});
+  page.blocks.push_back({"The start, rehearsed",
+                         Detail::kScreen,
+                         titled_table({"step", "planned", "asked for", "blocks", ""}, 0b01110, rows, {1}),
+                         {}});
+  const std::string all_there =
+      "the plan starts on this card as it is now with " + human_bytes(seen.spare) + " to spare";
+  switch (seen.status) {
+    case RehearsalStatus::kStarts:
+      page.notes.push_back({Tone::kGood, "now:", all_there + ": all of it was held at once"});
+      break;
+    case RehearsalStatus::kTight:
+      page.notes.push_back(
+          {Tone::kPlain, "now:", all_there + ", by its sums: the last of it is within what is left to others"});
+      break;
+    case RehearsalStatus::kStops:
+      page.notes.push_back({Tone::kBad, "now:",
+                            "the plan stops on this card as it is now at " + seen.stopped +
+                                (seen.missing > Bytes(0) ? ": " + human_bytes(seen.missing) + " are missing" : "") +
+                                (seen.reason.empty() ? "" : " (" + seen.reason + ")")});
+      break;
+  }
+}
+
 // Whether the plan's whole share would start beside what is there now: by its sums, not by allocating them.
 void add_start(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.id == "host" || seen.gpu >= plan.memory.size() || seen.status == MeasureStatus::kFailed) return;
@@ -89,10 +118,6 @@ void add_start(const Plan& plan, const Measurement& seen, Page& page) {
        missing > Bytes(0)
            ? "the plan would not start on this card as it is now: " + human_bytes(missing) + " are missing"
            : "the plan starts on this card as it is now with " + human_bytes(left) + " to spare"});
-  page.notes.push_back(
-      {Tone::kFaint, "note:",
-       "the cache alone was allocated: that the driver gave what was asked for says nothing of what is "
-       "estimated (--watch does)"});
 }
 
 void add_lines(const Measurement& seen, Page& page) {
@@ -144,7 +169,14 @@ void add_measurement(const Plan& plan, Page& page) {
   const Measurement& seen = *plan.measurement;
   page.headlines.push_back(headline_of(seen));
   add_device(plan, seen, page);
-  add_start(plan, seen, page);
+  if (seen.rehearsal)
+    add_rehearsal(*seen.rehearsal, page);
+  else
+    add_start(plan, seen, page);
+  if (seen.device.id != "host")
+    page.notes.push_back({Tone::kFaint, "note:",
+                          "what is estimated is taken as planned; watching a start measures it (--watch). Measuring "
+                          "has run on no real card yet"});
   add_lines(seen, page);
 }
 
