@@ -6,7 +6,7 @@
 Every row of testdata/observations/{vllm,sglang,llama.cpp}.json is planned, and each printed figure is held against the line of the ledger that stands
 for it. An error is (printed - planned) / (planned + floor): a part that is nearly nothing is still some MiB off. A term's range is from the
 5 % to the 95 % point of its errors, taken on each side by itself, as conformal prediction has it: of n errors the one of rank 0.95 (n + 1); where
-n is too small for that, the largest and half of it more. Zero is always inside.
+n is too small for that, the largest and half of it more; below ten figures on both sides, but for what is counted from shapes. Zero is always inside.
 
 Judged by cross-validation over sources: all figures of one thread or log are left out, the ranges and one factor a term are fitted to the others, and the
 figures that were left out are looked at. A row with a `reason` is one that no rule explains: judged, but not fitted to. The rules themselves were written with most of these logs at hand, which no script can undo.
@@ -24,8 +24,10 @@ GIB = 2.0**30
 FLOORS = {"vllm activation": 0, "vllm activation until 0.15": 0, "vllm weights": 16, "sglang weights": 16, "sglang card": 0}  # MiB; of the others 128
 SIDE = 0.95                                                      # of one side: nine of ten inside
 EXTREME = 1.5
+MANY = 10                                                        # with fewer both sides reach as far as the further
 FEW = 6                                                          # with fewer figures a term takes its neighbour's errors too
-NEIGHBOURS = {"vllm activation": "vllm activation until 0.15", "vllm outside, ROCm": "vllm outside, several GPUs",
+NEIGHBOURS = {"vllm activation": "vllm activation until 0.15", "vllm graphs, unified memory": "vllm graphs",
+              "vllm graphs, several GPUs": "vllm graphs", "vllm outside, ROCm": "vllm outside, several GPUs",
               "vllm outside, unified memory": "vllm outside, several GPUs", "vllm room for graphs": "vllm graphs", "vllm encoder": "vllm graphs",
               "vllm room for graphs, new runner": "vllm graphs"}
 ROUNDED = 0.005                                                  # GiB, half of a log's last digit
@@ -47,23 +49,30 @@ def term_of(engine, line, engine_word=""):
     what, part = line["what"], line["part"]
     if part == "weights":
         return engine + " weights", "weights"
+    release = re.search(r"@0\.(\d+)", engine_word)
+    minor = int(release.group(1)) if engine == "vllm" and release else 99
     if line["id"] == "cuda_graphs":
-        return engine + " graphs", "cuda_graphs"
+        shares = engine == "vllm" and "the host takes" in line["source"]
+        several = "on several GPUs" in line["source"]
+        return engine + " graphs" + (", unified memory" if shares else " until 0.11" if minor <= 11 else
+                                     ", several GPUs" if several else ""), "cuda_graphs"
     if "beyond what they take" in what:
         new = ", new runner" if "times" in line["formula"] else ""
         return engine + " room for graphs" + new, "activation"
     if "encoder" in what and part == "activation":
         return engine + " encoder", "activation"
+    if "indexer" in what:
+        return "vllm indexer", "activation" if part == "activation" else "non_torch"
     if part == "activation":
-        release = re.search(r"@0\.(\d+)", engine_word)
-        old = engine == "vllm" and release and int(release.group(1)) <= 15
-        return engine + (" activation until 0.15" if old else " activation"), "activation"
+        return engine + (" activation until 0.15" if minor <= 15 else " activation"), "activation"
     if part == "runtime":
         if "host takes" in what:
             return "vllm outside, unified memory", "non_torch"
         if "ROCm" in line["formula"]:
             return "vllm outside, ROCm", "non_torch"
-        return engine + (" outside, several GPUs" if "communication" in what else " outside"), "non_torch"
+        if "communication" in what:
+            return engine + " outside, several GPUs", "non_torch"
+        return engine + " outside" + (" until 0.15" if minor <= 15 else ""), "non_torch"
     return None, None
 
 
@@ -143,8 +152,12 @@ def point(errors, side):
 
 def fit(errors, term):
     """Both ends; weights are never less than their tensors."""
-    below = 0.0 if term.endswith("weights") else point(errors, -1)
-    return -below, point(errors, 1)
+    if term.endswith("weights"):
+        return 0.0, point(errors, 1)
+    below, above = point(errors, -1), point(errors, 1)
+    if len(errors) < MANY and FLOORS.get(term, 128):  # too few to say which side they fall on; shapes are counted
+        below = above = max(below, above)
+    return -below, above
 
 
 def fit_all(figures):

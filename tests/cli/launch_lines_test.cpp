@@ -303,7 +303,7 @@ TEST_CASE("launch lines: fit prints the command of what fits") {
   CHECK(has(layout.out, "--max-model-len 131072 "));
   CHECK(has(layout.out, "--tensor-parallel-size 2"));
   // Nothing fits: no command.
-  const Run none = fit({"--gpu-memory", "2GiB"});
+  const Run none = fit({"--gpu-memory", "1GiB"});
   CHECK(none.exit == 1);
   CHECK(none.out.empty());
   CHECK(has(none.err, "nothing fits"));

@@ -263,7 +263,7 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
   };
   // 1, 2, 4, 8, 12, 16, then steps of 8, beyond 256 of 16: 4 sizes up to 8, 8 up to 32, 10 up to 48, 24 up to 160, 36
   // up to 256, 52 up to 512 ("52 decode graphs" in a log). Cards of 20 to 35 GiB have larger ones since 0.5.20
-  // (executed).
+  // (executed). Prefills: 42 sizes up to 2048 tokens, 50, 58 and 74 ("74 prefill graphs" in a log) up to 16,384.
   const Row rows[] = {
       {16, 1, 2048, 4},    {16, 4, 2048, 4},    {20, 1, 4096, 10},   {24, 2, 4096, 10},  {24, 4, 4096, 24},
       {34, 8, 4096, 24},   {35, 1, 4096, 8},    {48, 1, 4096, 8},    {48, 4, 4096, 24},  {60, 1, 8192, 36},
@@ -279,23 +279,47 @@ TEST_CASE("SGLang: chunk and captured batches by the card (server_args.py)") {
     input.model.intermediate_size = 14336 * row.ranks;
     const auto all = lines(input, 100000, 1, Bytes(row.gib * 1024 * kMib));
     CHECK(bytes_of(all, "activations of") == Bytes(row.chunk * (2 * 4096 + 3 * 14336) * 2));
-    // Logs have 0.3 to 2.3 MiB a layer and graph: 0.11 GiB for 7 graphs of 32 layers, 2.51 for 35, 0.60 for 52 of 36.
-    CHECK(bytes_of(all, "CUDA graphs") == Bytes(row.batches * 32 * 1344 * 1024));
+    const std::uint64_t prefills = row.chunk == 2048 ? 42 : row.chunk == 4096 ? 50 : row.chunk == 8192 ? 58 : 74;
+    CHECK(bytes_of(all, "CUDA graphs") ==
+          Bytes(64 * kMib + (row.batches + prefills) * 32 * 310 * 1024 + row.chunk * (4096 + 14336) * 6));
   }
   EngineInput small = llama("sglang@0.5.8");
   small.request.card.memory = Bytes(24ULL * 1024 * kMib);
   CHECK(bytes_of(lines(small, 100000, 1, *small.request.card.memory), "activations of") ==
         Bytes(2048ULL * (2 * 4096 + 3 * 14336) * 2));
-  CHECK(bytes_of(lines(small, 100000), "CUDA graphs") == Bytes(7ULL * 32 * 1344 * 1024));
+  // Prefills are captured since 0.5.12; outputs are weak references since 0.5.6.
+  CHECK(bytes_of(lines(small, 100000), "CUDA graphs") == Bytes(64 * kMib + 7ULL * 32 * 310 * 1024));
+  CHECK(bytes_of(lines(llama("sglang@0.5.5"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 1344 * 1024));
   // Until 0.4.8 2.3 to 3.1 GiB in logs, of which some is the driver's.
   CHECK(bytes_of(lines(llama("sglang@0.4"), 100000), "CUDA graphs") == Bytes(36ULL * 32 * 2 * kMib));
   // Without a card those of 80 GiB.
   EngineInput input = llama("sglang");
-  CHECK(bytes_of(lines(input, 100000), "CUDA graphs") == Bytes(36ULL * 32 * 1344 * 1024));
-  input.request.parallel.pipeline = 3;  // 11 layers on the largest stage
-  CHECK(bytes_of(lines(input, 100000), "CUDA graphs") == Bytes(36ULL * 11 * 1344 * 1024));
+  CHECK(bytes_of(lines(input, 100000), "CUDA graphs") ==
+        Bytes(64 * kMib + (36ULL + 58) * 32 * 310 * 1024 + 8192ULL * (4096 + 14336) * 6));
+  input.request.parallel.pipeline = 3;  // 11 layers on the largest stage, and no prefills
+  CHECK(bytes_of(lines(input, 100000), "CUDA graphs") == Bytes(64 * kMib + 36ULL * 11 * 310 * 1024));
   input.request.enforce_eager = true;
   CHECK(find(lines(input, 100000), "CUDA graphs") == nullptr);
+  // Logs: Qwen3-8B on a B200 0.60 GiB for 52 sizes and 2.32 for 74 of prefills; GB10 1.38 GiB for 8 sizes of 64 layers,
+  // with what the host takes meanwhile.
+  const auto in_gib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / (1024.0 * kMib); };
+  const auto of_qwen3 = [&](const char* engine) {
+    EngineInput qwen = llama(engine);
+    qwen.model.num_layers = 36;
+    qwen.model.intermediate_size = 12288;
+    qwen.request.card.memory = Bytes(180ULL * 1024 * kMib);
+    return in_gib(bytes_of(lines(qwen, 100000), "CUDA graphs"));
+  };
+  CHECK(of_qwen3("sglang@0.5.12") == doctest::Approx(2.92).epsilon(0.02));
+  CHECK(of_qwen3("sglang@0.5.11") == doctest::Approx(0.60).epsilon(0.05));
+  EngineInput spark = llama("sglang@0.5.15");
+  spark.model.num_layers = 64;
+  spark.request.parallel.pipeline = 1;
+  spark.request.card.name = "dgx-spark-128gb";
+  spark.request.max_num_seqs = 32;
+  spark.model.vision.emplace();
+  spark.model.architecture = "Qwen3_5ForConditionalGeneration";
+  CHECK(in_gib(bytes_of(lines(spark, 100000), "CUDA graphs")) == doctest::Approx(1.38).epsilon(0.1));
   // ReqToTokenPool: an int32 for each token of the context and 4 more, 2048 requests and one.
   CHECK(bytes_of(lines(input, 1000), "request-to-token") == Bytes(2049ULL * 1004 * 4));
   CHECK(bytes_of(lines(input, 1000, 3000), "request-to-token") == Bytes(2049ULL * 1004 * 4));  // the rest waits

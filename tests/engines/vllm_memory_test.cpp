@@ -162,13 +162,17 @@ TEST_CASE("vllm: outside PyTorch, as logs print it") {
   const Row rows[] = {
       {"vllm", "mi300x", 1, 1, 600, 0.46, 0.78},  // ROCm, 6 logs
       {"vllm", "mi300x", 8, 1, 600, 0.46, 0.78},
-      {"vllm@0.6", "h100-80gb", 1, 1, 164, 0.16, 0.16},  // V0 on one H100, 4 logs
-      {"vllm@0.6", "a100-80gb", 1, 1, 56, 0.00, 0.35},
-      {"vllm@0.22", "h100-80gb", 1, 1, 56, 0.00, 0.35},  // 24 logs of one GPU, the median 0.05
-      {"vllm@0.8", "", 4, 1, 300, 0.11, 0.48},           // V0, several ranks: 8 logs, the median 0.30
+      {"vllm@0.6", "h100-80gb", 1, 1, 230, 0.12, 0.35},  // with the CUDA context, 4 logs
+      {"vllm@0.7", "h100-80gb", 1, 1, 164, 0.16, 0.16},  // V0 on one H100, 4 logs
+      {"vllm@0.7", "a100-80gb", 1, 1, 56, 0.01, 0.25},
+      {"vllm@0.15", "h100-80gb", 1, 1, 56, 0.00, 0.25},   // 24 logs of one GPU, the median 0.05
+      {"vllm@0.22", "h100-80gb", 1, 1, 230, 0.16, 0.31},  // 7 logs
+      {"vllm@0.8", "", 4, 1, 300, 0.11, 0.48},            // V0, several ranks: 8 logs, the median 0.30
       {"vllm@0.6", "h100-80gb", 2, 1, 300, 0.11, 0.48},
-      {"vllm@0.9", "", 4, 1, 1400, 0.21, 1.74},  // V1: 9 logs, the median 1.4
-      {"vllm", "", 1, 2, 1400, 0.21, 1.74},
+      {"vllm@0.9", "", 4, 1, 1400, 0.95, 1.74},  // V1 on Hopper and Blackwell: 8 logs, the median 1.4
+      {"vllm", "", 1, 2, 1400, 0.95, 1.74},
+      {"vllm@0.11", "l40s", 8, 1, 150, 0.09, 0.21},  // before Hopper
+      {"vllm@0.28", "rtx-3090", 2, 1, 300, 0.20, 0.74},
       {"vllm", "dgx-spark-128gb", 1, 1, 2048, 0.13, 5.72},  // GB10, 7 logs
   };
   for (const Row& row : rows) {
@@ -205,7 +209,8 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
   // activations of each stay, 1.3 times over.
   const auto of_v0 = [](std::uint64_t tokens, std::uint64_t width) { return tokens * 3 * width * 2 / 10 * 13; };
   // V1: 67 piecewise graphs of every layer ("67/67": up to 512 in steps of 8), 215 KiB and 24 for each 1024 of the
-  // hidden size; since 0.12 51 of them and 51 whole ones (steps of 16 beyond 256), 87 KiB beside 256 MiB.
+  // hidden size; since 0.12 51 of them and 51 whole ones (steps of 16 beyond 256), 87 KiB beside a pool of 256 MiB for
+  // 512 tokens.
   const Row rows[] = {
       {"vllm@0.8", {3584, 18944, 28, 152064}, 256, 1, 0, of_v0(4231, 22528), 0.76},
       {"vllm@0.8", {1024, 3072, 28, 151936}, 256, 1, 0, of_v0(4231, 4096), 0.13},
@@ -233,10 +238,10 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
       {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 8, 256 * kMib + (51ULL + 51) * 48 * 230 * 1024, 1.76},
       {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 1, 256 * kMib + (51ULL + 51) * 48 * 230 * 1024, 0},
       // 200 rows: 1, 2, 4 and 25 steps of 8; 100 rows: 1, 2, 4 and 12 steps. 4 rows: 1, 2, 4, 8 and 1, 2, 4.
-      {"vllm@0.22", kLlama8b, 100, 1, 0, 256 * kMib + (28ULL + 15) * 32 * 87 * 1024, 0},
+      {"vllm@0.22", kLlama8b, 100, 1, 0, 100 * kMib + (28ULL + 15) * 32 * 87 * 1024, 0},
       // 264 rows: 256 is the last before steps of 16.
-      {"vllm@0.22", kLlama8b, 132, 1, 0, 256 * kMib + (35ULL + 19) * 32 * 87 * 1024, 0},
-      {"vllm@0.22", kLlama8b, 4, 1, 0, 256 * kMib + (4ULL + 3) * 32 * 87 * 1024, 0},
+      {"vllm@0.22", kLlama8b, 132, 1, 0, 128 * kMib + (35ULL + 19) * 32 * 87 * 1024, 0},
+      {"vllm@0.22", kLlama8b, 4, 1, 0, 4 * kMib + (4ULL + 3) * 32 * 87 * 1024, 0},
   };
   for (const Row& row : rows) {
     CAPTURE(row.engine);

@@ -33,6 +33,42 @@ std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings)
                                        : settings.chunk;
 }
 
+// One graph of a decoding batch for each size, and one of a prefill. Sizes share one pool, as large as the largest
+// prefill's activations. "Capture ... CUDA graph end", in GiB:
+//   decode since 0.5.6 (weak references to outputs): Qwen3-8B, 52 sizes 0.60 (0.61), 36 0.34 (0.44); Qwen3.6-27B with
+//   TP
+//     3, 12 sizes 0.27 (0.29); Qwen3-0.6B, 6 sizes 0.11 (0.11); Qwen2.5-0.5B, 3 sizes 0.07 (0.08)
+//   of prefills: Qwen3-8B, 74 sizes up to 16,384 tokens 2.32 (2.30); Qwen3-VL-8B, 58 up to 8,192 1.40 (1.38)
+//   before: 2.51 for 35 of Llama-3-8B, 3.38 for 48 layers on two ranks, all of 2025; 1.44 for 52 of 28 layers
+// Where the processor shares the memory, what the host takes meanwhile counts too: 1.26 GiB for one size, 1.38 for 8.
+LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
+  constexpr std::uint64_t kWeakReferences = 6, kLean = 310 * kKiB, kCards = 1344 * kKiB, kOld = 2 * kMiB;
+  constexpr std::uint64_t kFirst = 64 * kMiB, kHosts = 1152 * kMiB;
+  constexpr std::string_view kWhat = "CUDA graphs";
+  const Request& request = input.request;
+  const bool is_lean = sglang_since(request, kWeakReferences);
+  const std::uint64_t each = is_lean ? kLean : sglang_sizes_by_card(request) ? kCards : kOld;
+  const bool shares = request.card.name && parse_gpu(*request.card.name).unified;
+  const std::uint64_t first = shares ? kHosts : is_lean ? kFirst : 0;
+  const std::uint64_t layers = ceil_div(input.model.num_layers, request.parallel.pipeline);
+  const std::uint64_t decode =
+      sglang_captured(input, std::min(settings.batch, request.max_num_seqs.value_or(settings.batch)));
+  const std::uint64_t prefill = sglang_prefill_captured(input);
+  const std::uint64_t count = checked_add(decode, prefill, kWhat);
+  Bytes bytes = Bytes(first) + Bytes(count) * checked_mul(layers, each, kWhat);
+  std::string formula = (first > 0 ? std::to_string(first / kMiB) + " MiB + " : std::string()) + std::to_string(count) +
+                        " sizes * " + std::to_string(layers) + " layers * " + std::to_string(each / kKiB) + " KiB";
+  if (prefill > 0) {
+    const std::uint64_t mlp = ceil_div(input.model.intermediate_size, request.parallel.tensor);
+    const std::uint64_t row = checked_mul(checked_add(input.model.hidden_size, mlp, kWhat), 6, kWhat);
+    const std::uint64_t tokens = rank_chunk(request, settings);
+    bytes += Bytes(tokens) * row;
+    formula += " + " + std::to_string(tokens) + " tokens * " + std::to_string(row) + " B of a layer";
+  }
+  return of_kind(LineId::kGraphs, ranged_line("sglang graphs", Section::kRuntime, std::string(kWhat), bytes,
+                                              std::move(formula), "estimate from start-up logs, 0.07 to 3.38 GiB"));
+}
+
 }  // namespace
 
 // _profile_available_bytes: in GiB and floating point, as SGLang has it.
@@ -73,20 +109,7 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
                  Bytes(900 * kMiB), "allowance of 512 MiB a GPU",
                  "estimate; logs print 0 to 0.25 GiB for the distributed set-up", LineId::kContext});
-  if (!request.enforce_eager) {
-    // Logs of 2025: 2.51 GiB for 35 graphs of 32 layers, 3.38 GiB for 48 layers on two ranks; but 0.11 GiB for 7 of 32.
-    // Of 2026: 0.60 GiB for 52 of 36 layers and 2.32 with the prefill's, 1.38 GiB for 36 of 64, 1.93 for DeepSeek-V4.
-    const bool shares_memory = sglang_sizes_by_card(request);
-    const std::uint64_t each = shares_memory ? 1344 * kKiB : 2 * kMiB;
-    const std::uint64_t layers = ceil_div(input.model.num_layers, request.parallel.pipeline);
-    const std::uint64_t graphs =
-        sglang_captured(input, std::min(settings.batch, request.max_num_seqs.value_or(settings.batch)));
-    out.push_back(of_kind(LineId::kGraphs,
-                          ranged_line("sglang graphs", Section::kRuntime, "CUDA graphs", Bytes(graphs * each) * layers,
-                                      std::to_string(graphs) + " batch sizes * " + std::to_string(layers) +
-                                          " layers * " + std::to_string(each / kKiB) + " KiB",
-                                      "estimate from start-up logs: 0.3 to 2.3 MiB a layer and graph")));
-  }
+  if (!request.enforce_eager) out.push_back(graphs(input, settings));
   std::optional<Bytes> budget = request.kv_cache_memory_bytes;
   if (!budget && in.gpu_memory && in.weights > Bytes(0))
     budget = sglang_cache_budget({&input, *in.gpu_memory, in.weights, Bytes(0), Bytes(0), Bytes(0)});

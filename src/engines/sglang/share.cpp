@@ -26,9 +26,10 @@ constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // of 20 to 35 GiB, unti
 constexpr std::uint64_t kLargerChunksSince = 20;
 constexpr std::uint64_t kOldChunkMib = 25000;  // 0.4: chunks of 8192 from here on, else of 2048
 
-constexpr std::uint64_t kFormulaSince = 5;         // 0.5.5: what is left free is counted in parts
-constexpr std::uint64_t kPrefillGraphsSince = 12;  // they are captured by default
-constexpr std::uint64_t kDraftsUntil = 14;         // later ones count the draft with the weights
+constexpr std::uint64_t kFormulaSince = 5;                   // 0.5.5: what is left free is counted in parts
+constexpr std::uint64_t kPrefillGraphsSince = 12;            // they are captured by default
+constexpr std::uint64_t kImagesWithPrefillGraphsSince = 16;  // sgl-project/sglang#30620; 0.5.15 goes without
+constexpr std::uint64_t kDraftsUntil = 14;                   // later ones count the draft with the weights
 constexpr std::uint64_t kKeptBackSince = 18;
 constexpr std::uint64_t kBatchByRequestsSince = 20;  // batches of graphs end at --max-running-requests
 constexpr double kGibMib = 1024;                     // MiB of a GiB
@@ -63,7 +64,8 @@ bool captures_prefill(const EngineInput& input) {
   if (!sglang_since(request, kPrefillGraphsSince) || request.enforce_eager) return false;
   if (request.parallel.pipeline > 1 || request.parallel.decode_context > 1) return false;
   if (is_one_of(model.arch, {Arch::kKimiLinear, Arch::kKimiK3, Arch::kDeepseekV4})) return false;
-  return !sglang_multimodal(input) ||
+  if (!sglang_multimodal(input)) return true;
+  return sglang_since(request, kImagesWithPrefillGraphsSince) &&
          has_name(model.architecture, {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
                                        "Cohere2VisionForConditionalGeneration", "KimiK25ForConditionalGeneration",
                                        "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration",
@@ -109,9 +111,7 @@ double reserve_mib(const EngineInput& input, double mib) {
     if (settings.batch > 300) out += 1.5 * padded;
   }
   if (captures_prefill(input)) {
-    // A rank's chunk is captured: DP attention deals the whole one out.
-    const std::uint64_t ranks = request.parallel.dp_attention ? request.parallel.data : 1;
-    out += has_latents(input) ? 1.5 * kGibMib : 8 * static_cast<double>(prefill_sizes(settings.chunk / ranks));
+    out += has_latents(input) ? 1.5 * kGibMib : 8 * static_cast<double>(sglang_prefill_captured(input));
   }
   out += draft_reserve(input);
   if (mib > 60 * kGibMib) out = std::max(out, 10 * kGibMib);
@@ -154,6 +154,13 @@ double share_by_ranks(const EngineInput& input) {
 }
 
 }  // namespace
+
+std::uint64_t sglang_prefill_captured(const EngineInput& input) {
+  if (!captures_prefill(input)) return 0;
+  // A rank's chunk is captured: DP attention deals the whole one out.
+  const Parallel& parallel = input.request.parallel;
+  return prefill_sizes(sglang_card_settings(input).chunk / (parallel.dp_attention ? parallel.data : 1));
+}
 
 bool sglang_sizes_by_card(const Request& request) {
   constexpr std::uint64_t kMinor = 4, kPatch = 9;

@@ -19,6 +19,8 @@ struct SglangSettings {
 SglangSettings sglang_card_settings(const EngineInput& input);
 // The captured batch sizes up to the largest.
 std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest);
+// Sizes of the prefill that are captured; 0 where they are not.
+std::uint64_t sglang_prefill_captured(const EngineInput& input);
 
 // mem_fraction_static as it is named, or as SGLang picks it.
 double sglang_share(const EngineInput& input);

@@ -15,25 +15,15 @@
 //       which samples a second time with every parameter set. The batch is then mostly the larger.
 //   The new runner's libraries: some 32 MiB more. Qwen2.5-0.5B: 0.30 (0.31)
 //
-// CUDA graphs share one pool. What they take beside it differs from card to card and release to release:
-//   V0: each of the captured sizes keeps one layer's activations, about 1.3 times over
-//     Qwen2.5-7B: 0.69 GiB (0.76); Gemma-3-27B with TP 4: 0.33 (0.29); Qwen3-0.6B: 0.13 (0.13); Llama-70B, TP 8: 0.36
-//     (0.48)
-//   V1 until 0.11: 67 piecewise graphs of every layer. MiB a graph and layer: Qwen3-32B with TP 2 0.31, Llama-405B with
-//     TP 4 0.60, a Llava on Llama-2-7B 0.32. Experts two and a half times that: Qwen3-Next 0.75; Qwen3-235B on 8 ranks
-//     0.56
-//   since: 51 piecewise graphs and up to 51 whole ones, and about 0.25 GiB however few they are: 0.40 for 3 and 2 of
-//     Gemma-4-26B, 0.54 for 4 and 3 of Qwen3.6-35B with TP 2. Beyond it 0.04 to 0.13 MiB a graph and layer, more with
-//     experts. The new runner: 0.23 for 86 graphs of Llama-3.1-8B, nothing at all for a small model
+// Outside PyTorch, as printed. One GPU: 0.00 to 0.09 GiB on most cards, 0.16 on H100, 0.25 to 0.35 at times (28 logs,
+// the median 0.05); 0.16 to 0.38 since 0.16; 0.46 to 0.78 with ROCm. Since 0.27 "consumed" counts all that is gone when
+// the profile is over, what the allocator keeps and the sampler's counts of the new runner too: 0.15 to 0.48. Several,
+// V0: 0.11 to 0.93 (8 logs, the median 0.30); V1: 0.95 to 2.43 on cards that NVLink's switches or symmetric memory
+// serve, 0.09 to 0.74 on others (L40S, RTX 3090 and 4090, Turing). Where the processor shares the memory, what the host
+// takes while weights load counts as vLLM's: GB10 -0.5 to 5.7 GiB.
 //
-// Before the cache is sized, vLLM guesses what graphs will take, from two or three of them: half to five times what
-// they take then. The guess is what comes out of the budget, and since 0.27 it is printed within "peak activation".
-//
-// Outside PyTorch, as printed. One GPU: 0.00 to 0.09 GiB on most cards, 0.16 on H100, 0.25 to 0.35 at times (24 logs,
-// the median 0.05); 0.46 to 0.78 with ROCm. Since 0.27 "consumed" counts all that is gone when the profile is over,
-// what the allocator keeps and the sampler's counts of the new runner too: 0.15 to 0.47. Several, V0: 0.11 to 0.93 (8
-// logs, the median 0.30); V1: 0.21 to 2.43 (9 logs, the median 1.4). Where the processor shares the memory, what the
-// host takes while weights load counts as vLLM's: GB10 -0.5 to 5.7 GiB.
+// A first start compiles: what its benchmarks allocate stays in the peak (0.80 against 0.15 GiB for Qwen3-4B, 0.67
+// against 0.22 on a card of 6 GiB) and in what is consumed (0.5 more there). Plans are of a later start.
 #include "engines/vllm/memory.h"
 
 #include <algorithm>
@@ -41,6 +31,7 @@
 
 #include "engines/estimates.h"
 #include "engines/vllm/card.h"
+#include "engines/vllm/graphs.h"
 #include "engines/vllm/rules.h"
 #include "kvplan/gpus.h"
 
@@ -52,38 +43,18 @@ constexpr std::string_view kWhat = "the activations";
 
 // Releases: V1's worker; a sampler that does not sort all logits; the smaller graphs that come out of the budget.
 constexpr std::uint64_t kV1 = 9;
+constexpr std::uint64_t kWithoutContext = 7;   // counted against what stood before: vllm-project/vllm#11809
 constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts: 1.40 GiB for 256 rows of 151,936
-constexpr std::uint64_t kWholeGraphs = 12;     // graphs of whole decode steps beside the piecewise ones
-constexpr std::uint64_t kWholeSteps = 27;      // sizes of steps with drafts; 0.26 has them not, 0.30 has
-constexpr std::uint64_t kWidestStep = 31;      // a step of all sequences has a size; 0.30 has it not, 0.33 has
 
 constexpr std::uint64_t kNewRunner = 26;          // worker/gpu/model_runner.py for dense models with attention alone
 constexpr std::uint64_t kNewRunnerOnly = 30;      // for every model
 constexpr std::uint64_t kImagesInNewRunner = 27;  // 0.26 still has the old one for Gemma-4
-constexpr std::uint64_t kGuessesGraphs = 30;      // profile_cudagraph_memory of the new runner; 0 before
-constexpr std::uint64_t kGuessInPeak = 27;        // the line with "consumed"; 0.26 has it not
+constexpr std::uint64_t kConsumed = 27;           // the line with "consumed"; 0.26 has it not
 constexpr std::uint64_t kSamplesTwice = 33;       // _dummy_sampler_run; 0.32 has it not
 
-// Sizes that are captured: 1, 2, 4, then steps of 8, beyond 256 of `step`; their number and their sum.
-struct Captured {
-  std::uint64_t sizes = 0, tokens = 0;
-};
-Captured captured(std::uint64_t largest, std::uint64_t step) {
-  Captured out;
-  for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 8 ? 4 : size < 256 ? 8 : step) {
-    ++out.sizes;
-    out.tokens += size;
-  }
-  return out;
-}
-
-// The same as a list: 1, 2, 4, steps of 8, and from 256 on of `step`.
-std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
-  std::vector<std::uint64_t> out;
-  for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 8 ? 4 : size < 256 ? 8 : step)
-    out.push_back(size);
-  return out;
-}
+constexpr std::uint64_t kIndexWorkspace = 19;         // the oldest that was read
+constexpr std::uint64_t kRoomByLength = 33;           // sparse_mla_prefill_workspace_factor; 0.26 has it not
+constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
 LedgerLine estimate(Section part, std::string what, Bytes bytes, Bytes low, Bytes high, std::string formula,
                     std::string source) {
@@ -91,39 +62,35 @@ LedgerLine estimate(Section part, std::string what, Bytes bytes, Bytes low, Byte
       part, std::move(what), bytes, std::min(low, bytes), std::max(high, bytes), std::move(formula), std::move(source)};
 }
 
-// VllmConfig.use_v2_model_runner.
-bool has_new_runner(const EngineInput& input, const VllmRules& rules) {
-  if (rules.version < kNewRunner || input.draft_method == DraftMethod::kNgram) return false;
-  if (rules.version >= kNewRunnerOnly) return true;
-  if (input.model.vision && rules.version < kImagesInNewRunner) return false;
-  return !has_states(input) && input.model.experts.used == 0;
-}
-
-std::uint64_t layer_row(const EngineInput& input) {
-  const std::uint64_t hidden = input.model.hidden_size;
-  const std::uint64_t wide =
-      input.model.intermediate_size > 0 ? input.model.intermediate_size : checked_mul(hidden, 4, kWhat);
-  const std::uint64_t mlp = ceil_div(wide, input.request.parallel.tensor);
-  return checked_mul(checked_add(hidden, mlp, kWhat), 6, kWhat);
-}
-
 // Bytes of an element of the logits while rows are sampled.
 std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kSorting = 39, kSparing = 15, kPlain = 2, kTwice = 10;
-  if (has_new_runner(input, rules)) return rules.version >= kSamplesTwice ? kTwice : kPlain;
+  if (vllm_has_new_runner(input, rules)) return rules.version >= kSamplesTwice ? kTwice : kPlain;
   return rules.version >= kSparingSampler ? kSparing : kSorting;
+}
+
+// Tokens for an index key, of models whose latents are chosen by one.
+std::optional<std::uint64_t> index_stride(const EngineInput& input) {
+  if (!is_one_of(input.model.arch, {Arch::kDeepseekV32, Arch::kGlmMoeDsa, Arch::kDeepseekV4})) return std::nullopt;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.role == Role::kIndex) return std::max<std::uint64_t>(term.stride, 1);
+  return std::nullopt;
 }
 
 LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool samples) {
   const std::string_view term = rules.version >= kSparingSampler ? "vllm activation" : "vllm activation until 0.15";
   constexpr std::string_view kSource =
-      "estimate: the profile run of v1/worker/gpu_worker.py, held against start-up logs";
+      "estimate: the profile run of v1/worker/gpu_worker.py, held against start-up logs; a first start, without "
+      "compiled "
+      "graphs at hand, was seen to take 0.5 to 0.7 GiB more";
   const std::uint64_t hidden = input.model.hidden_size;
   const std::uint64_t tokens = vllm_batched_tokens(input, rules);
   const std::uint64_t rows = std::min(vllm_max_num_seqs(input.request, rules), tokens);
-  const Bytes layer = Bytes(tokens) * layer_row(input);
+  const Bytes logits(index_stride(input) ? kIndexerLogits : 0);
+  const Bytes layer = Bytes(tokens) * vllm_layer_row(input) + logits;
   const std::uint64_t each = sampled_bytes(input, rules);
-  const Bytes libraries(has_new_runner(input, rules) ? 32 * kMiB : 0);
+  const Bytes libraries(vllm_has_new_runner(input, rules) ? 32 * kMiB : 0);
   const std::string beside = libraries > Bytes(0) ? " + 32 MiB" : "";
   Bytes sampler;
   if (samples) sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kWhat) + Bytes(tokens) * hidden * 2;
@@ -137,8 +104,36 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   return ranged_line(term, Section::kActivation, "activation peak (batch)", layer + libraries,
                      std::to_string(tokens) + " tokens * 3 * (" + std::to_string(hidden) +
                          " + MLP width of a rank) * 2 B = " + std::to_string(tokens) + " * " +
-                         std::to_string(layer_row(input)) + " B" + beside,
+                         std::to_string(vllm_layer_row(input)) + " B" +
+                         (logits > Bytes(0) ? " + 512 MiB of the indexer's logits" : "") + beside,
                      std::string(kSource));
+}
+
+// The profile run reserves what prefills gather of the index keys, 128 FP8 bytes and 4 of a scale each; it stays
+// (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). Room for 40 times the longest length; 16 beyond
+// 256 Ki tokens since sparse_mla_prefill_workspace_factor. GLM-5.2 with 819,200 tokens on four B200: 6.31 GiB printed,
+// 4.03 of them this.
+std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRules& rules, Tokens longest) {
+  constexpr std::uint64_t kKey = 132, kRoom = 40, kLongRoom = 16, kLong = 256 * 1024;
+  const std::optional<std::uint64_t> stride = index_stride(input);
+  if (!stride || rules.version < kIndexWorkspace) return std::nullopt;
+  const std::uint64_t room = rules.version >= kRoomByLength && longest.count() > kLong ? kLongRoom : kRoom;
+  const std::uint64_t keys = checked_mul(longest.count(), room, kWhat) / *stride;
+  // Since 0.27 what stays is printed with the memory "consumed".
+  return exact_line(rules.version < kConsumed ? Section::kActivation : Section::kRuntime,
+                    "indexer's workspace of prefills", Bytes(keys) * kKey,
+                    std::to_string(room) + " * " + std::to_string(longest.count()) + " tokens" +
+                        (*stride > 1 ? " / " + std::to_string(*stride) : std::string()) + " * " + std::to_string(kKey) +
+                        " B",
+                    "vLLM v1/attention/backends/mla/indexer.py get_max_prefill_buffer_size");
+}
+
+// NCCL's buffers for NVLink's switches and symmetric memory: cards since Hopper, and where none is named large ones.
+bool talks_widely(const Request& request) {
+  constexpr unsigned kHopper = 90;
+  constexpr std::uint64_t kLarge = 70 * kGiB;
+  if (const unsigned capability = vllm_capability(request); capability > 0) return capability >= kHopper;
+  return !request.card.memory || *request.card.memory >= Bytes(kLarge);
 }
 
 // The CUDA context stands before the budget is taken; what grows after it: libraries' workspaces, NCCL's buffers.
@@ -160,17 +155,29 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!alone && rules.version < kV1)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
-  if (!alone)
+  if (!alone && talks_widely(request))
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 1400, " on a rank of several",
-                "0.21 to 2.43 GiB in 9 start-up logs of V1");
+                "0.95 to 2.43 GiB in 8 start-up logs of V1 on Hopper and Blackwell");
+  if (!alone)
+    return line("vllm outside, several GPUs", "outside PyTorch and communication",
+                rules.version < kSparingSampler ? 150 : 300, " on a rank of several",
+                "0.09 to 0.74 GiB in 5 start-up logs of V1 on cards before Hopper");
+  if (rules.version < kWithoutContext)
+    return line("vllm outside until 0.15", "outside PyTorch, with the CUDA context", 230, " on one GPU",
+                "0.12 to 0.35 GiB in 4 start-up logs");
   if (rules.version < kV1 && vllm_is_hopper(request))
-    return line("vllm outside", "outside PyTorch", 164, " on this card", "0.16 GiB in 4 start-up logs of V0");
-  if (rules.version < kGuessInPeak)
-    return line("vllm outside", "outside PyTorch", 56, " on one GPU",
-                "0.00 to 0.35 GiB in 24 start-up logs, the median 0.05");
-  if (!has_new_runner(input, rules))
+    return line("vllm outside until 0.15", "outside PyTorch", 164, " on this card",
+                "0.16 GiB in 4 start-up logs of V0");
+  const bool is_new = vllm_has_new_runner(input, rules);
+  if (rules.version < kSparingSampler || (is_new && rules.version < kConsumed))
+    return line(rules.version < kSparingSampler ? "vllm outside until 0.15" : "vllm outside", "outside PyTorch", 56,
+                " on one GPU", "0.00 to 0.35 GiB in 28 start-up logs, the median 0.05");
+  if (!is_new && rules.version < kConsumed)
+    return line("vllm outside", "outside PyTorch", 230, " on one GPU",
+                "0.16 to 0.25 GiB in start-up logs since 0.16, 0.25 to 0.38 on A100");
+  if (!is_new)
     return line("vllm outside", "outside PyTorch, and kept by its allocator", 230, " on one GPU",
-                "0.15 to 0.47 GiB in start-up logs since 0.27");
+                "0.15 to 0.48 GiB in start-up logs since 0.27, 0.5 more at a first start");
   // PenaltiesState: int32 counts of every token for every request, and a bit.
   const std::uint64_t seqs = vllm_max_num_seqs(request, rules);
   const Bytes counts(checked_mul(checked_mul(seqs, input.model.vocab_size, kWhat), 33, kWhat) / 8);
@@ -180,78 +187,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
       ranged_line("vllm outside", Section::kRuntime, "outside PyTorch, and kept by its allocator", base + counts,
                   "90 MiB + " + std::to_string(seqs) + " requests * " + std::to_string(input.model.vocab_size) +
                       " logits * 33 bits",
-                  "estimate: worker/gpu/sample/penalties.py; 0.26 and 0.30 GiB in start-up logs"));
-}
-
-// Batch sizes that are captured, and graphs: of each size one, or one that is piecewise and, where a step of decoding
-// is so small, one of the whole step.
-struct Graphs {
-  Captured sizes;  // before V1, with the tokens of all
-  std::uint64_t count = 0;
-};
-Graphs captured_graphs(const EngineInput& input, const VllmRules& rules) {
-  if (input.request.enforce_eager) return {};
-  const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
-  Graphs out;
-  if (rules.version < kV1) {
-    out.sizes = captured(std::min<std::uint64_t>(seqs, 256), 8);
-    out.count = out.sizes.sizes;
-    return out;
-  }
-  const std::vector<std::uint64_t> sizes = vllm_graph_sizes(input, rules);
-  out.count = out.sizes.sizes = sizes.size();
-  if (rules.version >= kWholeGraphs) {
-    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kWhat);
-    out.count += static_cast<std::uint64_t>(std::upper_bound(sizes.begin(), sizes.end(), decoded) - sizes.begin());
-  }
-  return out;
-}
-
-LedgerLine graphs(const EngineInput& input, const VllmRules& rules) {
-  const std::uint64_t layers = ceil_div(input.model.num_layers, input.request.parallel.pipeline);
-  const Graphs captures = captured_graphs(input, rules);
-  const std::string per_layer = " graphs * " + std::to_string(layers) + " layers * ";
-  if (rules.version < kV1) {
-    const Captured& sizes = captures.sizes;
-    const Bytes kept = Bytes(sizes.tokens) * layer_row(input);
-    return of_kind(LineId::kGraphs,
-                   ranged_line("vllm graphs", Section::kRuntime, "CUDA graphs", Bytes(kept.count() / 10 * 13),
-                               std::to_string(sizes.sizes) + " sizes of " + std::to_string(sizes.tokens) +
-                                   " tokens in all * " + std::to_string(layer_row(input)) + " B of a layer * 1.3",
-                               "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
-  }
-  const bool has_experts = input.model.experts.used > 0;
-  const bool is_new = has_new_runner(input, rules);
-  std::uint64_t each = 0;      // KiB
-  std::uint64_t at_least = 0;  // MiB
-  if (rules.version >= kWholeGraphs) {
-    each = has_experts ? 230 : 87;
-    at_least = is_new ? 0 : 256;
-  } else {
-    each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
-    if (has_experts) each = each * 5 / 2;
-  }
-  const Bytes bytes = Bytes(at_least * kMiB) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kWhat);
-  return of_kind(
-      LineId::kGraphs,
-      ranged_line("vllm graphs", Section::kRuntime, "CUDA graphs", bytes,
-                  (at_least > 0 ? std::to_string(at_least) + " MiB + " : std::string()) +
-                      std::to_string(captures.count) + per_layer + std::to_string(each) + " KiB",
-                  rules.graphs_in_budget ? "estimate: 0.00 to 1.28 GiB in start-up logs, the same start often twice "
-                                           "another"
-                                         : "estimate from start-up logs; taken from what the budget leaves"));
-}
-
-// What is kept free for graphs beyond what they take; before it was printed with the peak it was near what they take.
-std::optional<LedgerLine> room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {
-  if (rules.version < kGuessInPeak || taken == Bytes(0)) return std::nullopt;
-  const bool is_new = has_new_runner(input, rules);
-  if (is_new && rules.version < kGuessesGraphs) return std::nullopt;  // it does not guess
-  const Bytes room = is_new ? taken * 4 : Bytes(taken.count() / 4);
-  return ranged_line(is_new ? "vllm room for graphs, new runner" : "vllm room for graphs", Section::kActivation,
-                     "kept free for CUDA graphs beyond what they take", room,
-                     is_new ? "4 times the graphs" : "a quarter of the graphs",
-                     "estimate: profile_cudagraph_memory guesses from a few graphs, half to five times what all take");
+                  "estimate: worker/gpu/sample/penalties.py; 0.26 to 0.34 GiB in start-up logs"));
 }
 
 // The encoder runs over as many items as its budget holds, and its outputs stay while the batch is profiled
@@ -342,28 +278,19 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
 
 }  // namespace
 
-std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
-  const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
-  const std::uint64_t drafts = vllm_speculative_tokens(input);
-  const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kWhat) : 1;
-  const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
-  const std::uint64_t most =
-      std::min({checked_mul(checked_mul(seqs, of_step, kWhat), 2, kWhat), limit, vllm_batched_tokens(input, rules)});
-  std::vector<std::uint64_t> out = ladder(most, rules.version >= kWholeGraphs ? 16 : 8);
-  // Steps of whole requests with their drafts; without drafts the widest step alone.
-  const std::uint64_t requests = std::min(seqs, limit);
-  std::vector<std::uint64_t> steps;
-  if (of_step > 1) {
-    steps = ladder(requests, 16);
-    steps.push_back(requests);
-  } else if (rules.version >= kWidestStep) {
-    steps.push_back(seqs);
-  }
-  for (const std::uint64_t count : steps)
-    if (count <= most / of_step) out.push_back(count * of_step);
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
+bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
+  if (rules.version < kNewRunner || input.draft_method == DraftMethod::kNgram) return false;
+  if (rules.version >= kNewRunnerOnly) return true;
+  if (input.model.vision && rules.version < kImagesInNewRunner) return false;
+  return !has_states(input) && input.model.experts.used == 0;
+}
+
+std::uint64_t vllm_layer_row(const EngineInput& input) {
+  const std::uint64_t hidden = input.model.hidden_size;
+  const std::uint64_t wide =
+      input.model.intermediate_size > 0 ? input.model.intermediate_size : checked_mul(hidden, 4, kWhat);
+  const std::uint64_t mlp = ceil_div(wide, input.request.parallel.tensor);
+  return checked_mul(checked_add(hidden, mlp, kWhat), 6, kWhat);
 }
 
 EngineSettings vllm_settings(const EngineInput& input, const Load&) {
@@ -373,12 +300,12 @@ EngineSettings vllm_settings(const EngineInput& input, const Load&) {
     return std::any_of(cache.compact.begin(), cache.compact.end(),
                        [](const Term& term) { return term.growth == Growth::kSequence; });
   });
-  const Graphs captures = captured_graphs(input, rules);
+  const VllmGraphs captures = vllm_captured_graphs(input, rules);
   EngineSettings out;
   out.max_num_batched_tokens = vllm_batched_tokens(input, rules);
   out.max_num_seqs = vllm_max_num_seqs(request, rules);
   out.memory_fraction = request.memory_utilization.value_or(rules.utilization);
-  out.cuda_graph_sizes = captures.sizes.sizes;
+  out.cuda_graph_sizes = captures.sizes;
   out.cuda_graphs = captures.count;
   out.prefix_caching = vllm_caches_prefixes(request, input.model.arch, has_states, rules);
   return out;
@@ -392,9 +319,10 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   if (auto kept = loaded_weights("vllm weights", in.weights)) out.push_back(std::move(*kept));
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) {
-    out.push_back(graphs(input, rules));
-    if (auto room = room_for_graphs(input, rules, out.back().bytes)) out.push_back(std::move(*room));
+    out.push_back(vllm_graphs_line(input, rules));
+    if (auto room = vllm_room_for_graphs(input, rules, out.back().bytes)) out.push_back(std::move(*room));
   }
+  if (auto workspace = index_workspace(input, rules, in.load.max_model_len)) out.push_back(std::move(*workspace));
   if (in.stage == 0)
     if (auto images = crossed_images(input, rules, in.load, out.front().bytes)) out.push_back(std::move(*images));
   const auto encoder = rules.version >= kV1 ? encoder_budget(input, rules) : std::nullopt;
@@ -426,8 +354,7 @@ Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside
   const VllmRules rules = vllm_rules(input.request);
   const double share = input.request.memory_utilization.value_or(rules.utilization);
   const Bytes requested(static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_memory.count()) * share)));
-  const bool guesses = rules.graphs_in_budget && (!has_new_runner(input, rules) || rules.version >= kGuessesGraphs);
-  if (!guesses) beside = beside > captured ? beside - captured : Bytes(0);
+  if (!vllm_guesses_graphs(input, rules)) beside = beside > captured ? beside - captured : Bytes(0);
   return requested > beside ? requested - beside : Bytes(0);
 }
 

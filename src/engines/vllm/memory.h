@@ -12,8 +12,11 @@ namespace kvplan {
 
 std::vector<LedgerLine> vllm_overhead(const OverheadInput& input);
 
-// Tokens of the batches that graphs are captured for (VllmConfig._set_cudagraph_sizes), smallest first.
-std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules);
+// Whether the new runner serves it (VllmConfig.use_v2_model_runner).
+bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules);
+// Bytes that a token of a batch takes in a layer.
+std::uint64_t vllm_layer_row(const EngineInput& input);
+
 EngineSettings vllm_settings(const EngineInput& input, const Load& load);
 
 // Caches in host memory, of one data parallel copy: the offloaded cache of all ranks, V0's swap space of each.

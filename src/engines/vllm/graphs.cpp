@@ -1,0 +1,176 @@
+// CUDA graphs share one pool. What they take beside it differs from card to card and release to release:
+//   V0: each of the captured sizes keeps one layer's activations, about 1.3 times over
+//     Qwen2.5-7B: 0.69 GiB (0.76); Gemma-3-27B with TP 4: 0.33 (0.29); Qwen3-0.6B: 0.13 (0.13); Llama-70B, TP 8: 0.36
+//     (0.48)
+//   V1 until 0.11: 67 piecewise graphs of every layer. MiB a graph and layer: Qwen3-32B with TP 2 0.31, Llama-405B with
+//     TP 4 0.60, a Llava on Llama-2-7B 0.32. Experts two and a half times that: Qwen3-Next 0.75; Qwen3-235B on 8 ranks
+//     0.56
+//   since: 51 piecewise graphs and up to 51 whole ones. Beside a pool of 256 MiB where sizes go up to 512, less with
+//     smaller ones (Gemma-4-31B: 0.10 for 8 and 5 graphs up to 40 tokens, Qwen2.5-7B: 0.31 for 35 and 19 up to 256),
+//     0.04 to 0.13 MiB a graph and layer, more with experts. A driver of CUDA 12.2: 0.8 MiB. The new runner: 0.23 for
+//     86 graphs of Llama-3.1-8B, nothing at all for a small model
+//   FlashInfer's workspace of 394 MiB is allocated when the first whole step is captured (VLLM_FLASHINFER_WORKSPACE_
+//     BUFFER_SIZE, v1/attention/backends/flashinfer.py): 0.54 GiB for 4 and 3 graphs of Qwen3.6-35B with TP 2 and FP8
+//     caches, 0.62 for 5 and 4 of Qwen3.6-27B, 0.73 for 1 and 1 of Qwen3.6-35B
+//
+// Before the cache is sized, vLLM guesses what graphs will take, from two or three of them: half to five times what
+// they take then. The guess is what comes out of the budget, and since 0.27 it is printed within "peak activation".
+// Where the processor shares the memory what the host takes meanwhile counts as graphs: GB10 0.01 to 1.94 GiB, guesses
+// twice what is taken.
+#include "engines/vllm/graphs.h"
+
+#include <algorithm>
+
+#include "engines/estimates.h"
+#include "engines/vllm/card.h"
+#include "engines/vllm/memory.h"
+#include "kvplan/gpus.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::string_view kWhat = "CUDA graphs";
+
+// Releases: V1's worker; graphs of whole decode steps beside the piecewise ones; and what later ones capture.
+constexpr std::uint64_t kV1 = 9;
+constexpr std::uint64_t kWholeGraphs = 12;
+constexpr std::uint64_t kFlashInferFp8 = 20;  // the oldest whose log names the backend
+constexpr std::uint64_t kGuessInPeak = 27;    // the line with "consumed"; 0.26 has it not
+constexpr std::uint64_t kWholeSteps = 27;     // sizes of steps with drafts; 0.26 has them not, 0.30 has
+constexpr std::uint64_t kGuessesGraphs = 30;  // profile_cudagraph_memory of the new runner; 0 before
+constexpr std::uint64_t kWidestStep = 31;     // a step of all sequences has a size; 0.30 has it not, 0.33 has
+
+// Sizes up to `largest`: 1, 2, 4, steps of 8, and from 256 on of `step`.
+std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 8 ? 4 : size < 256 ? 8 : step)
+    out.push_back(size);
+  return out;
+}
+
+bool shares_memory(const Request& request) {
+  return request.card.name && parse_gpu(*request.card.name).unified;
+}
+
+// FP8 caches go to FlashInfer where FlashAttention has no kernel for them, which it has on Hopper alone
+// (platforms/cuda.py). With drafts whole steps are not captured there (get_cudagraph_support).
+Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rules) {
+  constexpr std::uint64_t kWorkspace = 394 * kMiB, kWidest = 256;
+  const unsigned capability = vllm_capability(input.request);
+  const bool is_fp8 = input.types.key == Dtype::kFp8E4m3 || input.types.key == Dtype::kFp8E5m2;
+  if (rules.version < kFlashInferFp8 || !is_fp8 || capability < 80) return Bytes(0);
+  if (vllm_is_hopper(input.request) || vllm_is_data_blackwell(input.request)) return Bytes(0);
+  if (vllm_uses_mla(input.model.arch) || input.model.arch == Arch::kGptOss) return Bytes(0);
+  if (vllm_speculative_tokens(input) > 0) return Bytes(0);
+  std::uint64_t widest = 0;
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.role == Role::kValue) widest = std::max(widest, term.shape.width);
+  return Bytes(widest > 0 && widest <= kWidest ? kWorkspace : 0);
+}
+
+}  // namespace
+
+VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules) {
+  if (input.request.enforce_eager) return {};
+  const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
+  const std::vector<std::uint64_t> sizes =
+      rules.version < kV1 ? ladder(std::min<std::uint64_t>(seqs, 256), 8) : vllm_graph_sizes(input, rules);
+  VllmGraphs out{sizes.size(), sizes.size(), sizes.empty() ? 0 : sizes.back(), 0};
+  for (const std::uint64_t size : sizes) out.tokens += size;
+  if (rules.version >= kWholeGraphs) {
+    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kWhat);
+    out.count += static_cast<std::uint64_t>(std::upper_bound(sizes.begin(), sizes.end(), decoded) - sizes.begin());
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
+  const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
+  const std::uint64_t drafts = vllm_speculative_tokens(input);
+  const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kWhat) : 1;
+  const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
+  const std::uint64_t most =
+      std::min({checked_mul(checked_mul(seqs, of_step, kWhat), 2, kWhat), limit, vllm_batched_tokens(input, rules)});
+  std::vector<std::uint64_t> out = ladder(most, rules.version >= kWholeGraphs ? 16 : 8);
+  // Steps of whole requests with their drafts; without drafts the widest step alone.
+  const std::uint64_t requests = std::min(seqs, limit);
+  std::vector<std::uint64_t> steps;
+  if (of_step > 1) {
+    steps = ladder(requests, 16);
+    steps.push_back(requests);
+  } else if (rules.version >= kWidestStep) {
+    steps.push_back(seqs);
+  }
+  for (const std::uint64_t count : steps)
+    if (count <= most / of_step) out.push_back(count * of_step);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
+  const std::uint64_t layers = ceil_div(input.model.num_layers, input.request.parallel.pipeline);
+  const VllmGraphs captures = vllm_captured_graphs(input, rules);
+  const bool shares = shares_memory(input.request);
+  const bool alone = input.request.parallel.tensor == 1 && input.request.parallel.pipeline == 1;
+  const std::string_view term = shares                         ? "vllm graphs, unified memory"
+                                : rules.version < kWholeGraphs ? "vllm graphs until 0.11"
+                                : alone                        ? "vllm graphs"
+                                                               : "vllm graphs, several GPUs";
+  if (rules.version < kV1) {
+    const std::uint64_t row = vllm_layer_row(input);
+    const Bytes kept = Bytes(captures.tokens) * row;
+    return of_kind(LineId::kGraphs,
+                   ranged_line(term, Section::kRuntime, std::string(kWhat), Bytes(kept.count() / 10 * 13),
+                               std::to_string(captures.sizes) + " sizes of " + std::to_string(captures.tokens) +
+                                   " tokens in all * " + std::to_string(row) + " B of a layer * 1.3",
+                               "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
+  }
+  constexpr std::uint64_t kPool = 256 * kMiB, kPoolTokens = 512;
+  const bool has_experts = input.model.experts.used > 0;
+  const bool is_new = vllm_has_new_runner(input, rules);
+  std::uint64_t each = 0;  // KiB
+  std::uint64_t pool = 0;
+  if (rules.version >= kWholeGraphs) {
+    each = has_experts ? 230 : 87;
+    if (!is_new) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
+  } else {
+    each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
+    if (has_experts) each = each * 5 / 2;
+  }
+  const Bytes workspace = flashinfer_workspace(input, rules);
+  const Bytes bytes = workspace + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kWhat);
+  std::string formula;
+  if (workspace > Bytes(0)) formula = std::to_string(workspace.count() / kMiB) + " MiB of FlashInfer + ";
+  if (pool > 0)
+    formula += std::to_string(captures.largest) + " tokens' pool of " + std::to_string(pool / kKiB) + " KiB + ";
+  formula += std::to_string(captures.count) + " graphs * " + std::to_string(layers) + " layers * " +
+             std::to_string(each) + " KiB";
+  std::string_view source = alone ? "estimate: 0.00 to 1.56 GiB in start-up logs, the same start often twice another"
+                                  : "estimate: 0.09 to 4.13 GiB in start-up logs on several GPUs";
+  if (shares) source = "estimate: what the host takes meanwhile counts too: 0.01 to 1.35 GiB in logs of unified memory";
+  return of_kind(LineId::kGraphs, ranged_line(term, Section::kRuntime, std::string(kWhat), bytes, std::move(formula),
+                                              std::string(source)));
+}
+
+std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {
+  if (rules.version < kGuessInPeak || taken == Bytes(0)) return std::nullopt;
+  const bool is_new = vllm_has_new_runner(input, rules);
+  if (is_new && rules.version < kGuessesGraphs) return std::nullopt;  // it does not guess
+  const bool shares = shares_memory(input.request);
+  const Bytes room = is_new ? taken * 4 : Bytes(taken.count() / (shares ? 2 : 4));
+  return ranged_line(is_new ? "vllm room for graphs, new runner" : "vllm room for graphs", Section::kActivation,
+                     "kept free for CUDA graphs beyond what they take", room,
+                     is_new   ? "4 times the graphs"
+                     : shares ? "half of the graphs, where the processor shares the memory"
+                              : "a quarter of the graphs",
+                     "estimate: profile_cudagraph_memory guesses from a few graphs, half to five times what all take");
+}
+
+bool vllm_guesses_graphs(const EngineInput& input, const VllmRules& rules) {
+  return rules.graphs_in_budget && (!vllm_has_new_runner(input, rules) || rules.version >= kGuessesGraphs);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,60 @@
+// What vLLM's backends keep beside the graphs and for prefills of sparse attention, through whole plans.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/program.h"
+
+namespace kvplan {
+namespace {
+
+using Json = nlohmann::json;
+
+// GiB of the lines whose name or formula has the word; 0 where there is none.
+double gib_of(const std::vector<std::string>& arguments, const std::string& word, const std::string& part) {
+  const Json plan = Json::parse(run_program(arguments).out);
+  double out = 0;
+  for (const Json& line : plan["memory"][0]["lines"]) {
+    const bool named = line["what"].get<std::string>().find(word) != std::string::npos;
+    if (named && line["part"] == part) out += line["bytes"].get<double>() / (1ULL << 30);
+  }
+  return out;
+}
+
+double graphs(const char* engine, const char* gpu, const char* cache) {
+  return gib_of({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--gpu", gpu, "--kv-cache-dtype", cache,
+                 "--max-num-seqs", "256", "--json"},
+                "CUDA graphs", "runtime");
+}
+
+TEST_CASE("vllm: an FP8 cache without FlashAttention's kernel keeps FlashInfer's workspace with the graphs") {
+  constexpr double kWorkspace = 394.0 / 1024;
+  CHECK(graphs("vllm@0.28", "rtx-4090", "fp8") - graphs("vllm@0.28", "rtx-4090", "auto") ==
+        doctest::Approx(kWorkspace));
+  CHECK(graphs("vllm@0.20", "l40s", "fp8") - graphs("vllm@0.20", "l40s", "auto") == doctest::Approx(kWorkspace));
+  // Hopper has the kernel, Turing no FlashInfer, older releases another backend.
+  for (const char* gpu : {"h100-80gb", "t4"})
+    CHECK(graphs("vllm@0.28", gpu, "fp8") == graphs("vllm@0.28", gpu, "auto"));
+  CHECK(graphs("vllm@0.19", "rtx-4090", "fp8") == graphs("vllm@0.19", "rtx-4090", "auto"));
+}
+
+TEST_CASE("vllm: sparse attention keeps a workspace of the indexer's keys for prefills (get_max_prefill_buffer_size)") {
+  const auto kept = [](const char* config, const char* engine, const char* length, const char* part) {
+    return gib_of({std::string("testdata/configs/") + config, "--engine", engine, "-tp", "4", "--max-model-len", length,
+                   "--kv-cache-dtype", "fp8", "--gpu", "b200-180gb", "--json"},
+                  "indexer's workspace", part);
+  };
+  const auto by_hand = [](double room, double tokens) { return room * tokens * 132 / (1ULL << 30); };
+  // Printed with the peak until 0.26, since with what is "consumed"; 16 times a long length since 0.33.
+  CHECK(kept("glm-5.2.json", "vllm@0.26", "819200", "activation") == doctest::Approx(by_hand(40, 819200)));
+  CHECK(kept("glm-5.2.json", "vllm@0.28", "819200", "runtime") == doctest::Approx(by_hand(40, 819200)));
+  CHECK(kept("glm-5.2.json", "vllm@0.33", "819200", "runtime") == doctest::Approx(by_hand(16, 819200)));
+  CHECK(kept("glm-5.2.json", "vllm@0.33", "131072", "runtime") == doctest::Approx(by_hand(40, 131072)));
+  // Keys of four tokens each.
+  CHECK(kept("deepseek-v4-flash.json", "vllm@0.26", "131072", "activation") == doctest::Approx(by_hand(10, 131072)));
+  CHECK(kept("glm-5.2.json", "vllm@0.18", "819200", "activation") == 0);
+  CHECK(kept("llama-3.1-8b.json", "vllm@0.26", "131072", "activation") == 0);
+}
+
+}  // namespace
+}  // namespace kvplan
