@@ -58,7 +58,8 @@ struct HeadSizes {
   std::uint64_t key = 0, value = 0, units = 0;
 };
 
-HeadSizes head_sizes(const CacheTerms& terms) {
+// DeepSeek-V4's entries are value as a whole, an MLA latent without its rope part.
+HeadSizes head_sizes(const CacheTerms& terms, bool whole_values) {
   HeadSizes out;
   std::uint64_t latent = 0;
   std::uint64_t latent_rope = 0;
@@ -73,8 +74,7 @@ HeadSizes head_sizes(const CacheTerms& terms) {
       out.value = term.shape.width;
     }
   }
-  // DeepSeek-V4's entries are value as a whole, an MLA latent without its rope part.
-  if (out.value == 0) out.value = latent % 64 == 0 && latent % 512 != 0 ? latent + latent_rope : latent;
+  if (out.value == 0) out.value = whole_values ? latent + latent_rope : latent;
   return out;
 }
 
@@ -109,8 +109,9 @@ bool llama_flash_attention(const EngineInput& input) {
   if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
   if (asked == FlashAttention::kOn || quantized(input.types.value)) return true;
   const bool expands = llama_cpp_expands_latents(input.model);
+  const bool whole_values = is_one_of(input.model.arch, {Arch::kDeepseekV4, Arch::kDflash});
   for (const LayerCache& cache : input.caches) {
-    const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact);
+    const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact, whole_values);
     if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
   }
   return true;
