@@ -387,6 +387,12 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
   mla.caches[0].compact.own()[0].shape.width = 256;  // MiniCPM3's 256 + 32 has no kernel
   mla.caches[0].compact.own()[1].shape.width = 32;
   CHECK_FALSE(llama_flash_attention(mla));
+  // The CPU has one for any: layers on the host ask for none of CUDA's.
+  mla.caches[0].compact.own()[0].shape.width = 448;
+  mla.model.num_layers = 1;
+  CHECK_FALSE(llama_flash_attention(mla));
+  mla.request.llama_cpp.gpu_layers = 1;  // the output alone
+  CHECK(llama_flash_attention(mla));
   // A layer that does not attend asks for none.
   EngineInput none = model_of("mamba", 512, 512, 1000, {0, 0, 0});
   CHECK(llama_flash_attention(none));

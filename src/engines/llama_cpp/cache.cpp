@@ -110,7 +110,9 @@ bool llama_flash_attention(const EngineInput& input) {
   if (asked == FlashAttention::kOn || quantized(input.types.value)) return true;
   const bool expands = llama_cpp_expands_latents(input.model);
   const bool whole_values = is_one_of(input.model.arch, {Arch::kDeepseekV4, Arch::kDflash});
+  const LlamaPlacement placement(input);
   for (const LayerCache& cache : input.caches) {
+    if (placement.on_host(cache.layer)) continue;  // the CPU has a kernel for any head
     const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact, whole_values);
     if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
   }

@@ -38,9 +38,7 @@ TensorId GraphBuilder::weight(std::string_view name) {
   const auto host = static_cast<int>(question_.placement.gpus);
   int device = device_of_layer();
   const bool is_expert = name.find("_exps") != std::string_view::npos || name.find("_chexps") != std::string_view::npos;
-  const bool is_matrix = name.find('.') == std::string_view::npos;
-  if (!is_outside_ && is_expert && is_matrix && layer_ < input_.request.llama_cpp.cpu_moe_layers.value_or(0))
-    device = host;
+  if (!is_outside_ && is_expert && layer_ < input_.request.llama_cpp.cpu_moe_layers.value_or(0)) device = host;
   constexpr std::string_view kOfHost = "token_embd per_layer_token_embd position_embd token_types";
   constexpr std::string_view kOfFirst = "token_embd_norm token_embd_norm.bias per_layer_model_proj per_layer_proj_norm";
   if (is_outside_ && has_word(kOfHost, name)) device = host;
