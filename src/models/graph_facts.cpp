@@ -17,7 +17,8 @@ constexpr std::string_view kScaledByKey = "granite granitemoe granitehybrid gran
 constexpr std::string_view kScaledTokens = "gemma3 gemma3n gemma4 gemma-embedding";
 constexpr std::string_view kFourPositions = "qwen2vl qwen25vl paddleocr qwen3vl qwen3vlmoe qwen35 qwen35moe qwen4exp";
 constexpr std::string_view kFourWithSections = "glm4 glm4moe hunyuan_vl";
-constexpr std::string_view kNoRotary = "jamba nemotron_h nemotron_h_moe bloom gpt2 mpt starcoder refact jais";
+constexpr std::string_view kNoRotary =
+    "jamba kimi-linear nemotron_h nemotron_h_moe bloom gpt2 mpt starcoder refact jais";
 constexpr std::string_view kRotaryInWindows = "cohere2 afmoe";
 constexpr std::string_view kEveryFourth = "smollm3 llama4";
 constexpr std::string_view kPlainWeights = "deepseek jamba llada-moe llama4 olmoe gpt-oss qwen2moe";

@@ -164,6 +164,7 @@ class GraphBuilder {
   TensorId mamba2(TensorId x);
   TensorId short_convolution(TensorId x);
   TensorId delta_net(TensorId x);
+  TensorId kimi_delta(TensorId x);
 
   // graph_per_layer.cpp
   TensorId slice(TensorId x);

@@ -67,6 +67,9 @@ bool GraphBuilder::build_all() {
 // Tensors that files may have and a graph does not read: of Qwen3-Next's old files, and of a dense MLP beside experts.
 bool GraphBuilder::is_replaced(std::string_view name) const {
   if (name.starts_with("ssm_in")) return model_.arch == Arch::kQwen3Next && weights_.any("attn_gate");
+  // Kimi Linear's matrices are read alone.
+  if (name.ends_with(".bias") || name.ends_with(".scale"))
+    if ((name.starts_with("attn_") || name == "ssm_beta.scale") && weights_.any("ssm_conv1d_q")) return true;
   constexpr std::string_view kDense = "ffn_up ffn_gate ffn_down ffn_up.scale ffn_gate.scale ffn_down.scale";
   return has_word(kDense, name) && !made_.contains("ffn_up") && weights_.any("ffn_gate_inp");
 }
@@ -76,6 +79,7 @@ TensorId GraphBuilder::mixer(TensorId x) {
   if (has("shortconv.in_proj")) return short_convolution(x);
   if (has("ssm_in") && has("ssm_x")) return mamba(x);
   if (has("ssm_conv1d") && has("attn_gate")) return delta_net(x);
+  if (has("ssm_conv1d_q") && has("attn_q")) return kimi_delta(x);
   if (has("ssm_in") && has("ssm_conv1d") && !has("ssm_ba")) return mamba2(x);
   if (caches_[layer_].heads == 0) return kNoTensor;
   if (has("attn_kv_a_mqa")) return latent_attention(x);
@@ -100,7 +104,7 @@ TensorId GraphBuilder::layer(TensorId x) {
   if (has_mlp && has_mixer && !has_second_norm) return parallel_layer(x);
   TensorId residual = x;
   TensorId out = has("attn_norm") ? norm(x, "attn_norm") : x;
-  if (has("ssm_conv1d") && has("attn_qkv")) graph_.expand(out);
+  if ((has("ssm_conv1d") && has("attn_qkv")) || weights_.any("ssm_conv1d_q")) graph_.expand(out);
   if (has_mixer) out = mixer(out);
   if (out == kNoTensor) return kNoTensor;
   if (!has_mixer && has_mlp) out = mlp_or_experts(out);
