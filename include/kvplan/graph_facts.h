@@ -26,6 +26,9 @@ struct GraphFacts {
   std::uint64_t index_topk = 0;  // keys that the indexer of a sparse attention chooses
   bool clamps_gates = false;     // gate and up are limited by operations of their own
   bool is_checked = false;       // the graph was held against executed contexts of the architecture
+  bool mixes_batches = true;     // a batch may bring tokens and embeddings at once
+  bool chooses_late = false;     // the rows that logits are wanted of are chosen behind the last layer
+  std::uint32_t num_heads = 0;   // of an attention that keeps nothing
 };
 
 }  // namespace kvplan

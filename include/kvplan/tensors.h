@@ -68,8 +68,8 @@ struct LayerRun {
   friend bool operator==(const LayerRun&, const LayerRun&) = default;
 };
 
-// Where a tensor stands in a pipeline.
-enum class Place : std::uint8_t { kLayers, kFirst, kLast };
+// Where a tensor stands in a pipeline. kEach: wherever layers do.
+enum class Place : std::uint8_t { kLayers, kFirst, kLast, kEach };
 
 struct TensorGroup {
   Component component = Component::kOther;

@@ -184,6 +184,7 @@ void complete_layers(GgufKeys& keys, const GgufArch& arch, std::string_view arch
 // Which layers have an indexer of their own. GLM-5.2 (context of 1M) was first converted without the list.
 void complete_indexers(GgufKeys& keys, std::string_view architecture) {
   constexpr std::string_view kTypes = "attention.indexer.types";
+  if (architecture == "deepseek32") return;  // every layer has one, whatever a file says (deepseek32.cpp reads no list)
   const bool silent = !keys.contains(kTypes);
   if (silent && (architecture != "glm-dsa" || keys.number("context_length") < 1048576)) return;
   std::vector<std::uint64_t> own = keys.per_layer(kTypes);

@@ -180,7 +180,9 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
       const bool first = group.component == Component::kEmbedding || group.component == Component::kEncoder ||
                          group.component == Component::kVision || group.component == Component::kAudio ||
                          group.component == Component::kProjector;
-      group.place = first ? Place::kFirst : Place::kLast;
+      // Factors of the rotary embedding are read in every layer.
+      const bool rotates = group.module.starts_with("rope_freqs.") || group.module.starts_with("rope_factors_");
+      group.place = first ? Place::kFirst : rotates ? Place::kEach : Place::kLast;
     } else {
       group.layers = runs_of(same.layers);
     }

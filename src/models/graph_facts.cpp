@@ -2,6 +2,8 @@
 // Source: src/models/*.cpp and llama_model_rope_type of v0.5.0.
 #include "models/graph_facts.h"
 
+#include <algorithm>
+
 #include "kvplan/strings.h"
 #include "models/gguf_archs.h"
 
@@ -15,14 +17,20 @@ constexpr std::string_view kScaledByKey = "granite granitemoe granitehybrid gran
 constexpr std::string_view kScaledTokens = "gemma3 gemma3n gemma4 gemma-embedding";
 constexpr std::string_view kFourPositions = "qwen2vl qwen25vl paddleocr qwen3vl qwen3vlmoe qwen35 qwen35moe qwen4exp";
 constexpr std::string_view kFourWithSections = "glm4 glm4moe hunyuan_vl";
-constexpr std::string_view kNoRotary = "jamba nemotron_h nemotron_h_moe bloom gpt2 mpt starcoder refact jais";
+constexpr std::string_view kNoRotary =
+    "jamba kimi-linear nemotron_h nemotron_h_moe bloom gpt2 mpt starcoder refact jais";
 constexpr std::string_view kRotaryInWindows = "cohere2 afmoe";
 constexpr std::string_view kEveryFourth = "smollm3 llama4";
 constexpr std::string_view kPlainWeights = "deepseek jamba llada-moe llama4 olmoe gpt-oss qwen2moe";
 constexpr std::string_view kWeightsByKey =
     "bailingmoe bailingmoe2 bailingmoe3 cohere2moe deepseek2 deepseek2-ocr deepseek32 deepseek4 dots1 dots3note "
     "exaone-moe glm-dsa glm4moe hy_v4 kimi-k3 minimax-m3 nemotron_h nemotron_h_moe step35";
+constexpr std::uint64_t kMostHeads = 1U << 20U;
 constexpr std::string_view kClamped = "step35";
+// Where no draft wants the hidden states of all rows, as a context without one does not say.
+constexpr std::string_view kChosenLate = "bailingmoe3 hy_v3";
+// llm_arch_supports_mixed_batch of v0.6.0.
+constexpr std::string_view kNeverMixed = "cogvlm deepseek4 granite-switch eagle3 dflash gemma4-assistant";
 // Whose buffers came out to the byte, over contexts of every kind on one GPU.
 constexpr std::string_view kChecked =
     "arcee bailingmoe bailingmoe2 codeshell cohere2 cohere2moe command-r dbrx deepseek deepseek2 ernie4_5 ernie4_5-moe "
@@ -43,6 +51,8 @@ void by_architecture(std::string_view name, GraphFacts& out) {
   if (has_word(kFourPositions, name)) out.position_axes = 4;
   out.normalizes_experts = !has_word(kPlainWeights, name);
   out.clamps_gates = has_word(kClamped, name);
+  out.chooses_late = has_word(kChosenLate, name);
+  out.mixes_batches = !has_word(kNeverMixed, name);
   out.is_checked = has_word(kChecked, name);
 }
 
@@ -90,6 +100,7 @@ void read_graph_facts(const GgufKeys& keys, std::string_view architecture, Model
     return keys.contains(own) && !keys.is_array(own) ? keys.number(own) : std::uint64_t{0};
   };
   out.index_topk = group("attention.indexer.top_k");
+  out.num_heads = static_cast<std::uint32_t>(std::min<std::uint64_t>(group("attention.head_count"), kMostHeads));
   if (const std::uint64_t groups = group("expert_group_count"); groups > 1) {
     out.expert_groups = groups;
     out.expert_groups_used = group("expert_group_used_count");
@@ -106,6 +117,7 @@ void read_graph_facts(const Fields& config, ModelSpec& model) {
     return text.is_number(key) ? text.count_or(key, 0) : std::uint64_t{0};
   };
   out.index_topk = count("index_topk");
+  out.num_heads = static_cast<std::uint32_t>(std::min<std::uint64_t>(count("num_attention_heads"), kMostHeads));
   if (has_word(kScaledByKey, name)) out.scales_embedding = real("embedding_multiplier") != 0.0;
   if (has_word(kScaledByKey, name) && text.is_string("position_embedding_type") &&
       text.find_string("position_embedding_type") == "nope")

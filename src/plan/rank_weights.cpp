@@ -171,36 +171,43 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
   return out;
 }
 
-// Bytes of a tensor in a buffer of ggml-cuda beyond its own: it begins at a multiple of 128 bytes, and the last row of
-// a quantized one is filled up to 512 elements.
-std::uint64_t padding_of(const TensorGroup& group) {
-  constexpr std::uint64_t kAlignment = 128, kRow = 512;
+constexpr std::uint64_t kGpuAlignment = 128, kHostAlignment = 32;
+
+// Bytes of a tensor in a buffer of ggml beyond its own: it begins at a multiple of so many bytes, and on a GPU the last
+// row of a quantized one is filled up to 512 elements.
+std::uint64_t padding_of(const TensorGroup& group, std::uint64_t alignment) {
+  constexpr std::uint64_t kRow = 512;
   const std::uint64_t bytes = checked_mul(group.stored_bytes.count(), group.copies, "a tensor's bytes");
   std::uint64_t row = 0;
-  if (const auto type = find_ggml_type(group.stored_type); type && type->block > 1 && group.columns % kRow != 0)
+  if (const auto type = find_ggml_type(group.stored_type);
+      alignment == kGpuAlignment && type && type->block > 1 && group.columns % kRow != 0)
     row = (kRow - group.columns % kRow) / type->block * type->bytes;
-  return round_up(bytes + row, kAlignment, "a tensor's bytes") - bytes;
+  return round_up(bytes + row, alignment, "a tensor's bytes") - bytes;
 }
 
-// What stands between the tensors of a GGUF on the GPU of one stage.
-std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& request, const StageShare& part) {
+// What stands between the tensors of a GGUF on the GPU of one stage, or in host memory.
+std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& request, const StageShare& part,
+                                       std::uint64_t alignment) {
   if (!model.is_gguf || request.weights) return std::nullopt;
   std::uint64_t padding = 0;
   for (const TensorGroup& group : model.tensors) {
     if (is_tower(group.component) || group.place == Place::kFirst) continue;
     if (group.component == Component::kMtp && !request.mtp) continue;
     std::uint64_t tensors = group.layers.empty() && part.has_head ? 1 : 0;
-    const std::uint64_t on_host = group.is_expert ? request.llama_cpp.cpu_moe_layers.value_or(0) : 0;
+    if (group.place == Place::kEach) tensors = part.layers > 0 ? 1 : 0;
+    const std::uint64_t on_host =
+        group.is_expert && alignment == kGpuAlignment ? request.llama_cpp.cpu_moe_layers.value_or(0) : 0;
     for (const LayerRun& run : group.layers)
       for (std::uint64_t i = 0; i < run.count; ++i) {
         const std::uint64_t layer = run.first + i * run.step;
         if (layer >= std::max(part.first_layer, on_host) && layer - part.first_layer < part.layers) ++tensors;
       }
-    padding = checked_add(padding, checked_mul(padding_of(group), tensors, "padding"), "padding");
+    padding = checked_add(padding, checked_mul(padding_of(group, alignment), tensors, "padding"), "padding");
   }
   if (padding == 0) return std::nullopt;
   return of_kind(LineId::kLoading, exact_line(Section::kWeights, "padding of tensors", Bytes(padding),
-                                              "tensors begin at multiples of 128 B", "ggml-alloc.c, ggml-cuda.cu"));
+                                              "tensors begin at multiples of " + std::to_string(alignment) + " B",
+                                              "ggml-alloc.c, ggml-cuda.cu"));
 }
 
 LedgerLine ledger_line(const WeightLine& line, const std::string& source) {
@@ -341,7 +348,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
       for (LedgerLine& line : loading_lines(model, weigher, asked, request, segments)) lines.push_back(std::move(line));
     out.segments.push_back(std::move(segments));
     if (engine.loading.embedding_on_host && out.is_known)
-      if (auto line = padding_line(model, request, part)) lines.push_back(std::move(*line));
+      if (auto line = padding_line(model, request, part, kGpuAlignment)) lines.push_back(std::move(*line));
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
@@ -377,6 +384,16 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     out.host_layers = *rest.share.layers;
     for (const WeightLine& line : lines)
       if (line.bytes > Bytes(0)) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));
+    // Gemma 3n and 4 make their head before the table (src/models/gemma3n.cpp, gemma4.cpp): it is a copy on the host
+    // too.
+    if (rest.share.last_stage && head_is_embedding &&
+        is_one_of(model.known_as->id, {Arch::kGemma3n, Arch::kGemma4, Arch::kGemma4Unified})) {
+      rest.share.embedding_on_host = true;
+      for (const WeightLine& line : weigher.weigh(rest).lines)
+        if (line.component == Component::kLmHead) out.host.push_back(ledger_line(line, "llama.cpp load_tensors"));
+    }
+    const StageShare on_host{0, *rest.share.layers, true, rest.share.last_stage};
+    if (auto line = padding_line(model, request, on_host, kHostAlignment)) out.host.push_back(std::move(*line));
   }
   if (engine.loading.embedding_on_host) {
     Bytes all;

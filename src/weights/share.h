@@ -80,6 +80,7 @@ struct Held {
   }
   std::uint64_t count() const {
     if (group.place == Place::kFirst) return share.first_stage && !share.embedding_on_host ? 1 : 0;
+    if (group.place == Place::kEach) return !share.layers || *share.layers > 0 ? 1 : 0;
     if (group.place == Place::kLast) {
       // A tied head is the embedding itself, where both are on one rank.
       if (group.is_tied) return share.last_stage && (!share.first_stage || share.embedding_on_host) ? 1 : 0;

@@ -366,8 +366,8 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
     input.model.arch = Arch::kGrok;  // forbidden for it
     CHECK_FALSE(llama_flash_attention(input));
   }
-  // A latent of 512 with its 64 of rope is K of 576 and V of 512; one that is a multiple of 64 alone is V as a whole
-  // (DeepSeek-V4's entry of 448 + 64).
+  // A latent of 512 with its 64 of rope is K of 576 and V of 512; DeepSeek-V4's entry of 448 + 64 is V as a whole, and
+  // 256 + 64 of others has a kernel of its own.
   EngineInput mla = model_of("deepseek2", 512, 512, 1000, {16, 0, 0});
   Term latent{.name = "latent", .role = Role::kKey, .part = Part::kLatent};
   latent.shape.width = 512;
@@ -376,10 +376,23 @@ TEST_CASE("llama.cpp: flash attention by the sizes of heads that CUDA has kernel
   mla.caches.push_back({0, "mla", {latent, rope}, {latent, rope}});
   CHECK(llama_flash_attention(mla));
   mla.caches[0].compact.own()[0].shape.width = 448;
+  CHECK_FALSE(llama_flash_attention(mla));
+  mla.model.arch = Arch::kDeepseekV4;
+  CHECK(llama_flash_attention(mla));
+  mla.model.arch = Arch::kOther;
+  mla.caches[0].compact.own()[0].shape.width = 256;
+  CHECK_FALSE(llama_flash_attention(mla));  // for 32 heads to one of keys
+  mla.model.num_heads = 32;
   CHECK(llama_flash_attention(mla));
   mla.caches[0].compact.own()[0].shape.width = 256;  // MiniCPM3's 256 + 32 has no kernel
   mla.caches[0].compact.own()[1].shape.width = 32;
   CHECK_FALSE(llama_flash_attention(mla));
+  // The CPU has one for any: layers on the host ask for none of CUDA's.
+  mla.caches[0].compact.own()[0].shape.width = 448;
+  mla.model.num_layers = 1;
+  CHECK_FALSE(llama_flash_attention(mla));
+  mla.request.llama_cpp.gpu_layers = 1;  // the output alone
+  CHECK(llama_flash_attention(mla));
   // A layer that does not attend asks for none.
   EngineInput none = model_of("mamba", 512, 512, 1000, {0, 0, 0});
   CHECK(llama_flash_attention(none));

@@ -7,6 +7,7 @@
 #include "engines/llama_cpp/compute_buffers.h"
 #include "engines/llama_cpp/graph_memory.h"
 #include "engines/requests.h"
+#include "plan/plan.h"
 
 #include "support/figures.h"
 
@@ -151,6 +152,94 @@ TEST_CASE("llama.cpp: compute buffers of a pipeline, as a run allocates them") {
       llama_cpp_overhead({&newer, Load{Tokens(16384), 1, Tokens(0), false}, 1, Bytes(0), std::nullopt, 16}).front();
   CHECK(second.low <= Bytes(193503744));
   CHECK(second.high >= Bytes(227058176));
+}
+
+// Four streams of 4096, 43 layers: 21 compress 4 tokens to one and choose, 20 compress 128.
+Tensors deepseek_v4() {
+  Tensors out{43, {}};
+  const auto add = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns, std::uint64_t first = 0) {
+    out.add(name, rows, columns);
+    const bool is_small =
+        rows == 1 || name.find("_inp.") != std::string::npos || name.find("indexer.proj") != std::string::npos;
+    if (is_small) out.all.back().stored_type = "f32";
+    if (first > 0) out.all.back().layers = {{first, first == 2 ? 21U : 20U, 2}};
+  };
+  add("token_embd.weight", 129280, 4096);
+  add("output.weight", 129280, 4096);
+  add("output_norm.weight", 1, 4096);
+  add("output_hc_fn.weight", 4, 16384);
+  add("output_hc_base.weight", 1, 4);
+  add("output_hc_scale.weight", 1, 1);
+  for (const std::string name : {"attn", "ffn"}) {
+    add("blk.*." + name + "_norm.weight", 1, 4096);
+    add("blk.*.hc_" + name + "_fn.weight", 24, 16384);
+    add("blk.*.hc_" + name + "_base.weight", 1, 24);
+    add("blk.*.hc_" + name + "_scale.weight", 1, 3);
+  }
+  add("blk.*.attn_sinks.weight", 1, 64);
+  add("blk.*.attn_q_a.weight", 1024, 4096);
+  add("blk.*.attn_q_a_norm.weight", 1, 1024);
+  add("blk.*.attn_q_b.weight", 32768, 1024);
+  add("blk.*.attn_kv.weight", 512, 4096);
+  add("blk.*.attn_kv_a_norm.weight", 1, 512);
+  add("blk.*.attn_output_a.weight", 8192, 4096);
+  add("blk.*.attn_output_b.weight", 4096, 8192);
+  add("blk.*.ffn_gate_inp.weight", 256, 4096);
+  add("blk.*.exp_probs_b.bias", 1, 256);
+  for (const std::string name : {"gate", "up", "down"}) {
+    const std::uint64_t rows = name == "down" ? 4096 : 2048, columns = name == "down" ? 2048 : 4096;
+    add("blk.*.ffn_" + name + "_shexp.weight", rows, columns);
+    out.add("blk.*.ffn_" + name + "_exps.weight", rows, columns, 256);
+  }
+  // The same names in layers of both ratios: wider where blocks overlap.
+  for (const std::uint64_t first : {2U, 3U}) {
+    const std::uint64_t width = first == 2 ? 1024 : 512, ratio = first == 2 ? 4 : 128;
+    add("blk.*.attn_compressor_kv.weight", width, 4096, first);
+    add("blk.*.attn_compressor_gate.weight", width, 4096, first);
+    add("blk.*.attn_compressor_ape.weight", ratio, width, first);
+    add("blk.*.attn_compressor_norm.weight", 1, 512, first);
+  }
+  add("blk.*.indexer.proj.weight", 64, 4096, 2);
+  add("blk.*.indexer.attn_q_b.weight", 8192, 1024, 2);
+  add("blk.*.indexer_compressor_kv.weight", 256, 4096, 2);
+  add("blk.*.indexer_compressor_gate.weight", 256, 4096, 2);
+  add("blk.*.indexer_compressor_ape.weight", 4, 256, 2);
+  add("blk.*.indexer_compressor_norm.weight", 1, 128, 2);
+  return out;
+}
+
+TEST_CASE("llama.cpp: compute buffers of DeepSeek-V4 to the byte") {
+  const Tensors tensors = deepseek_v4();
+  const ModelSpec model = test_model("deepseek-v4-flash");
+  const auto run = [&](const std::string& engine, std::uint64_t tokens, std::uint64_t seqs, const auto& change) {
+    Request request = request_for(engine, tokens);
+    change(request);
+    EngineInput input = engine_input(model, request);
+    input.model.is_gguf = true;
+    input.model.num_nextn_layers = 0;
+    input.model.tensors = tensors.all;
+    const auto out = llama_compute_buffers(input, Load{Tokens(tokens), seqs, Tokens(0), false});
+    REQUIRE(out.has_value());
+    return *out;
+  };
+  using Figures = std::vector<std::uint64_t>;
+  const auto as_it_is = [](Request&) {};
+  for (const std::string engine : {"llama.cpp@v0.5.0", "llama.cpp@b11739"}) {
+    CHECK(run(engine, 8192, 1, as_it_is) == Figures{234451072, 22115264});
+    CHECK(run(engine, 131072, 1, as_it_is) == Figures{433156224, 85816256});
+    CHECK(run(engine, 16384, 1, [](Request& r) { r.cache_type_k = r.cache_type_v = Dtype::kQ8_0; }) ==
+          Figures{246771840, 29455296});
+    CHECK(run(engine, 8192, 1, [](Request& r) { r.llama_cpp.flash_attention = FlashAttention::kOff; }) ==
+          Figures{642871424, 25260992});
+    CHECK(run(engine, 32768, 1, [](Request& r) { r.llama_cpp.swa_full = true; }) == Figures{388853888, 67466176});
+    CHECK(run(engine, 16384, 1, [](Request& r) { r.llama_cpp.no_kv_offload = true; }) == Figures{275253248, 26309568});
+    CHECK(run(engine, 16384, 1, [](Request& r) { r.llama_cpp.gpu_layers = 21; }) == Figures{4469604608, 26309568});
+  }
+  // Batches with embeddings in them are not mixed: the newer build is the same, but as a pipeline it copies inputs
+  // that nothing reads.
+  const auto two = [](Request& r) { r.parallel.pipeline = 2; };
+  CHECK(run("llama.cpp@v0.5.0", 16384, 1, two).back() == 54906624);
+  CHECK(run("llama.cpp@b11739", 16384, 1, two).back() == 80072448);
 }
 
 TEST_CASE("llama.cpp: a model whose tensors are not all understood keeps the estimate") {

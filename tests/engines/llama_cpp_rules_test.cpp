@@ -306,9 +306,11 @@ TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-
   CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) == Bytes(4096 * (4 * 128 * 2 + 64 + 128) * 2));
   const RankCache rank = LlamaCppLayout(minimax).explain(load_for(4096)).front();
   CHECK(reason(rank, "values beside the index keys") == 4096 * 128 * 2);
-  minimax.types.key = minimax.types.value = Dtype::kQ8_0;  // 34 B for 32 elements; rows of 64 are padded to 512
+  // 34 B for 32 elements; the last row of values is filled up from 128 to 512 elements, 408 B, at a multiple of 128.
+  minimax.types.key = minimax.types.value = Dtype::kQ8_0;
   minimax.caches[0].compact.own()[2].shape.width = 512;
-  CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) == Bytes(std::uint64_t{4096} * (1024 + 512 + 128) / 32 * 34));
+  CHECK(LlamaCppLayout(minimax).reserved(load_for(4096)) ==
+        Bytes(std::uint64_t{4096} * (1024 + 512 + 128) / 32 * 34 + 512));
 }
 
 TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {

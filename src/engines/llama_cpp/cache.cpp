@@ -58,7 +58,8 @@ struct HeadSizes {
   std::uint64_t key = 0, value = 0, units = 0;
 };
 
-HeadSizes head_sizes(const CacheTerms& terms) {
+// DeepSeek-V4's entries are value as a whole, an MLA latent without its rope part.
+HeadSizes head_sizes(const CacheTerms& terms, bool whole_values) {
   HeadSizes out;
   std::uint64_t latent = 0;
   std::uint64_t latent_rope = 0;
@@ -73,8 +74,7 @@ HeadSizes head_sizes(const CacheTerms& terms) {
       out.value = term.shape.width;
     }
   }
-  // DeepSeek-V4's entries are value as a whole, an MLA latent without its rope part.
-  if (out.value == 0) out.value = latent % 64 == 0 && latent % 512 != 0 ? latent + latent_rope : latent;
+  if (out.value == 0) out.value = whole_values ? latent + latent_rope : latent;
   return out;
 }
 
@@ -109,8 +109,11 @@ bool llama_flash_attention(const EngineInput& input) {
   if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
   if (asked == FlashAttention::kOn || quantized(input.types.value)) return true;
   const bool expands = llama_cpp_expands_latents(input.model);
+  const bool whole_values = is_one_of(input.model.arch, {Arch::kDeepseekV4, Arch::kDflash});
+  const LlamaPlacement placement(input);
   for (const LayerCache& cache : input.caches) {
-    const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact);
+    if (placement.on_host(cache.layer)) continue;  // the CPU has a kernel for any head
+    const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact, whole_values);
     if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
   }
   return true;
@@ -242,18 +245,12 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
     }
     tensor.cell = entry_bytes(kept, input_.types);
     const std::uint64_t elements = kept.elements().count();
-    const Dtype type = term_dtype(kept, input_.types);
     if (kept.role == Role::kValue && term.growth == Growth::kToken && widest_value_ > elements) {
       Term widest = kept;
       widest.shape = {.units = 1, .vectors = 1, .width = widest_value_, .columns = 0};
       tensor.widest = entry_bytes(widest, input_.types) - tensor.cell;
     }
-    const std::uint64_t row = row_elements(terms, term);
-    if (tensor.stored && quantized(type) && !on_host && row % kCudaRow != 0) {
-      Term rest = kept;
-      rest.shape = {.units = 1, .vectors = 1, .width = kCudaRow - row % kCudaRow, .columns = 0};
-      tensor.row_padding = Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kWhat));
-    }
+    if (tensor.stored && !on_host) tensor.row_padding = row_padding(kept, row_elements(terms, term));
     if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
     if (keeps_latents_twice_ && term.part == Part::kLatent && term.role == Role::kKey && term.stride == 1) {
       Term value = term;
@@ -264,22 +261,31 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
   }
 }
 
+// What the last row of a quantized tensor is filled up with on a GPU.
+Bytes LlamaCppLayout::row_padding(const Term& kept, std::uint64_t row) const {
+  if (!quantized(term_dtype(kept, input_.types)) || row % kCudaRow == 0) return Bytes(0);
+  Term rest = kept;
+  rest.shape = {.units = 1, .vectors = 1, .width = kCudaRow - row % kCudaRow, .columns = 0};
+  return Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kWhat));
+}
+
 // The cache of index keys is made like any other, with one head's V that nobody reads.
 void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& terms) {
   for (const Term& term : terms) {
     if (term.role != Role::kValue) continue;
     Term value = term;
     value.shape.units = 1;
-    add_beside(index, value, kIndexValues);
+    const bool on_host = index.device == placement_.gpus;
+    add_beside(index, value, kIndexValues, on_host ? Bytes(0) : row_padding(value, value.elements().count()));
   }
 }
 
 // A tensor in the cells of `tensor` that the architecture does not ask for.
-void LlamaCppLayout::add_beside(const Tensor& tensor, const Term& term, std::string_view reason) {
+void LlamaCppLayout::add_beside(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding) {
   Tensor beside = tensor;
   beside.logical_cell = Bytes(0);
   beside.cell = entry_bytes(term, input_.types);
-  beside.row_padding = Bytes(0);
+  beside.row_padding = padding;
   beside.stored_reason = reason;
   add_tensor(beside);
 }

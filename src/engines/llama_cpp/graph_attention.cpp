@@ -11,8 +11,6 @@
 
 namespace kvplan {
 
-namespace {
-
 ElementType element_type(Dtype type) {
   switch (type) {
     case Dtype::kFloat32: return kElementF32;
@@ -23,6 +21,8 @@ ElementType element_type(Dtype type) {
       return kElementF16;
   }
 }
+
+namespace {
 
 std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) {
   return elements / type.block * type.bytes;
@@ -62,6 +62,8 @@ bool GraphBuilder::read_caches() {
                           : llama_window_cells(question_.context, term.limit.tokens.count(), is_apart);
     }
   }
+  const auto keeps = [](const KvCache& cache) { return cache.heads > 0; };
+  if (!has_states_ && std::none_of(caches_.begin(), caches_.end(), keeps)) return read_batch();
   full_.count = question_.context.n_ctx_seq;
   const ElementType key_type = element_type(input_.types.key), value_type = element_type(input_.types.value);
   std::uint64_t widest = 0;
@@ -86,6 +88,26 @@ bool GraphBuilder::read_caches() {
   }
   layer_ = 0;
   share_caches();
+  return true;
+}
+
+// A diffusion model's attention: every token of the batch to every other, and nothing kept.
+bool GraphBuilder::read_batch() {
+  if (model_.graph.num_heads == 0) return false;
+  keeps_nothing_ = true;
+  full_.count = tokens();
+  full_.mask = graph_.input(question_.flash_attention ? kElementF16 : kElementF32, {tokens(), tokens(), 1, 1});
+  for (std::uint64_t i = 0; i < caches_.size(); ++i) {
+    const GraphWeight* q = weights_.find("attn_q", i);
+    const GraphWeight* k = weights_.find("attn_k", i);
+    const GraphWeight* v = weights_.find("attn_v", i);
+    if (q == nullptr || k == nullptr || v == nullptr) return false;
+    caches_[i].key = q->ne[1] / model_.graph.num_heads;
+    if (caches_[i].key == 0) return false;
+    caches_[i].heads = k->ne[1] / caches_[i].key;
+    if (caches_[i].heads == 0) return false;
+    caches_[i].value = v->ne[1] / caches_[i].heads;
+  }
   return true;
 }
 
@@ -120,14 +142,17 @@ void GraphBuilder::make_inputs(Cells& cells) {
   cells.k_ids = graph_.input(kElementI64, {tokens(), 1, 1, 1});
   cells.v_ids = graph_.input(kElementI64, {question_.transposes_values ? tokens() * widest : tokens(), 1, 1, 1});
   cells.mask = graph_.input(flash ? kElementF16 : kElementF32, {cells.count, tokens() / streams, 1, streams});
-  // A quantized cache is turned by a Hadamard matrix, so that no channel sticks out.
-  const auto turns = [](Dtype type, std::uint64_t width) { return element_type(type).quantized() && width % 64 == 0; };
-  if (key > 0 && turns(input_.types.key, key)) {
-    std::uint64_t size = 64;
-    while (key % (size * 2) == 0) size *= 2;
-    cells.k_turn = graph_.input(kElementF32, {size, size, 1, 1});
-  }
-  if (value > 0 && turns(input_.types.value, value)) cells.v_turn = graph_.input(kElementF32, {64, 64, 1, 1});
+  cells.k_turn = turning_matrix(key);
+  const bool turns_values = element_type(input_.types.value).quantized() && value % 64 == 0;
+  if (value > 0 && turns_values) cells.v_turn = graph_.input(kElementF32, {64, 64, 1, 1});
+}
+
+// A quantized cache is turned by a Hadamard matrix, so that no channel sticks out.
+TensorId GraphBuilder::turning_matrix(std::uint64_t width) {
+  if (width == 0 || width % 64 != 0 || !element_type(input_.types.key).quantized()) return kNoTensor;
+  std::uint64_t size = 64;
+  while (width % (size * 2) == 0) size *= 2;
+  return graph_.input(kElementF32, {size, size, 1, 1});
 }
 
 // Queries, keys and values of the layer. Not whole: rows as the matrices give them, for norms over all heads.
@@ -207,7 +232,6 @@ TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId s
   const Cells& cells = cells_of(cache);
   const std::uint64_t streams = question_.context.streams;
   const GraphTensor k = graph_.at(cache.k), v = graph_.at(cache.latent > 0 ? cache.k : cache.v);
-  const bool flash = question_.flash_attention;
   TensorId key = graph_.view(cache.k, {cache.key, cache.heads, cells.count, streams},
                              {k.type.bytes, row_bytes(k.type, cache.key), k.nb[1], k.nb[2]});
   TensorId value = cache.latent > 0
@@ -218,27 +242,39 @@ TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId s
                        : graph_.view(cache.v, {cells.count, cache.heads, cache.value, streams},
                                      {v.type.bytes, row_bytes(v.type, cells.count * cache.value),
                                       row_bytes(v.type, cells.count), row_bytes(v.type, cells.count * v.ne[0])});
+  return attend_heads(q, key, value, mask, sinks);
+}
+
+// Keys and values are those of the layer's cache, in as many streams as it has.
+TensorId GraphBuilder::attend_heads(TensorId q, TensorId key, TensorId value, TensorId mask, TensorId sinks) {
+  const bool is_latent = caches_[layer_].latent > 0;
+  const std::uint64_t streams = graph_.at(key).ne[3];
   const GraphTensor query = graph_.at(q);
   q = graph_.view(q, {query.ne[0], query.ne[1], query.ne[2] / streams, streams},
                   {query.nb[0], query.nb[1], query.nb[2], query.nb[3] / streams});
   q = graph_.permute(q, {0, 2, 1, 3});
   key = graph_.permute(key, {0, 2, 1, 3});
   value = graph_.permute(value, {0, 2, 1, 3});
+  const bool transposes = is_latent || keeps_nothing_ || compresses() || !question_.transposes_values;
   TensorId out = kNoTensor;
   const Dims ne = graph_.at(q).ne;
-  if (flash) {
+  if (question_.flash_attention) {
+    if (keeps_nothing_) {  // the kernels read 16 bit
+      key = graph_.make(Op::kOther, kElementF16, graph_.at(key).ne, {key});
+      value = graph_.make(Op::kOther, kElementF16, graph_.at(value).ne, {value});
+    }
     out = graph_.make(Op::kFlashAttention, kElementF32, {graph_.at(value).ne[0], ne[2], ne[1], ne[3]},
                       {q, key, value, mask, sinks});
-    if (cache.latent > 0)
+    if (is_latent)
       out = graph_.cont(graph_.permute(graph_.matrix(value_matrix(), graph_.permute(out, {0, 2, 1, 3})), {0, 2, 1, 3}));
     const Dims made = graph_.at(out).ne;
     out = graph_.reshape(out, {made[0] * made[1], made[2] * made[3], 1, 1});
   } else {
     TensorId scores = graph_.matrix(key, q);
     scores = graph_.make(Op::kInPlace, kElementF32, graph_.at(scores).ne, {scores, mask, sinks});
-    if (cache.latent > 0 || !question_.transposes_values) value = graph_.cont(graph_.transpose(value));
+    if (transposes) value = graph_.cont(graph_.transpose(value));
     out = graph_.matrix(value, scores);
-    if (cache.latent > 0) out = graph_.matrix(value_matrix(), out);
+    if (is_latent) out = graph_.matrix(value_matrix(), out);
     out = graph_.permute(out, {0, 2, 1, 3});
     const Dims made = graph_.at(out).ne;
     out = graph_.cont(out, {made[0] * made[1], made[2] * made[3], 1, 1});
@@ -247,6 +283,24 @@ TensorId GraphBuilder::attention_of(const KvCache& cache, TensorId q, TensorId s
   }
   graph_.expand(out);
   return out;
+}
+
+TensorId GraphBuilder::attend_batch(const Heads& heads) {
+  graph_.expand(heads.q);
+  graph_.expand(heads.k);
+  graph_.expand(heads.v);
+  return attend_heads(heads.q, heads.k, heads.v, full_.mask, kNoTensor);
+}
+
+// What is attended to, weighed by a gate for each head or each of its values.
+TensorId GraphBuilder::gated(TensorId out, TensorId x) {
+  const TensorId gate = graph_.unary(linear("attn_gate", x));
+  const Dims whole = graph_.at(out).ne;
+  const std::uint64_t gates = graph_.at(gate).ne[0];
+  if (gates == whole[0]) return graph_.mul(out, gate);
+  out = graph_.reshape(out, {whole[0] / gates, gates, whole[1], 1});
+  out = graph_.mul(out, graph_.reshape(gate, {1, gates, whole[1], 1}));
+  return graph_.reshape(out, whole);
 }
 
 TensorId GraphBuilder::attend(const KvCache& cache, Heads heads, TensorId sinks) {
@@ -317,7 +371,8 @@ TensorId GraphBuilder::attention(TensorId x) {
   } else if (model_.arch == Arch::kLlama4) {
     heads.q = graph_.mul(heads.q, position_scale());
   }
-  TensorId out = attend(cache, heads, weight("attn_sinks"));
+  TensorId out = keeps_nothing_ ? attend_batch(heads) : attend(cache, heads, weight("attn_sinks"));
+  if (has("attn_gate")) out = gated(out, x);
   if (doubled) out = graph_.mul(out, graph_.unary(gate));
   return linear_with_bias("attn_output", out);
 }

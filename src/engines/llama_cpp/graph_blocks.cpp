@@ -38,9 +38,7 @@ TensorId GraphBuilder::weight(std::string_view name) {
   const auto host = static_cast<int>(question_.placement.gpus);
   int device = device_of_layer();
   const bool is_expert = name.find("_exps") != std::string_view::npos || name.find("_chexps") != std::string_view::npos;
-  const bool is_matrix = name.find('.') == std::string_view::npos;
-  if (!is_outside_ && is_expert && is_matrix && layer_ < input_.request.llama_cpp.cpu_moe_layers.value_or(0))
-    device = host;
+  if (!is_outside_ && is_expert && layer_ < input_.request.llama_cpp.cpu_moe_layers.value_or(0)) device = host;
   constexpr std::string_view kOfHost = "token_embd per_layer_token_embd position_embd token_types";
   constexpr std::string_view kOfFirst = "token_embd_norm token_embd_norm.bias per_layer_model_proj per_layer_proj_norm";
   if (is_outside_ && has_word(kOfHost, name)) device = host;
@@ -60,13 +58,11 @@ TensorId GraphBuilder::weight_as(std::string_view name, Dims ne) {
 TensorId GraphBuilder::embed() {
   is_outside_ = true;
   const std::uint64_t width = model_.hidden_size;
-  const auto looked_up = [&] {
-    return graph_.rows(weight("token_embd"), graph_.input(kElementI32, {tokens(), 1, 1, 1}));
-  };
-  TensorId x = looked_up();
+  token_ids_ = graph_.input(kElementI32, {tokens(), 1, 1, 1});
+  TensorId x = graph_.rows(weight("token_embd"), token_ids_);
   graph_.expand(x);
   graph_.expand(graph_.input(kElementF32, {width, tokens(), 1, 1}));
-  if (question_.is_0_6) {
+  if (question_.is_0_6 && model_.graph.mixes_batches) {
     // Rows of tokens are written into a copy of the embeddings.
     const TensorId ids = graph_.input(kElementI32, {tokens(), 1, 1, 1});
     const TensorId slots = graph_.input(kElementI64, {tokens(), 1, 1, 1});
@@ -148,6 +144,7 @@ TensorId GraphBuilder::mlp(TensorId x, std::string_view suffix) {
   } else {
     out = graph_.unary(wide);
   }
+  if (has("ffn.act.scales")) out = graph_.mul(out, weight("ffn.act.scales"));
   return linear_with_bias(down, out);
 }
 
@@ -177,6 +174,7 @@ TensorId GraphBuilder::experts(TensorId x) {
 
   const TensorId logits = linear_with_bias("ffn_gate_inp", x);
   TensorId probs = weighs_chosen ? logits : graph_.unary(logits);
+  if (compresses()) probs = graph_.unary(probs);  // a root of softplus
   TensorId choice = weighs_first ? logits : probs;
   for (const std::string_view bias : {"exp_probs_b.bias", "exp_probs_b"})
     if (has(bias)) choice = graph_.add(probs, weight(bias));
@@ -190,7 +188,9 @@ TensorId GraphBuilder::experts(TensorId x) {
     const TensorId kept = graph_.rows(grouped, ids);
     choice = graph_.reshape(graph_.write_rows(graph_.unary(grouped), kept, ids), {count, rows, 1, 1});
   }
-  const TensorId ids = graph_.first_of_sorted(choice, used);
+  // A table has the experts of each token in the first layers of DeepSeek-V4.
+  const TensorId ids = has("ffn_gate_tid2eid") ? graph_.rows(weight("ffn_gate_tid2eid"), token_ids_)
+                                               : graph_.first_of_sorted(choice, used);
   TensorId weights = graph_.rows(graph_.reshape(probs, {1, count, rows, 1}), ids);
   if (weighs_chosen) {
     weights = graph_.unary(graph_.reshape(weights, {used, rows, 1, 1}));

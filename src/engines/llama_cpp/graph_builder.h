@@ -33,6 +33,8 @@ struct GraphQuestion {
 // A block lacks what it is made of.
 struct NotCovered {};
 
+ElementType element_type(Dtype type);  // of a cache
+
 class GraphBuilder {
  public:
   GraphBuilder(const GraphQuestion& question, const GraphWeights& weights);
@@ -64,6 +66,21 @@ class GraphBuilder {
   };
   struct Heads {
     TensorId q = kNoTensor, k = kNoTensor, v = kNoTensor;
+  };
+  // What a compressor of one layer keeps: keys of blocks, and what the next blocks are made of.
+  struct Compressed {
+    TensorId keys = kNoTensor, sums = kNoTensor, scores = kNoTensor;
+  };
+  // The inputs of all compressors of a kind.
+  struct Compressor {
+    std::uint64_t ratio = 0, blocks = 0;  // tokens of a block; blocks that a batch may end
+    Cells cells;
+    TensorId positions = kNoTensor, read_ids = kNoTensor, block_positions = kNoTensor;
+    TensorId kept_ids = kNoTensor, kept_slots = kNoTensor;
+  };
+  // Residual streams read as one, and how a block's output goes back into them.
+  struct Mixed {
+    TensorId x = kNoTensor, post = kNoTensor, combined = kNoTensor;
   };
 
   // Weights of the layer that is built.
@@ -97,6 +114,11 @@ class GraphBuilder {
   void share_caches();
   Cells& cells_of(const KvCache& cache) { return cache.windowed ? window_ : full_; }
   void make_inputs(Cells& cells);
+  TensorId turning_matrix(std::uint64_t width);
+  bool read_batch();
+  TensorId attend_batch(const Heads& heads);
+  TensorId attend_heads(TensorId q, TensorId key, TensorId value, TensorId mask, TensorId sinks);
+  TensorId gated(TensorId out, TensorId x);
   Heads project(TensorId x, bool whole = true);
   TensorId turned(TensorId x, TensorId matrix);
   void store(const KvCache& cache, const Heads& heads);
@@ -113,7 +135,24 @@ class GraphBuilder {
   // graph_indexer.cpp
   void make_index_inputs(std::uint64_t width);
   TensorId chosen_keys(TensorId x, TensorId low_rank);
+  TensorId best_keys(TensorId x, TensorId low_rank, TensorId kept, std::uint64_t streams);
   TensorId mask_of_chosen(TensorId mask, TensorId chosen);
+
+  // graph_compressed.cpp
+  bool compresses() const { return model_.arch == Arch::kDeepseekV4; }
+  bool read_compressed();
+  void make_compressor(Compressor& out, std::uint64_t ratio, std::uint64_t width);
+  Compressed keep_compressed(const Compressor& compressor, std::uint64_t width);
+  std::uint64_t own_streams() const;
+  TensorId blocks_of(TensorId stored, TensorId fresh, const Compressor& compressor);
+  void compress(TensorId x, const Compressor& compressor, const Compressed& kept, const std::string& name);
+  TensorId compressed_attention(TensorId x);
+  TensorId expanded(TensorId x);
+  Mixed mix_streams(TensorId x, const std::string& name);
+  TensorId copied_streams(TensorId x);
+  TensorId split_stream(TensorId x, TensorId streams, const Mixed& mixed);
+  TensorId compressed_layer(TensorId x);
+  TensorId compressed_head(TensorId x);
 
   // graph_recurrent.cpp
   bool read_states();
@@ -125,6 +164,7 @@ class GraphBuilder {
   TensorId mamba2(TensorId x);
   TensorId short_convolution(TensorId x);
   TensorId delta_net(TensorId x);
+  TensorId kimi_delta(TensorId x);
 
   // graph_per_layer.cpp
   TensorId slice(TensorId x);
@@ -152,6 +192,7 @@ class GraphBuilder {
   bool covers() const;
   bool build_all();
   bool chooses_late() const;
+  bool is_replaced(std::string_view name) const;
   TensorId mixer(TensorId x);
   TensorId mlp_or_experts(TensorId x);
   TensorId layer(TensorId x);
@@ -170,16 +211,19 @@ class GraphBuilder {
   std::vector<KvCache> caches_;  // by layer
   std::vector<States> states_;   // likewise
   bool has_states_ = false;
+  bool keeps_nothing_ = false;         // attention is to the batch alone
   TensorId layer_inputs_ = kNoTensor;  // the layers' own embeddings
   TensorId first_value_ = kNoTensor;   // RWKV-7's values of the first layer
   // Of all sequences: the input, what is read, all but the first, none.
   TensorId all_state_ids_ = kNoTensor, state_ids_ = kNoTensor, other_state_ids_ = kNoTensor, no_state_ids_ = kNoTensor;
   Cells full_, window_;
-  Cells index_;               // of an indexer's keys
+  Cells index_;                                            // of an indexer's keys
+  std::vector<Compressed> compressed_, compressed_index_;  // by layer
+  Compressor overlapping_, distinct_, of_index_;
   bool has_windows_ = false;  // a second cache for them
   // Weights in the graph: by name, then by layer, last the one outside of them.
   std::map<std::string, std::vector<TensorId>, std::less<>> made_;
-  TensorId positions_ = kNoTensor, outputs_ = kNoTensor, position_scale_ = kNoTensor;
+  TensorId token_ids_ = kNoTensor, positions_ = kNoTensor, outputs_ = kNoTensor, position_scale_ = kNoTensor;
 };
 
 }  // namespace kvplan

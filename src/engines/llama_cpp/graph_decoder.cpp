@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "engines/llama_cpp/graph_builder.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -29,8 +30,9 @@ bool GraphBuilder::covers() const {
 
 // The rows that logits are wanted of are chosen behind the last layer: a draft may want the hidden states of all.
 bool GraphBuilder::chooses_late() const {
-  return question_.is_0_5 && is_one_of(model_.arch, {Arch::kQwen3p5, Arch::kQwen3Next, Arch::kNemotronH, Arch::kGptOss,
-                                                     Arch::kGemma4, Arch::kStep3p5});
+  if (!question_.is_0_5) return false;
+  return model_.graph.chooses_late || is_one_of(model_.arch, {Arch::kQwen3p5, Arch::kQwen3Next, Arch::kNemotronH,
+                                                              Arch::kGptOss, Arch::kGemma4, Arch::kStep3p5});
 }
 
 bool GraphBuilder::build() {
@@ -44,28 +46,41 @@ bool GraphBuilder::build() {
 }
 
 bool GraphBuilder::build_all() {
-  if (!covers() || !read_states() || !read_caches()) return false;
+  if (!covers() || !read_states() || !(compresses() ? read_compressed() : read_caches())) return false;
   const bool has_streams = weights_.any("altup_router"), embeds_layers = weights_.any("inp_gate");
   TensorId of_layers = kNoTensor;
   if (embeds_layers && looks_up_layers_first()) graph_.expand(of_layers = look_up_layers());
   TensorId x = embed();
   if (embeds_layers) embed_layers(x, of_layers != kNoTensor ? of_layers : look_up_layers());
   if (has_streams) x = make_streams(x);
+  if (compresses()) x = copied_streams(x);
   for (layer_ = 0; layer_ < model_.num_layers; ++layer_) {
     last_ = layer_ + 1 == model_.num_layers && !chooses_late();
     x = layer(x);
     if (x == kNoTensor) return false;
   }
-  graph_.expand(head(has_streams ? merge_streams(x) : x));
-  return weights_.all_used([this](std::string_view name) { return made_.find(name) != made_.end(); });
+  graph_.expand(compresses() ? compressed_head(x) : head(has_streams ? merge_streams(x) : x));
+  return weights_.all_used(
+      [this](std::string_view name) { return made_.find(name) != made_.end() || is_replaced(name); });
+}
+
+// Tensors that files may have and a graph does not read: of Qwen3-Next's old files, and of a dense MLP beside experts.
+bool GraphBuilder::is_replaced(std::string_view name) const {
+  if (name.starts_with("ssm_in")) return model_.arch == Arch::kQwen3Next && weights_.any("attn_gate");
+  // Kimi Linear's matrices are read alone.
+  if (name.ends_with(".bias") || name.ends_with(".scale"))
+    if ((name.starts_with("attn_") || name == "ssm_beta.scale") && weights_.any("ssm_conv1d_q")) return true;
+  constexpr std::string_view kDense = "ffn_up ffn_gate ffn_down ffn_up.scale ffn_gate.scale ffn_down.scale";
+  return has_word(kDense, name) && !made_.contains("ffn_up") && weights_.any("ffn_gate_inp");
 }
 
 // Nothing where the layer's mixer is none of these.
 TensorId GraphBuilder::mixer(TensorId x) {
   if (has("shortconv.in_proj")) return short_convolution(x);
   if (has("ssm_in") && has("ssm_x")) return mamba(x);
-  if (has("ssm_in") && has("ssm_conv1d")) return mamba2(x);
-  if (has("ssm_conv1d") && has("attn_qkv")) return delta_net(x);
+  if (has("ssm_conv1d") && has("attn_gate")) return delta_net(x);
+  if (has("ssm_conv1d_q") && has("attn_q")) return kimi_delta(x);
+  if (has("ssm_in") && has("ssm_conv1d") && !has("ssm_ba")) return mamba2(x);
   if (caches_[layer_].heads == 0) return kNoTensor;
   if (has("attn_kv_a_mqa")) return latent_attention(x);
   return attention(x);
@@ -80,6 +95,7 @@ TensorId GraphBuilder::mlp_or_experts(TensorId x) {
 TensorId GraphBuilder::layer(TensorId x) {
   if (has("time_mix_output")) return rwkv_layer(x);
   if (has("altup_router")) return altup_layer(x);
+  if (compresses()) return compressed_layer(x);
   const bool has_mlp = has("ffn_up") || has("ffn_gate_inp");
   const bool has_mixer = has("attn_output") || has("ssm_out") || has("shortconv.out_proj");
   if (has("attn_output") && has("ssm_in")) return twofold_layer(x);
@@ -88,7 +104,7 @@ TensorId GraphBuilder::layer(TensorId x) {
   if (has_mlp && has_mixer && !has_second_norm) return parallel_layer(x);
   TensorId residual = x;
   TensorId out = has("attn_norm") ? norm(x, "attn_norm") : x;
-  if (has("ssm_conv1d") && has("attn_qkv")) graph_.expand(out);
+  if ((has("ssm_conv1d") && has("attn_qkv")) || weights_.any("ssm_conv1d_q")) graph_.expand(out);
   if (has_mixer) out = mixer(out);
   if (out == kNoTensor) return kNoTensor;
   if (!has_mixer && has_mlp) out = mlp_or_experts(out);

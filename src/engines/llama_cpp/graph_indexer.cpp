@@ -19,14 +19,18 @@ void GraphBuilder::make_index_inputs(std::uint64_t width) {
 
 // Of the layer's input and the low-rank query: {chosen, tokens of a stream, 1, streams}.
 TensorId GraphBuilder::chosen_keys(TensorId x, TensorId low_rank) {
-  const std::uint64_t width = need("indexer.attn_k").ne[1], heads = need("indexer.proj").ne[1];
-  const std::uint64_t streams = question_.context.streams, each = tokens() / streams;
+  const std::uint64_t width = need("indexer.attn_k").ne[1], streams = question_.context.streams;
   TensorId key = norm(graph_.matrix(weight("indexer.attn_k"), x), "indexer.k_norm");
   key = graph_.matrix(index_.k_turn, rope(graph_.reshape(key, {width, 1, tokens(), 1})));
   const TensorId kept = caches_[layer_].index_k;
   graph_.expand(graph_.write_rows(streams > 1 ? graph_.reshape(kept, {width, index_.count * streams, 1, 1}) : kept,
                                   graph_.reshape(key, {width, tokens(), 1, 1}), index_.k_ids));
+  return best_keys(x, low_rank, kept, streams);
+}
 
+// Of the keys that are kept.
+TensorId GraphBuilder::best_keys(TensorId x, TensorId low_rank, TensorId kept, std::uint64_t streams) {
+  const std::uint64_t width = graph_.at(kept).ne[0], heads = need("indexer.proj").ne[1], each = tokens() / streams;
   TensorId query = graph_.matrix(weight("indexer.attn_q_b"), low_rank);
   query = graph_.matrix(index_.k_turn, rope(graph_.reshape(query, {width, heads, tokens(), 1})));
   const Dims q = graph_.at(query).nb;
@@ -53,7 +57,8 @@ TensorId GraphBuilder::mask_of_chosen(TensorId mask, TensorId chosen) {
   const TensorId shaped =
       graph_.view(chosen, {ids.ne[0], ids.ne[1], streams, 1}, {ids.nb[0], ids.nb[1], ids.nb[2], streams * ids.nb[3]});
   // Zeros that nothing fills in before the graph runs: a tensor of each layer.
-  const TensorId zeros = graph_.unary(graph_.make(Op::kNone, kElementF32, {1, ids.ne[0], ids.ne[1], streams}, {}));
+  const ElementType type = compresses() ? graph_.at(mask).type : kElementF32;
+  const TensorId zeros = graph_.unary(graph_.make(Op::kNone, type, {1, ids.ne[0], ids.ne[1], streams}, {}));
   const TensorId open = graph_.write_rows(all, zeros, shaped);
   return graph_.add(graph_.view(open, ne, nb), mask);
 }

@@ -26,12 +26,13 @@ TensorId GraphBuilder::latent_attention(TensorId x) {
   const std::uint64_t row = graph_.at(packed).nb[1];
   TensorId latent = graph_.view(packed, {rank, tokens(), 1, 1}, {4, row, row * tokens(), row * tokens()});
   TensorId k_rope = graph_.view(packed, {rope_width, 1, tokens(), 1}, {4, row, row, row * tokens()});
-  k_rope = rope(k_rope);
+  if (rotates()) k_rope = rope(k_rope);
   latent = norm(latent, "attn_kv_a_norm");
   const Dims strides = graph_.at(q).nb;
   if (absorbs) {
     const TensorId q_nope = graph_.view(q, {nope, heads, tokens(), 1}, strides);
-    const TensorId q_rope = rope(graph_.view(q, {rope_width, heads, tokens(), 1}, strides));
+    TensorId q_rope = graph_.view(q, {rope_width, heads, tokens(), 1}, strides);
+    if (rotates()) q_rope = rope(q_rope);
     const TensorId key_matrix = weight_as("attn_k_b", {nope, rank, heads, 1});
     const TensorId absorbed =
         graph_.permute(graph_.matrix(key_matrix, graph_.permute(q_nope, {0, 2, 1, 3})), {0, 2, 1, 3});
@@ -51,7 +52,7 @@ TensorId GraphBuilder::latent_attention(TensorId x) {
   Heads made;
   made.v = graph_.cont(
       graph_.view(expanded, {value_width, heads, tokens(), 1}, {4, both, both * heads, both * heads * tokens()}));
-  made.q = rope(q);
+  made.q = rotates() ? rope(q) : q;
   made.k = graph_.concat(k_nope, graph_.make(Op::kOther, kElementF32, {rope_width, heads, tokens(), 1}, {k_rope}), 0);
   if (model_.graph.scales_by_position) made.q = graph_.mul(made.q, position_scale());
   return linear_with_bias("attn_output", attend(cache, made, kNoTensor));

@@ -81,7 +81,8 @@ GraphWeights::GraphWeights(const ModelShape& model, double weight_bits) : weight
 }
 
 bool GraphWeights::is_beside(std::string_view name) {
-  return name.ends_with("input_scale") || name.starts_with("rope_f") || name.starts_with("nextn.");
+  return name.ends_with("input_scale") || name.starts_with("rope_f") || name.starts_with("nextn.") ||
+         name == "exp_probs_b_vl.bias";  // for tokens of images
 }
 
 void GraphWeights::add(const ModelShape& model, const TensorGroup& group) {

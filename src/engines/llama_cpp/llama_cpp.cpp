@@ -139,7 +139,9 @@ void check_types(const EngineInput& input) {
     refuse("llama.cpp keeps the latent of MLA as K and reads V from it: the types " +
                std::string(name(input.types.key)) + " and " + std::string(name(input.types.value)) + " differ",
            "give --cache-type-k and --cache-type-v the same type");
-  if (quantized(input.types.value) && input.request.llama_cpp.flash_attention == FlashAttention::kOff)
+  const bool has_none =
+      input.request.llama_cpp.flash_attention == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model);
+  if (quantized(input.types.value) && has_none)
     refuse("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
   check_blocks(input, llama_flash_attention(input));
 }
