@@ -162,6 +162,13 @@ WeightType resolve(const WeightScheme& scheme) {
   return type;
 }
 
+WeightType with_scales_of(const WeightType& plain, WeightType type) {
+  if (plain.millibits != 32000) return type;
+  type.group_bits *= 2;
+  type.zero_bits *= 2;
+  return type;
+}
+
 Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t columns) {
   const std::uint64_t elements = checked_mul(rows, columns, kWhat);
   std::uint64_t bytes = type.millibits % 8000 == 0 ? checked_mul(elements, type.millibits / 8000, kWhat)

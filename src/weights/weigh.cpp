@@ -255,14 +255,6 @@ class Weigher::Storer {
     return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
   }
 
-  // MLX keeps scales and biases of groups in the type of the matrix before (mlx.core.quantize).
-  static WeightType with_scales_of(const WeightType& plain, WeightType type) {
-    if (plain.millibits != 32000) return type;
-    type.group_bits *= 2;
-    type.zero_bits *= 2;
-    return type;
-  }
-
   const WeightModel model_;
   WeightType plain_;
   WeightType eight_bit_;

@@ -16,8 +16,8 @@ struct Made {
   std::vector<Note> notes;
   std::vector<ConfigFact> facts;
 
-  void make(Arch arch, const char* type, const Request& request) {
-    EngineTensors model{arch,    "",     type,         "",    &request, 52,          tensors,
+  void make(Arch arch, const Request& request) {
+    EngineTensors model{arch,    "",     "",           "",    &request, 52,          tensors,
                         unknown, stored, quantization, notes, facts,    std::nullopt};
     vllm_make_tensors(model);
   }
@@ -66,7 +66,7 @@ TEST_CASE("vllm: experts as wide as the card's kernel, routers in the type that 
     CAPTURE(row.engine);
     CAPTURE(row.card);
     Made model = nemotron();
-    model.make(Arch::kNemotronH, "nemotron_h", on(row.engine, row.card));
+    model.make(Arch::kNemotronH, on(row.engine, row.card));
     REQUIRE(model.tensors.size() == 3);
     CHECK(model.tensors[0].rows == row.width);
     CHECK(model.tensors[1].columns == row.width);
@@ -81,7 +81,7 @@ TEST_CASE("vllm: layers of a tower that nobody reads are left out, and rows for 
                    group(Component::kVision, TensorRole::kLinear, "vision_tower.head.fc1", 4304, 1152),
                    group(Component::kEmbedding, TensorRole::kEmbedding, "model.embed_tokens", 128256, 4096),
                    group(Component::kEmbedding, TensorRole::kPlain, "model.embed_tokens.image", 32768, 1)};
-  model.make(Arch::kMllama, "mllama_text_model", on("vllm@0.26", "h100-80gb"));
+  model.make(Arch::kMllama, on("vllm@0.26", "h100-80gb"));
   REQUIRE(model.tensors.size() == 2);
   CHECK(model.tensors[0].module == "vision_tower.layers.qkv");
   CHECK(model.tensors[1].module == "model.embed_tokens");
@@ -93,7 +93,7 @@ TEST_CASE("vllm: the bias of a router where topk_method asks for it") {
     model.tensors = {
         group(Component::kRouter, TensorRole::kPlain, "model.layers.*.mlp.gate.e_score_correction_bias", 256, 1)};
     if (asks) model.facts = {{"topk_method", "\"noaux_tc\"", Origin::kFile}};
-    model.make(Arch::kDeepseekV3, "deepseek_v3", on("vllm", "h100-80gb"));
+    model.make(Arch::kDeepseekV3, on("vllm", "h100-80gb"));
     CHECK(model.tensors.size() == (asks ? 1 : 0));
   }
 }
@@ -109,7 +109,7 @@ TEST_CASE("vllm: rows of Kimi's fused matrix, and copies for its kernel") {
         group(Component::kStateMixer, TensorRole::kPlain, "model.layers.*.self_attn.decode_conv1d", 36864, 4)};
     Request request = on("vllm", card);
     request.parallel.tensor = static_cast<std::uint64_t>(ranks);
-    model.make(Arch::kKimiLinear, "kimi_linear", request);
+    model.make(Arch::kKimiLinear, request);
     REQUIRE(model.tensors.size() == static_cast<std::size_t>(groups));
     if (ranks == 8) CHECK(model.tensors.back().rows * model.tensors.back().columns == 4 * 7168);
   }

@@ -252,7 +252,8 @@ std::uint64_t vllm_makes_by(const Request& request) {
 
 void vllm_make_tensors(EngineTensors& model) {
   const std::uint64_t version = engine_version(engine_of(*model.request), *model.request);
-  const std::string_view type = model.model_type;
+  // By the class that the config names, as the registry finds them.
+  const auto runs = [&](std::string_view classes) { return has_word(classes, model.architecture); };
   leave_unread_parts(model);
   pack_unlisted_head(model);
   pad_experts(model, version);
@@ -278,36 +279,39 @@ void vllm_make_tensors(EngineTensors& model) {
     case Arch::kGemma4Unified: add_layer_embeddings(model); break;
     default: break;
   }
-  if (type == "lfm2_moe") add_expert_biases(model);
-  if (type == "glm_ocr_text") size_glm_ocr_merger(model);
-  if (model.root_type == "moss_transcribe_diarize") size_whisper_mlps(model);
-  if (model.root_type == "llava_next_video")
+  // The factor of the embedding, a buffer (models/gemma.py).
+  if (is_one_of(model.arch, {Arch::kGemma, Arch::kGemma2, Arch::kGemma3}) || runs("VaultGemmaForCausalLM"))
+    model.tensors.push_back(buffer("model.normalizer", 1, 1));
+  if (runs("Lfm2MoeForCausalLM")) add_expert_biases(model);
+  if (runs("GlmOcrForConditionalGeneration")) size_glm_ocr_merger(model);
+  if (runs("MossTranscribeDiarizeForConditionalGeneration")) size_whisper_mlps(model);
+  if (runs("LlavaNextVideoForConditionalGeneration"))
     drop(model, [](const TensorGroup& group) { return group.module == "image_newline"; });
   // Its class has the router in float32 (models/beam).
-  if (type == "beam")
+  if (runs("BeamForCausalLM"))
     for (TensorGroup& group : model.tensors)
       if (group.component == Component::kRouter && group.role == TensorRole::kLinear) group.kept = Kept::kFloat32;
-  if (type == "hy_v4" && version < kIndexesHy) {
+  if (runs("HYV4ForCausalLM") && version < kIndexesHy) {
     drop(model, [](const TensorGroup& group) { return group.module.find(".indexer.") != std::string::npos; });
     for (TensorGroup& group : model.tensors)
       if (ends_in(group.module, "self_attn.sinks")) group.kept = Kept::kAsDeclared;
   }
   // Without experts there is no router and none of its norms (models/diffusion_gemma.py).
-  if (type == "diffusion_gemma_text" && std::none_of(model.tensors.begin(), model.tensors.end(),
-                                                     [](const TensorGroup& group) { return group.is_expert; }))
+  if (runs("DiffusionGemmaForBlockDiffusion") && std::none_of(model.tensors.begin(), model.tensors.end(),
+                                                              [](const TensorGroup& group) { return group.is_expert; }))
     drop(model, [](const TensorGroup& group) {
       return ends_in(group.module, "router.scale router.per_expert_scale router.norm router.root_size moe_norms");
     });
   // The delta nets of OLMo keep A in the model's type (models/olmo_hybrid.py).
-  if (type == "olmo_hybrid")
+  if (runs("OlmoHybridForCausalLM"))
     for (TensorGroup& group : model.tensors)
       if (ends_in(group.module, "A_log")) group.kept = Kept::kAsDeclared;
   // GLM-4's class, which has biases where attention_bias says so (models/glm4.py).
-  if (type == "glm4v_text" && told(model, "attention_bias") != "true")
+  if (runs("Glm4vForConditionalGeneration") && told(model, "attention_bias") != "true")
     drop(model, [](const TensorGroup& group) {
       return ends_in(group.module, "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias");
     });
-  if (version < kPadsHunyuan && type == "hunyuan_v1_dense")
+  if (version < kPadsHunyuan && runs("HunYuanDenseV1ForCausalLM"))
     for (TensorGroup& group : model.tensors)
       if (group.split == Split::kVocab) group.split = Split::kRows;
 }

@@ -67,14 +67,15 @@ Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input,
   const Arch arch = input.arch;
   // The library keeps the inverse frequencies, in float32 and twice, and works out angles as it goes.
   if (runs_library_class(input.architecture, version)) {
-    const std::uint64_t sets = input.architecture == "Olmo3ForCausalLM" ? 2 : 1;  // for windows by themselves
+    const std::uint64_t sets = has_word("Olmo3ForCausalLM", input.architecture) ? 2 : 1;  // for windows by themselves
     return Bytes(table.width) * sets * 4;
   }
   // The indexers of GLM and Hy-V4 turn with the table of the attention beside them.
   if (table.of_indexer &&
-      (is_one_of(arch, {Arch::kGlmMoeDsa, Arch::kDeepseekV4}) || input.architecture == "HYV4ForCausalLM"))
+      (is_one_of(arch, {Arch::kGlmMoeDsa, Arch::kDeepseekV4}) || has_word("HYV4ForCausalLM", input.architecture)))
     return Bytes(0);
-  const bool has_own_positions = input.architecture == "Cosmos3EdgeForConditionalGeneration";  // cosmos3_edge.py
+  const bool has_own_positions =
+      has_word("Cosmos3EdgeForConditionalGeneration", input.architecture);  // cosmos3_edge.py
   const std::uint64_t times = table.is_multimodal && (version < kVideoPositions || has_own_positions) ? 4 : 1;
   const bool turns_latents = table.is_yarn && vllm_uses_mla(arch) && version >= kYarnInFloat32;
   const bool in_float32 = turns_latents || arch == Arch::kGptOss || arch == Arch::kDeepseekV4;

@@ -136,7 +136,7 @@ std::span<const Family> gpt_family() {
     {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt git clvp_decoder xlnet reformer", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"kosmos_2_text_model kosmos_2_5_text_model", "plain", Arch::kOther, "executed class"},
      .layers = read_plain, .all = write_unknown_stacks},
-    {.is = {"cpmant", "plain", Arch::kCpmant}, .layers = read_plain, .tensors = {.may_have_more = true, .mlp_width = "dim_ff"},
+    {.is = {"cpmant", "plain", Arch::kCpmant, "executed class"}, .layers = read_plain, .tensors = {.may_have_more = true, .mlp_width = "dim_ff"},
      .extras = write_cpmant},
     {.is = {"starcoder2", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias",

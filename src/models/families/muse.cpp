@@ -19,7 +19,7 @@ std::span<const Family> muse_family() {
     {.is = {"muse_glimmer_text", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed,
      .tensors = {.gate = Gate::kWide, .norms = 4}},
     {.is = {"muse_glimmer_assistant", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed},
-    {.is = {"muse_spark_text", "windowed"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide,
+    {.is = {"muse_spark_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide,
      .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kFullFromLast, 4},
      .extras = write_muse_spark},
   };
