@@ -55,9 +55,10 @@ enum class Split : std::uint8_t {
 // What the classes of serving engines make of a tensor, whatever the checkpoint declares.
 enum class Kept : std::uint8_t {
   kAsDeclared,
-  kPlain,    // never quantized: an indexer's keys
-  kFloat32,  // A of Mamba, some routers
-  kEightBit  // in MLX's 8 bit wherever --weights names one of MLX's types
+  kPlain,     // never quantized: an indexer's keys
+  kFloat32,   // A of Mamba, some routers
+  kEightBit,  // in MLX's 8 bit wherever --weights names one of MLX's types
+  kTwoBit     // four ternary weights in a byte
 };
 
 // Layers first, first + step, ... of `count` in all. No layer for what stands outside of them.

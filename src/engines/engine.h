@@ -177,7 +177,9 @@ struct SideTensorsInput {
 
 // A model's tensors, to be changed to what an engine's own classes make of them.
 struct EngineTensors {
-  std::string_view root_type, model_type;  // of the file, and of its decoder
+  Arch arch = Arch::kOther;
+  std::string_view root_type, model_type, architecture;  // of the file, of its decoder; the class
+  const Request* request = nullptr;
   std::uint64_t num_layers = 0;
   std::vector<TensorGroup>& tensors;
   std::vector<UnknownTensors>& unknown;
@@ -286,6 +288,10 @@ struct EngineLoading {
   bool keeps_types = false;
   // Its classes drop, add or keep tensors in a way of their own; null: they are as the checkpoint has them.
   void (*make_tensors)(EngineTensors& model) = nullptr;
+  // Requests for which that is the same have the same number; null: it asks the request nothing.
+  std::uint64_t (*makes_by)(const Request& request) = nullptr;
+  // What it makes is what it counts as the model's parameters; else they are the checkpoint's.
+  bool counts_made = false;
   // Knows a quantization by its quant_method alone; without one it loads what is there in the model's type.
   bool asks_quant_method = false;
   // Whether the request leaves the towers of images and sounds out of the weights; null: it cannot.

@@ -20,7 +20,7 @@ constexpr std::array kAliases{
     AliasRow{"num_hidden_layers",
              "n_layer n_layers num_layers decoder_layers num_decoder_layers decoder_num_hidden_layers "
              "num_transformer_layers "
-             "num_blocks"},
+             "num_blocks layers"},
     AliasRow{"num_attention_heads",
              "n_head n_heads num_heads decoder_attention_heads decoder_num_attention_heads num_decoder_attention_heads "
              "attention_heads"},

@@ -34,7 +34,7 @@ struct ClassShare {
 };
 constexpr std::array kShares{
     ClassShare{"gpt_neox qwen3_next qwen3_5_text qwen3_5_moe_text stablelm stablelm_epoch", 0.25},
-    ClassShare{"chatglm glm glm4 glm4_moe nemotron persimmon phi", 0.5},
+    ClassShare{"chatglm glm glm4 glm4_moe glm4v_text glm_ocr_text nemotron persimmon phi", 0.5},
 };
 
 constexpr double kMostPositions = 1e10;  // beyond any model; a wilder product is no table
@@ -47,6 +47,7 @@ bool rotates(const Reader& reader) {
   const std::string named = bare.find_string("position_embedding_type").value_or("");
   if (!named.empty()) return named == "rope";
   if (text.class_name() == "granitemoehybrid") return false;
+  if (text.class_name() == "zamba2" && !text.flag("use_mem_rope", false)) return false;
   if (text.class_name() == "baichuan" && reader.model.hidden_size > 4096) return false;
   for (const std::string_view key :
        {"rope_theta", "rope_scaling", "rope_parameters", "rotary_pct", "rotary_dim", "rotary_emb_base"})
@@ -55,6 +56,12 @@ bool rotates(const Reader& reader) {
   return !text.class_name().empty() &&
          std::none_of(reader.model.tensors.begin(), reader.model.tensors.end(),
                       [](const TensorGroup& group) { return group.module == "model.embed_positions"; });
+}
+
+std::string type_of(const std::optional<Fields>& settings) {
+  if (!settings) return "default";
+  const std::string type = settings->find_string("rope_type").value_or("");
+  return type.empty() ? settings->find_string("type").value_or("default") : type;
 }
 
 // The settings of full attention and of windows: one object, or one for each.
@@ -69,14 +76,18 @@ Settings settings_of(const Fields& text) {
   if (given && (given->child("full_attention") || given->child("sliding_attention"))) {
     out.full = given->child("full_attention");
     out.window = given->child("sliding_attention");
-    out.apart = true;
+    const auto theta = [](const std::optional<Fields>& of) { return of ? of->find_real("rope_theta") : std::nullopt; };
+    out.apart =
+        type_of(out.full) != "default" || type_of(out.window) != "default" || theta(out.full) != theta(out.window);
     return out;
   }
   out.full = given ? given : text.child("rope_scaling");
   out.window = out.full;
   out.apart = text.contains("swa_rope_theta");
   // Windows keep a plain rotation of their own in these.
-  if (text.contains("rope_local_base_freq") || has_word("gemma3_text gemma3n_text olmo3", text.class_name())) {
+  // OLMo 3's are the full layers' own unless these are scaled.
+  const bool is_olmo3 = text.class_name() == "olmo3" && type_of(out.full) != "default";
+  if (text.contains("rope_local_base_freq") || has_word("gemma3_text gemma3n_text", text.class_name()) || is_olmo3) {
     out.window.reset();
     out.apart = true;
   }
@@ -86,12 +97,6 @@ Settings settings_of(const Fields& text) {
 std::optional<double> real_of(const std::optional<Fields>& settings, const Fields& text, std::string_view key) {
   if (settings && settings->is_number(key)) return settings->find_real(key);
   return text.is_number(key) ? text.find_real(key) : std::nullopt;
-}
-
-std::string type_of(const std::optional<Fields>& settings) {
-  if (!settings) return "default";
-  const std::string type = settings->find_string("rope_type").value_or("");
-  return type.empty() ? settings->find_string("type").value_or("default") : type;
 }
 
 double positions_of(const std::optional<Fields>& settings, const Fields& text, double longest) {
@@ -152,11 +157,19 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
         add(settings.full, latent->latent.qk_rope_head_dim, 0);
       } else if (const auto* sparse = std::get_if<SparseMla>(&mixer)) {
         add(settings.full, sparse->latent.qk_rope_head_dim, 0);
-        add(settings.full, sparse->latent.qk_rope_head_dim, 1, true);  // the indexer pairs elements the other way
+        // The indexer pairs elements the other way; where the config lets it pair them alike, GLM's classes share one.
+        const bool is_alike = text.class_name() != "glm_moe_dsa" || text.flag("indexer_rope_interleave", false);
+        add(settings.full, sparse->latent.qk_rope_head_dim, 1, is_alike);
       } else if (const auto* compressed = std::get_if<Compressed>(&mixer)) {
-        add(settings.full, compressed->qk_rope_head_dim, 0);
-        add(settings.full, compressed->qk_rope_head_dim,
-            1);  // compress_rope_theta: entries turn at a speed of their own
+        // compress_rope_theta: entries turn at a speed of their own.
+        // What no plain layer turns with is marked as an indexer's: vLLM does not make it.
+        const bool has_plain =
+            std::any_of(reader.model.layers.begin(), reader.model.layers.end(), [](const Layer& one) {
+              const auto* other = std::get_if<Compressed>(&one.mixers.front());
+              return other != nullptr && other->compress_ratio <= 1;
+            });
+        add(settings.full, compressed->qk_rope_head_dim, 0, !has_plain);
+        add(settings.full, compressed->qk_rope_head_dim, 1);
       } else if (const auto* window = std::get_if<SlidingWindow>(&mixer); window != nullptr && settings.apart) {
         add(settings.window, width_of(settings.window, text, window->heads.head_dim), 2);
       } else {

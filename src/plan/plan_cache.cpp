@@ -59,10 +59,11 @@ PlanCache::PlanCache(const ModelSpec& model)
 const PlanCache::OfEngine* PlanCache::made(const Request& request) {
   const Engine& engine = engine_of(request);
   if (engine.loading.make_tensors == nullptr || model_->is_gguf) return nullptr;
+  const std::uint64_t by = engine.loading.makes_by == nullptr ? 0 : engine.loading.makes_by(request);
   for (const OfEngine& known : made_)
-    if (known.engine == engine.name) return &known;
-  OfEngine& fresh = made_.emplace_back(OfEngine{engine.name, as_made(*model_, engine), nullptr});
-  fresh.facts = facts_of(fresh.model);
+    if (known.engine == engine.name && known.by == by) return &known;
+  OfEngine& fresh = made_.emplace_back(OfEngine{engine.name, by, as_made(*model_, request), facts_});
+  if (engine.loading.counts_made) fresh.facts = facts_of(fresh.model);
   return &fresh;
 }
 

@@ -29,8 +29,8 @@ struct RankWeights {
   double bits = 16;                 // of a weight as stored, on average
 };
 
-// The model with its tensors as the engine's own classes make them.
-ModelSpec as_made(const ModelSpec& model, const Engine& engine);
+// The model with its tensors as the classes of the request's engine make them.
+ModelSpec as_made(const ModelSpec& model, const Request& request);
 
 // --weights, or what takes its place where the engine does not know the checkpoint's quantization.
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);

@@ -28,6 +28,8 @@ constexpr std::array kTypes{
                .quality = kFp8Quality, .what = "FP8, one scale a matrix"},
     WeightType{.name = "fp8-channel", .aliases = "fp8_per_channel fp8-dynamic fbgemm_fp8", .millibits = 8000, .row_bits = 16,
                .quality = kFp8Quality, .what = "FP8, a scale for each output"},
+    WeightType{.name = "fp8-block-e8m0", .millibits = 8000, .block = 128, .block_bits = 8,
+               .what = "FP8, one power of two for each block of 128 x 128 (DeepSeek-V4 in vLLM)"},
     WeightType{.name = "fp8-block", .aliases = "fp8_block fp8-block128", .millibits = 8000, .block = 128, .block_bits = 32,
                .quality = kFp8Quality, .what = "FP8, a float32 scale for each 128 x 128"},
     WeightType{.name = "mxfp8", .aliases = "", .millibits = 8000, .group = 32, .group_bits = 8, .quality = kFp8Quality,
@@ -157,6 +159,13 @@ WeightType resolve(const WeightScheme& scheme) {
     type.flat_bits = 32;
     type.flat_scale_group = 0;
   }
+  return type;
+}
+
+WeightType with_scales_of(const WeightType& plain, WeightType type) {
+  if (plain.millibits != 32000) return type;
+  type.group_bits *= 2;
+  type.zero_bits *= 2;
   return type;
 }
 

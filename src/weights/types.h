@@ -54,6 +54,9 @@ struct SchemeOrder {
 // "exl2-4.25" and its like: a type whose bits are in its name.
 std::optional<WeightType> fractional_type(std::string_view name);
 
+// MLX keeps scales and biases of groups in the type of the matrix before (mlx.core.quantize).
+WeightType with_scales_of(const WeightType& plain, WeightType type);
+
 // Bytes of one matrix.
 Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t columns);
 

@@ -42,6 +42,7 @@ class Weigher::Storer {
   Storer(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype)
       : model_(model), plain_(plain_type(dtype.value_or(model.dtype))) {
     for (const TensorGroup& group : model.tensors) has_experts_ = has_experts_ || group.is_expert;
+    eight_bit_ = with_scales_of(plain_, *find_weight_type("mlx-8bit"));
     if (type) {
       what_if(*type);
     } else if (!model.stored_weights.empty()) {
@@ -78,9 +79,11 @@ class Weigher::Storer {
     Bytes sum;
     const bool keeps = share.keeps_types && !as_stored_ && !mixture_;
     if (keeps && group.kept == Kept::kEightBit && tables_ && is_whole_groups(group))
-      return one(group, find_weight_type("mlx-8bit"), piece, share) * held.count();
+      return one(group, &eight_bit_, piece, share) * held.count();
     if (keeps && (group.kept == Kept::kPlain || group.kept == Kept::kFloat32))
       return one(group, nullptr, piece, share) * held.count();
+    if (keeps && group.kept == Kept::kTwoBit)
+      return Bytes(ceil_div(piece.rows, 4)) * piece.columns * piece.copies * held.count();
     if (as_stored_ && group.stored_bytes > Bytes(0)) {
       // A cut takes its share of the blocks.
       const auto cut = static_cast<long double>(piece.rows) * static_cast<long double>(piece.columns) /
@@ -172,6 +175,7 @@ class Weigher::Storer {
       name_ = row->name;
       if (row->scope == Scope::kEverything) plain_ = *row;
       if (row->scope == Scope::kTables) tables_ = true;
+      if (row->scope == Scope::kTables) type_ = with_scales_of(plain_, *row);
       if (row->scope == Scope::kExperts) experts_only_ = has_experts_;
       return;
     }
@@ -253,6 +257,7 @@ class Weigher::Storer {
 
   const WeightModel model_;
   WeightType plain_;
+  WeightType eight_bit_;
   std::string name_;
   std::optional<WeightType> type_, expert_type_, head_;
   std::unique_ptr<GgufMixture> mixture_;

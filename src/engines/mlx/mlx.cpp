@@ -279,6 +279,7 @@ Engine mlx_engine() {
   out.utilization_of = utilization;
   out.loading.make_tensors = mlx_tensors;
   out.loading.keeps_types = true;
+  out.loading.counts_made = true;
   out.log.stages = kStages;
   return out;
 }

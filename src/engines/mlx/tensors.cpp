@@ -230,6 +230,45 @@ void spare_all_but_experts(EngineTensors& model) {
   model.tensors.insert(model.tensors.end(), ends.begin(), ends.end());
 }
 
+// Biases on all four projections and on the head, whatever the config says (models/phimoe.py).
+void add_phimoe_biases(EngineTensors& model) {
+  std::erase_if(model.tensors, [](const TensorGroup& group) {
+    return ends_in(group.module, "q_proj.bias k_proj.bias v_proj.bias o_proj.bias lm_head.bias");
+  });
+  std::vector<TensorGroup> biases;
+  for (const TensorGroup& group : model.tensors) {
+    if (!ends_in(group.module, "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj lm_head")) continue;
+    TensorGroup bias = plain(group.module + ".bias", group.rows, 0);
+    bias.layers = group.layers;
+    bias.place = group.place;
+    biases.push_back(std::move(bias));
+  }
+  model.tensors.insert(model.tensors.end(), biases.begin(), biases.end());
+}
+
+// Ternary weights, four in a byte, with one scale for each matrix (models/bitlinear_layers.py).
+void pack_ternary(EngineTensors& model) {
+  std::vector<TensorGroup> scales;
+  for (TensorGroup& group : model.tensors) {
+    if (group.role != TensorRole::kLinear || group.place != Place::kLayers) continue;
+    group.kept = Kept::kTwoBit;
+    TensorGroup scale = plain(group.module + ".weight_scale", 1, 0);
+    scale.layers = group.layers;
+    scales.push_back(std::move(scale));
+  }
+  model.tensors.insert(model.tensors.end(), scales.begin(), scales.end());
+}
+
+// Two factors for each gate of the residual stream, worked out from it (models/muse_spark.py).
+void split_gates(EngineTensors& model) {
+  for (TensorGroup& group : model.tensors) {
+    if (!ends_in(group.module, "post_attention_residual_gate.gate post_feedforward_residual_gate.gate")) continue;
+    group.copies *= 2;
+    group.used = group.copies;
+    group.is_float32 = true;
+  }
+}
+
 void change_tensors(const MlxModule& module, EngineTensors& model) {
   const auto drop = [&](std::string_view end) {
     std::erase_if(model.tensors, [&](const TensorGroup& group) { return ends_in(group.module, end); });
@@ -246,6 +285,7 @@ void change_tensors(const MlxModule& module, EngineTensors& model) {
       if (ends_in(group.module, "modality_router linear_left linear_right altup_projections"))
         group.role = TensorRole::kLinear;
   }
+  if (module.name == "phimoe.py") add_phimoe_biases(model);
   if (has_word("gemma4.py gemma4_text.py", module.name)) {
     add_layer_inputs(model);
     model.tensors.push_back(plain("model.layers.*.layer_scalar", 1, model.num_layers));
@@ -297,7 +337,12 @@ void mlx_tensors(EngineTensors& model) {
     group.kept = kept_by(module, group);
     group.is_float32 = is_float32(module, group);
   }
-  if (module.name == "muse_spark.py") spare_all_but_experts(model);
+  if (module.name == "muse_spark.py") {
+    std::erase_if(model.tensors, [](const TensorGroup& group) { return group.module.starts_with("audio_tower."); });
+    spare_all_but_experts(model);
+    split_gates(model);
+  }
+  if (module.name == "bitnet.py") pack_ternary(model);
 }
 
 }  // namespace kvplan

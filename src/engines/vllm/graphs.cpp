@@ -91,8 +91,11 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
   const std::uint64_t drafts = vllm_speculative_tokens(input);
   const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kWhat) : 1;
   const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
-  const std::uint64_t most =
-      std::min({checked_mul(checked_mul(seqs, of_step, kWhat), 2, kWhat), limit, vllm_batched_tokens(input, rules)});
+  // A largest size that the class names holds whatever the number of sequences (GptOssForCausalLMConfig).
+  const std::uint64_t by_steps = vllm_names_largest_graph(input.model.arch, rules)
+                                     ? limit
+                                     : checked_mul(checked_mul(seqs, of_step, kWhat), 2, kWhat);
+  const std::uint64_t most = std::min({by_steps, limit, vllm_batched_tokens(input, rules)});
   std::vector<std::uint64_t> out = ladder(most, rules.version >= kWholeGraphs ? 16 : 8);
   // Steps of whole requests with their drafts; without drafts the widest step alone.
   const std::uint64_t requests = std::min(seqs, limit);

@@ -162,9 +162,14 @@ bool vllm_keeps_fp8_plain(const Request& request) {
   return vllm_is_data_blackwell(request) && engine_version(engine_of(request), request) >= kPlainFp8Latents;
 }
 
+bool vllm_names_largest_graph(Arch arch, const VllmRules& rules) {
+  return arch == Arch::kGptOss && rules.version >= kGptOssGraphs;
+}
+
 std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules) {
-  const bool by_class = arch == Arch::kGptOss && rules.version >= kGptOssGraphs;
-  return by_class || (vllm_is_data_blackwell(request) && rules.version >= kLargestCards) ? 1024 : 512;
+  return vllm_names_largest_graph(arch, rules) || (vllm_is_data_blackwell(request) && rules.version >= kLargestCards)
+             ? 1024
+             : 512;
 }
 
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) {

@@ -78,6 +78,7 @@ bool vllm_keeps_fp8_plain(const Request& request);
 bool vllm_caches_prefixes(const Request& request, Arch arch, bool has_states, const VllmRules& rules);
 
 // The most tokens of a captured graph.
+bool vllm_names_largest_graph(Arch arch, const VllmRules& rules);
 std::uint64_t vllm_largest_graph(const Request& request, Arch arch, const VllmRules& rules);
 
 // Whether the card has kernels for latents with blocks of their own; so where no card is named.

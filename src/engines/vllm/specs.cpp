@@ -208,6 +208,13 @@ class SpecMaker {
     return spec;
   }
 
+  // Llama 3.2 Vision lost its class with 0.10.2, and runs with transformers' code: its layers of cross attention have
+  // pages for every token as the others (registry.py _PREVIOUSLY_SUPPORTED_MODELS).
+  bool pages_every_layer() const {
+    constexpr std::uint64_t kWithoutClass = 11;
+    return input_.model.arch == Arch::kMllama && rules_.version >= kWithoutClass;
+  }
+
   void add(const LayerCache& cache) {
     if (cache.compact.empty()) return;
     if (any_term(cache.compact, is_packed)) return add_packed(cache);
@@ -233,7 +240,7 @@ class SpecMaker {
         continue;
       }
       has_attention = true;
-      if (term.growth == Growth::kSourceToken) attention.type = SpecType::kCross;
+      if (term.growth == Growth::kSourceToken && !pages_every_layer()) attention.type = SpecType::kCross;
       if (term.limit.kind == LimitKind::kWindow) attention.type = SpecType::kSliding;
       if (term.limit.kind == LimitKind::kChunk) attention.type = SpecType::kChunked;
       if (is_windowed(term)) attention.window = term.limit.total().count();

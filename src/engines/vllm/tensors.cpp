@@ -35,9 +35,12 @@ struct LibraryClasses {
   std::string_view names;
 };
 constexpr std::array kLibraryClasses{
-    LibraryClasses{26, "OlmoForCausalLM Olmo2ForCausalLM SmolLM3ForCausalLM Starcoder2ForCausalLM"},
+    LibraryClasses{
+        26,
+        "GPTBigCodeForCausalLM MllamaForConditionalGeneration OlmoForCausalLM Olmo2ForCausalLM SmolLM3ForCausalLM "
+        "Starcoder2ForCausalLM"},
     LibraryClasses{27,
-                   "FlexOlmoForCausalLM GPTBigCodeForCausalLM HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM "
+                   "FlexOlmoForCausalLM HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM "
                    "NanbeigeForCausalLM Olmo3ForCausalLM VaultGemmaForCausalLM"},
     LibraryClasses{31,
                    "ArceeForCausalLM CwmForCausalLM GlmForCausalLM GPTNeoXForCausalLM Jais2ForCausalLM "
@@ -63,10 +66,17 @@ Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input,
   const std::uint64_t version = engine_version(engine_of(*input.request), *input.request);
   const Arch arch = input.arch;
   // The library keeps the inverse frequencies, in float32 and twice, and works out angles as it goes.
-  if (runs_library_class(input.architecture, version)) return Bytes(table.width) * 4;
-  // GLM's indexer turns with the table of the attention beside it.
-  if (table.of_indexer && arch == Arch::kGlmMoeDsa) return Bytes(0);
-  const std::uint64_t times = table.is_multimodal && version < kVideoPositions ? 4 : 1;
+  if (runs_library_class(input.architecture, version)) {
+    const std::uint64_t sets = has_word("Olmo3ForCausalLM", input.architecture) ? 2 : 1;  // for windows by themselves
+    return Bytes(table.width) * sets * 4;
+  }
+  // The indexers of GLM and Hy-V4 turn with the table of the attention beside them.
+  if (table.of_indexer &&
+      (is_one_of(arch, {Arch::kGlmMoeDsa, Arch::kDeepseekV4}) || has_word("HYV4ForCausalLM", input.architecture)))
+    return Bytes(0);
+  const bool has_own_positions =
+      has_word("Cosmos3EdgeForConditionalGeneration", input.architecture);  // cosmos3_edge.py
+  const std::uint64_t times = table.is_multimodal && (version < kVideoPositions || has_own_positions) ? 4 : 1;
   const bool turns_latents = table.is_yarn && vllm_uses_mla(arch) && version >= kYarnInFloat32;
   const bool in_float32 = turns_latents || arch == Arch::kGptOss || arch == Arch::kDeepseekV4;
   return Bytes(checked_mul(table.positions, times, "the positions of a rotary table")) * table.width *

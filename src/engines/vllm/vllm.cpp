@@ -483,6 +483,8 @@ Engine vllm_engine() {
   // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
   engine.parallel.cuts_towers = true;
   engine.loading.leaves_towers = vllm_leaves_towers;
+  engine.loading.make_tensors = vllm_make_tensors;
+  engine.loading.makes_by = vllm_makes_by;
   engine.loading.rotary_table = vllm_rotary_table;
   engine.loading.side_tensors = vllm_side_tensors;
   engine.refusal = vllm_refusal;

@@ -226,6 +226,24 @@ void read_encoder(Reader& reader) {
   for (std::uint64_t i = 0; i < reader.num_layers(); ++i) reader.model.layers.push_back({{None{}}});
 }
 
+// RoCBERT: BERT, whose words are seen by shape and sound besides.
+static bool write_roc_bert(Inventory& out) {
+  const bool more = write_encoder<kBert>(out);
+  const Fields& text = out.text;
+  out.outside(Place::kFirst);
+  std::uint64_t wide = out.hidden;
+  const auto add = [&](std::string_view flag, std::string_view name, std::string_view words, std::string_view width) {
+    if (!text.flag(flag, true)) return;
+    out.table(Component::kEmbedding, name, text.count_or(words, 0), text.count_or(width, 0));
+    wide = checked_add(wide, text.count_or(width, 0), "the widths of the embeddings");
+  };
+  add("enable_pronunciation", "embeddings.pronunciation_embed", "pronunciation_vocab_size", "pronunciation_embed_dim");
+  add("enable_shape", "embeddings.shape_embed", "shape_vocab_size", "shape_embed_dim");
+  if (text.flag("concat_input", true))
+    out.linear(Component::kEmbedding, "embeddings.map_inputs_layer", out.hidden, wide, Split::kNone, 0, true);
+  return more;
+}
+
 // clang-format off
 std::span<const Family> bert_family() {
   static constexpr Family kRows[] = {
@@ -240,6 +258,7 @@ std::span<const Family> bert_family() {
     {.is = {"new gte", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_encoder<kGte>},
     {.is = {"eurobert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
      .all = write_encoder<kEurobert>},
+    {.is = {"roc_bert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_roc_bert},
     {.is = {"megatron-bert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
      .all = write_encoder<kMegatron>},
     {.is = {"roberta-prelayernorm", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,

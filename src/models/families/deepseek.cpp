@@ -53,6 +53,13 @@ static void read_deepseek_v4(Reader& reader) {
 
 static void write_deepseek_v4(Inventory& out) {
   write_hyper_connections(out, {});
+  out.text.find_string("topk_method");
+  out.text.find_count("index_topk");
+}
+
+// Serving engines ask how experts are chosen, and then for a bias of the choice.
+static void note_choice(Inventory& out) {
+  out.text.find_string("topk_method");
 }
 
 // Experts chosen by the token's hash, in the first layers.
@@ -82,11 +89,12 @@ std::span<const Family> deepseek_family() {
     {.is = {"deepseek_ocr2_encoder", "qwen", Arch::kDeepseekOcr}, .layers = read_qwen},
     {.is = {"deepseek_v2 deepseek_vl_v2", "mla", Arch::kDeepseekV3, "executed class"}, .layers = read_mla},
     {.is = {"deepseek_v3 deepseek_mtp", "mla", Arch::kDeepseekV3, "executed class"}, .layers = read_mla,
-     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}},
+     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}, .extras = note_choice},
     {.is = {"dots_vlm", "mla", Arch::kOther, "executed class"}, .layers = read_mla},
     {.is = {"deepseek_ocr2_text", "mla", Arch::kDeepseekOcr, "executed class"}, .layers = read_mla},
     {.is = {"deepseek_v32", "sparse_mla", Arch::kDeepseekV32, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}, .modules = kIndexerModules},
+     .tensors = {.mtp_repeats_ends = true, .has_router_bias = true}, .extras = note_choice,
+     .modules = kIndexerModules},
     {.is = {"deepseek_v4 deepseek_ref", "deepseek_v4", Arch::kDeepseekV4, "executed class"}, .layers = read_deepseek_v4,
      .tensors = {.has_router_bias = true, .moe = "ffn"}, .extras = write_deepseek_v4, .mlps = plan_deepseek_v4,
      .modules = kDeepseekV4Modules},

@@ -151,6 +151,9 @@ struct Stack {
     const bool bias = !row.is_t5;
     out.linear(Component::kAttention, at + "q_proj", wide, h, Split::kRows, heads, bias);
     out.linear(Component::kAttention, at + "k_proj", wide, h, Split::kRows, heads, bias && row.key_bias);
+    // Queries, keys and values are one matrix in vLLM, with a bias for all (models/whisper.py).
+    if (bias && !row.key_bias)
+      out.plain(Component::kAttention, at + "k_proj.bias", wide, Split::kRows, heads).is_derived = true;
     out.linear(Component::kAttention, at + "v_proj", wide, h, Split::kRows, heads, bias);
     out.linear(Component::kAttention, at + "o_proj", h, wide, Split::kColumns, heads, bias);
   }

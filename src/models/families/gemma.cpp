@@ -1,5 +1,7 @@
 // Google's Gemma, RecurrentGemma and T5Gemma: windows in a pattern; in 3n and 4 the last layers read the cache of
 // earlier ones. Source: transformers modeling_gemma*.py, modeling_recurrent_gemma.py, modeling_t5gemma*.py.
+#include <map>
+
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
@@ -67,6 +69,31 @@ static void read_recurrent_gemma(Reader& reader) {
   }
 }
 
+// What serving engines' classes keep beside their parameters: scalars of layers and of the embedding, and the ones of
+// norms without weights (vLLM models/gemma*.py).
+static void keep(Inventory& out, std::string_view module, std::uint64_t elements) {
+  out.plain(Component::kOther, module, elements).is_derived = true;
+}
+
+static void keep_scale_of_embedding(Inventory& out) {
+  out.outside(Place::kFirst);
+  keep(out, "model.normalizer", 1);
+}
+
+// Of layers with keys and values of their own.
+static void keep_value_norms(Inventory& out) {
+  std::map<std::uint64_t, std::vector<std::uint64_t>> by_width;
+  const std::vector<Layer>& layers = out.reader.model.layers;
+  for (std::uint64_t i = 0; i < layers.size(); ++i)
+    if (const Heads* heads = heads_of(layers[i].mixers.front());
+        heads != nullptr && !std::holds_alternative<Shared>(layers[i].mixers.front()))
+      by_width[heads->head_dim].push_back(i);
+  for (const auto& [width, indices] : by_width) {
+    out.in_layers(runs_of(indices));
+    keep(out, "self_attn.v_norm", width);
+  }
+}
+
 // Gemma 3n and 4: a second, per-layer embedding, gated into every layer.
 static void write_per_layer_embedding(Inventory& out) {
   const Fields& text = out.text;
@@ -75,6 +102,7 @@ static void write_per_layer_embedding(Inventory& out) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t layers = out.reader.model.layers.size();
   out.outside(Place::kFirst);
+  keep(out, "model.embed_scale_per_layer, per_layer_input_scale, per_layer_projection_scale", 3);
   out.table(Component::kEmbedding, "model.embed_tokens_per_layer",
             text.count_or("vocab_size_per_layer_input", out.vocab), times(layers, p), Split::kVocab);
   out.linear(Component::kOther, "model.per_layer_model_projection", times(layers, p), h);
@@ -92,7 +120,8 @@ static void write_altup(Inventory& out) {
   const std::uint64_t rank = text.count_or("laurel_rank", 64);
   out.in_layers(all_layers(out));
   out.plain(Component::kOther, "altup.coefs", times(n, times(n, n)) + times(n, n));
-  out.plain(Component::kOther, "altup.correct_output_scale", h);
+  out.plain(Component::kOther, "altup.correct_output_scale", h).kept = Kept::kFloat32;
+  keep(out, "altup.router_input_scale", 1);
   out.linear(Component::kOther, "altup.modality_router", n, h).role = TensorRole::kConv;
   out.norms("altup.router_norm", h);
   out.linear(Component::kOther, "laurel.linear_left", rank, h).role = TensorRole::kConv;
@@ -109,6 +138,8 @@ static void write_altup(Inventory& out) {
 static void write_gemma3n(Inventory& out) {
   write_per_layer_embedding(out);
   write_altup(out);
+  keep_scale_of_embedding(out);
+  keep_value_norms(out);
 }
 
 // The router of Gemma's experts, and the norms around it.
@@ -119,14 +150,30 @@ static void write_moe_scales(Inventory& out) {
   out.norms("moe_norms", out.hidden, 3);
 }
 
+static void keep_scalars(Inventory& out) {
+  keep_scale_of_embedding(out);
+  keep_value_norms(out);
+  out.in_layers(all_layers(out));
+  keep(out, "layer_scalar", 1);
+}
+
 static void write_gemma4(Inventory& out) {
   write_per_layer_embedding(out);
-  if (out.text.flag("enable_moe_block", false)) write_moe_scales(out);
+  if (out.text.flag("enable_moe_block", false)) {
+    write_moe_scales(out);
+    keep(out, "router.norm", out.hidden);
+    keep(out, "router.root_size", 1);
+  }
+  keep_scalars(out);
 }
 
 static void write_diffusion_gemma(Inventory& out) {
   write_moe_scales(out);
+  keep(out, "router.norm", out.hidden);
+  keep(out, "router.root_size", 1);
+  keep_scalars(out);
   out.outside(Place::kLast);
+  keep(out, "model.self_conditioning.post_norm", out.hidden);
   write_dense_mlp(out, Component::kMlp, "model.self_conditioning.", out.text.count_or("intermediate_size", 0),
                   out.hidden, true, false);
   out.norms("model.self_conditioning.pre_norm", out.hidden);

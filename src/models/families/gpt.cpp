@@ -4,6 +4,30 @@
 
 namespace kvplan {
 
+// CPM-Ant: learned prompts and segments among the words, a bias for each distance and pair of segments that all layers
+// share, and a head of its own whatever the config says. Source: transformers modeling_cpmant.py.
+static void write_cpmant(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t segments = text.count_or("segment_types", 32);
+  out.outside(Place::kFirst);
+  out.table(Component::kEmbedding, "cpmant.prompt_embedding",
+            times(text.count_or("prompt_types", 32), text.count_or("prompt_length", 32)), out.hidden);
+  out.table(Component::kEmbedding, "cpmant.segment_embedding", segments, out.hidden);
+  out.plain(
+      Component::kAttention, "cpmant.position_bias.relative_attention_bias",
+      times(text.count_or("num_attention_heads", 32),
+            checked_add(times(segments, segments), text.count_or("position_bias_num_buckets", 512), "the biases")));
+  for (TensorGroup& group : out.model().tensors)
+    if (group.role == TensorRole::kHead) group.is_tied = false;
+}
+
+// The causal mask, a byte for each pair of positions, which transformers' class keeps and vLLM runs.
+static void write_gpt_bigcode(Inventory& out) {
+  const std::uint64_t positions = out.reader.model.max_model_len.count();
+  out.outside(Place::kFirst);
+  out.plain(Component::kOther, "transformer.bias", ceil_div(times(positions, positions), 2)).is_derived = true;
+}
+
 static void read_gpt_bigcode(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   push_full(reader, heads_of_width(reader.text, num_heads, reader.text.flag("multi_query", true) ? 1 : num_heads));
@@ -109,10 +133,11 @@ std::span<const Family> gpt_family() {
     {.is = {"openai-gpt", "plain", Arch::kOpenaiGpt, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false,
      .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}},
-    {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt git clvp_decoder xlnet reformer "
-            "kosmos_2_text_model kosmos_2_5_text_model", "plain", Arch::kOther, "executed class"},
-     .layers = read_plain},
-    {.is = {"cpmant", "plain", Arch::kCpmant}, .layers = read_plain, .tensors = {.may_have_more = true, .mlp_width = "dim_ff"}},
+    {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt git clvp_decoder xlnet reformer", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"kosmos_2_text_model kosmos_2_5_text_model", "plain", Arch::kOther, "executed class"},
+     .layers = read_plain, .all = write_unknown_stacks},
+    {.is = {"cpmant", "plain", Arch::kCpmant, "executed class"}, .layers = read_plain, .tensors = {.may_have_more = true, .mlp_width = "dim_ff"},
+     .extras = write_cpmant},
     {.is = {"starcoder2", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.qkv_bias = "use_bias", .o_bias = "use_bias", .mlp_bias = "use_bias",
      .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .ties_by_default = true},
@@ -127,7 +152,7 @@ std::span<const Family> gpt_family() {
     {.is = {"gpt_bigcode", "gpt_bigcode", Arch::kOther, "executed class"}, .layers = read_gpt_bigcode,
      .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm,
      .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true},
-     .modules = kGpt2Modules},
+     .extras = write_gpt_bigcode, .modules = kGpt2Modules},
     {.is = {"mpt", "attn_config", Arch::kOther, "executed class"}, .layers = read_attn_config,
      .tensors = {.qkv_bias = "", .o_bias = "", .mlp_bias = "", .has_gated_mlp = false, .fuses_qkv = true,
      .mlp_width = "expansion_ratio", .ties_by_default = true}, .mlp_width = mpt_width, .modules = kMptModules},

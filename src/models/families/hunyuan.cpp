@@ -7,7 +7,16 @@ static void write_hy_v4(Inventory& out) {
   write_hyper_connections(out, {.weighs = true});
   const std::uint64_t heads = out.text.count_or("num_attention_heads", 0);
   out.in_layers(all_layers(out));
-  out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads);
+  out.plain(Component::kAttention, "self_attn.sinks", heads, Split::kRows, heads).kept = Kept::kFloat32;
+}
+
+// With a single expert the class builds all of a sparse layer: the router, the expert, and the MLP beside it.
+static void write_hunyuan_moe(Inventory& out) {
+  if (out.text.class_name() != "hunyuan_v1_moe" || out.text.count_or("num_experts", 1) != 1) return;
+  out.in_layers(all_layers(out));
+  out.linear(Component::kRouter, "mlp.gate", 1, out.hidden);
+  write_dense_mlp(out, Component::kSharedExperts, "mlp.shared_experts.", out.text.count_or("intermediate_size", 0),
+                  out.hidden, true, false);
 }
 
 // What files and class call the modules.
@@ -30,7 +39,7 @@ std::span<const Family> hunyuan_family() {
     // The library's class always has the norms; the files of its remote code say so.
     {.is = {"hunyuan_v1_dense hunyuan_v1_moe", "cross_layer", Arch::kOther, "executed class"},
      .layers = read_cross_layer, .tensors = {.qk_norm = QkNorm::kHead, .qk_norm_key = "+use_qk_norm"},
-     .modules = kHunyuanModules},
+     .extras = write_hunyuan_moe, .modules = kHunyuanModules},
     {.is = {"youtu", "mla", Arch::kOther, "executed class"}, .layers = read_mla, .tensors = {.ties_by_default = true}},
     {.is = {"hy_v4", "sparse_mla", Arch::kOther, "executed class"}, .layers = read_sparse_mla,
      .tensors = {.gate = Gate::kWide, .dense_first = 1, .has_router_bias = true, .has_float32_router = true},

@@ -40,9 +40,29 @@ static void read_mllama(Reader& reader) {
     reader.model.layers.push_back({{cross[i] ? Mixer(Cross{heads}) : Mixer(FullAttention{heads})}});
 }
 
+// The codebooks' words stand behind the text's in one table (transformers modeling_kyutai_speech_to_text.py).
+static void write_kyutai(Inventory& out) {
+  const Fields& text = out.text;
+  out.outside(Place::kFirst);
+  out.table(Component::kEmbedding, "model.embed_audio_tokens",
+            times(text.count_or("num_codebooks", 32), text.count_or("codebook_vocab_size", 2049)) + 1, out.hidden);
+}
+
 static void write_apertus(Inventory& out) {
   out.in_layers(all_layers(out));
   out.plain(Component::kMlp, "mlp.act_fn", 2);
+  out.plain(Component::kMlp, "mlp.act_fn.beta, eps", 2).is_derived = true;  // vLLM layers/activation.py XIELU
+}
+
+// Ones of the norms of queries and keys, which have no weights: of layers that rotate (vLLM models/llama4.py).
+static void write_llama4(Inventory& out) {
+  if (!out.text.flag("use_qk_norm", true)) return;
+  const std::vector<LayerRun> layers = layers_of<Chunked>(out);
+  if (layers.empty()) return;
+  out.in_layers(layers);
+  const Heads* heads = heads_of(out.reader.model.layers[layers.front().first].mixers.front());
+  TensorGroup& ones = out.plain(Component::kAttention, "self_attn.qk_norm", heads->head_dim);
+  ones.is_derived = ones.is_float32 = true;
 }
 
 static void write_arctic(Inventory& out) {
@@ -230,7 +250,9 @@ std::span<const Family> llama_family() {
      .ties_by_default = true}, .mlp_width = lille_width},
     {.is = {"cwm", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .pattern = PatternRule{PatternRule::Default::kFullFirstOf, 4}},
-    {.is = {"kyutai_speech_to_text moshi_depth", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed},
+    {.is = {"kyutai_speech_to_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
+     .tensors = {.halves_mlp_width = true}, .extras = write_kyutai},
+    {.is = {"moshi_depth", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed},
     {.is = {"afmoe", "windowed", Arch::kAfmoe, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .gate = Gate::kWide, .norms = 4, .has_router_bias = true,
      .has_float32_router = true},
@@ -239,7 +261,8 @@ std::span<const Family> llama_family() {
     {.is = {"smollm3", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
      .tensors = {.ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kAllFull}},
     {.is = {"llama4_text llama4", "llama4", Arch::kLlama4, "executed class"}, .layers = read_llama4,
-     .tensors = {.mlp_width = "intermediate_size_mlp", .shared_experts = 1}, .modules = kLlama4TextModules},
+     .tensors = {.mlp_width = "intermediate_size_mlp", .shared_experts = 1}, .extras = write_llama4,
+     .modules = kLlama4TextModules},
     {.is = {"afm7 afm", "cross_layer"}, .layers = read_cross_layer, .tensors = {.may_have_more = true}},
     {.is = {"mllama_text_model", "mllama", Arch::kMllama, "executed class"}, .layers = read_mllama,
      .extras = write_mllama, .mixer = write_mllama_mixer},

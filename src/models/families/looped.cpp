@@ -79,11 +79,19 @@ static std::uint64_t stored_layers_of_hrm(const Inventory& inventory) {
   return 2 * inventory.text.count_or("num_layers_per_stack", stored_layers(inventory) / 2);
 }
 
+// Ones of norms without weights (vLLM models/hrm_text.py).
+static void write_hrm(Inventory& out) {
+  out.in_layers({{0, stored_layers_of_hrm(out), 1}});
+  out.plain(Component::kNorms, "input_layernorm, post_attention_layernorm", times(2, out.hidden)).is_derived = true;
+  out.outside(Place::kLast);
+  out.plain(Component::kNorms, "final_norm", times(2, out.hidden)).is_derived = true;
+}
+
 // clang-format off
 std::span<const Family> looped_family() {
   static constexpr Family kRows[] = {
     {.is = {"hrm_text", "looped", Arch::kOther, "executed class"}, .layers = read_hrm, .tensors = {.gate = Gate::kWide,
-     .norms = 0}, .stored_layers = stored_layers_of_hrm},
+     .norms = 0}, .extras = write_hrm, .stored_layers = stored_layers_of_hrm},
     {.is = {"iquestloopcoder", "looped"}, .layers = read_iquest, .extras = write_iquest,
      .stored_layers = stored_layers},
     {.is = {"nanbeige", "looped"}, .layers = read_nanbeige, .extras = write_ngrams, .stored_layers = stored_layers},

@@ -27,6 +27,15 @@ static bool write_jamba(Inventory& out, const Mixer& mixer) {
   return false;
 }
 
+// Ones of Falcon-Mamba's norms of the step, B and C, which have no weights (vLLM layers/mamba/mamba_mixer.py).
+static bool write_falcon_mamba(Inventory& out, const Mixer& mixer) {
+  const auto* ssm = std::get_if<Ssm>(&mixer);
+  if (ssm == nullptr || out.text.class_name() != "falcon_mamba") return false;
+  const std::uint64_t width = checked_add(ssm->dt_rank, times(2, ssm->d_state), "the width of a projection");
+  out.plain(Component::kNorms, "mixer.dt_layernorm, b_layernorm, c_layernorm", width).is_derived = true;
+  return false;
+}
+
 // What files and class call the modules.
 constexpr std::string_view kJambaModules[] = {"mlp=feed_forward feed_forward.gate=feed_forward.router"};
 
@@ -34,7 +43,8 @@ constexpr std::string_view kJambaModules[] = {"mlp=feed_forward feed_forward.gat
 std::span<const Family> mamba_family() {
   static constexpr Family kRows[] = {
     {.is = {"mamba falcon_mamba", "mamba", Arch::kMamba, "executed class"}, .layers = read_mamba,
-     .tensors = {.norms = 1, .has_mlps = false, .ties_by_default = true, .layer = "backbone.layers.*", .ssm = "mixer"}},
+     .tensors = {.norms = 1, .has_mlps = false, .ties_by_default = true, .layer = "backbone.layers.*", .ssm = "mixer"},
+     .mixer = write_falcon_mamba},
     {.is = {"mamba2", "mamba2", Arch::kMamba, "executed class"}, .layers = read_mamba2_model, .tensors = {.norms = 1,
      .has_mlps = false, .layer = "backbone.layers.*", .ssm = "mixer"}},
     {.is = {"jamba", "jamba", Arch::kJamba, "executed class"}, .layers = read_jamba, .tensors = {.moe = "feed_forward"},

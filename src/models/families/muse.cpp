@@ -3,10 +3,12 @@
 
 namespace kvplan {
 
-// Three norms and two residual gates a layer, of which four are counted with the norms.
+// Three norms and two residual gates a layer.
 static void write_muse_spark(Inventory& out) {
   out.in_layers(all_layers(out));
-  out.plain(Component::kOther, "residual_gate", out.hidden);
+  out.norms("post_feedforward_layernorm", out.hidden);
+  out.plain(Component::kOther, "post_attention_residual_gate.gate", out.hidden);
+  out.plain(Component::kOther, "post_feedforward_residual_gate.gate", out.hidden);
   if (const std::uint64_t latent = out.text.count_or("moe_hidden_size", 0); latent > 0)
     out.norms("mlp.expert_norms", latent, 2);
 }
@@ -17,7 +19,7 @@ std::span<const Family> muse_family() {
     {.is = {"muse_glimmer_text", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed,
      .tensors = {.gate = Gate::kWide, .norms = 4}},
     {.is = {"muse_glimmer_assistant", "windowed", Arch::kMuseGlimmer, "executed class"}, .layers = read_windowed},
-    {.is = {"muse_spark_text", "windowed"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide, .norms = 4,
+    {.is = {"muse_spark_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed, .tensors = {.gate = Gate::kWide,
      .has_router_bias = true}, .pattern = PatternRule{PatternRule::Default::kFullFromLast, 4},
      .extras = write_muse_spark},
   };

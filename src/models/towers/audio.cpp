@@ -11,7 +11,7 @@ static void write_convolutions(const Side& s, std::uint64_t h) {
 }
 
 // Whisper's encoder, as Qwen2-Audio, Qwen2.5-Omni (whose positions are no tensor) and Voxtral have it.
-static void write_whisper_encoder(const Side& s, bool has_positions = true) {
+static void write_whisper_encoder(const Side& s, bool has_positions = true, bool fuses_biases = false) {
   const std::uint64_t h = s.count({"d_model", "hidden_size"}, 1280);
   write_convolutions(s, h);
   if (has_positions) s.t.plain("audio_tower.embed_positions", times(s.count("max_source_positions", 1500), h));
@@ -19,6 +19,9 @@ static void write_whisper_encoder(const Side& s, bool has_positions = true) {
                                      .inner = s.count({"encoder_ffn_dim", "intermediate_size"}, 5120),
                                      .layers = s.count({"encoder_layers", "num_hidden_layers"}, 32),
                                      .qkv_bias = 2});
+  // vLLM fuses queries, keys and values, and so has a bias of the keys too.
+  if (fuses_biases)
+    s.t.derived("audio_tower.layers.k_proj.bias", times(h, s.count({"encoder_layers", "num_hidden_layers"}, 32)));
   s.t.plain("audio_tower.layer_norm", times(2, h));
 }
 
@@ -57,6 +60,31 @@ void write_omni_audio(const Side& s) {
   s.p.linear("audio_tower.proj", out, width_of(s), true);
 }
 
+// Muse Spark: the wave itself in ever longer patches, each stage of them mixed by short convolutions and MLPs.
+void write_muse_audio(const Side& s) {
+  const auto widths = s.v.counts("hidden_sizes"), depths = s.v.counts("depths"), patches = s.v.counts("patch_sizes");
+  if (!widths || !depths || !patches || widths->size() != depths->size() || widths->size() != patches->size())
+    return guess_tower(s.t.inventory, s.v, Component::kAudio, "the audio encoder (" + s.own + ")");
+  const double ratio = s.v.find_real("mlp_ratio").value_or(4);
+  std::uint64_t before = 1;
+  for (std::size_t i = 0; i < widths->size(); ++i) {
+    const std::uint64_t h = (*widths)[i];
+    const std::uint64_t inner = whole_width(ratio * static_cast<double>(h), "mlp_ratio");
+    const std::string at = "audio_tower.layers." + std::to_string(i) + ".";
+    s.t.linear(at + "patch_embedder.proj", h, times(before, (*patches)[i]), true);
+    s.t.plain(at + "patch_embedder.norm", h);
+    s.t.plain(at + "conv", times(h, s.count("conv_kernel_size", 7) + 1), (*depths)[i]);
+    s.t.plain(at + "norm", h, (*depths)[i]);
+    s.t.linear(at + "fc1", inner, h, true, (*depths)[i]);
+    s.t.linear(at + "fc2", h, inner, true, (*depths)[i]);
+    before = h;
+  }
+  const std::uint64_t out = s.count("out_hidden_size", s.out);
+  s.t.plain("audio_tower.norm", before);
+  s.p.linear("audio_tower.proj", out, before, true);
+  s.p.plain("audio_tower.post_proj_norm", out);
+}
+
 // Audio Flamingo 3, Music Flamingo: Whisper's encoder, pooled, and two projections.
 void write_flamingo_audio(const Side& s) {
   write_whisper_encoder(s);
@@ -65,7 +93,7 @@ void write_flamingo_audio(const Side& s) {
 
 // MOSS: several frames side by side, two projections and a norm.
 void write_moss_audio(const Side& s) {
-  write_whisper_encoder(s);
+  write_whisper_encoder(s, true, true);
   write_two_linears(s.p, times(s.root.count_or("audio_merge_size", 4), width_of(s)), s.out,
                     s.root.flag("projector_bias", true));
   s.p.plain("multi_modal_projector.norm", times(2, s.out));
@@ -73,7 +101,9 @@ void write_moss_audio(const Side& s) {
 
 // GLM-ASR: rotary positions, and a projector over as many frames as its MLP is wide.
 void write_glm_audio(const Side& s) {
-  write_whisper_encoder(s, false);
+  write_whisper_encoder(s, false, true);
+  if (const std::uint64_t heads = s.count("num_attention_heads", 20); heads > 0)
+    s.t.derived("audio_tower.rotary_emb.inv_freq", width_of(s) / heads / 4).is_float32 = true;
   s.p.linear("multi_modal_projector.linear_1", times(2, s.out), s.count("intermediate_size", 5120), true);
   s.p.linear("multi_modal_projector.linear_2", s.out, times(2, s.out), true);
 }
@@ -89,6 +119,7 @@ void write_qwen3_audio(const Side& s) {
   s.t.blocks("audio_tower.layers.",
              {.width = h, .inner = s.count("encoder_ffn_dim", 5120), .layers = s.count("encoder_layers", 32)});
   s.t.plain("audio_tower.ln_post", times(2, h));
+  s.t.derived("audio_tower.positional_embedding", times(s.count("max_source_positions", 1500), h)).is_float32 = true;
   s.p.linear("audio_tower.proj1", h, h, true);
   s.p.linear("audio_tower.proj2", s.count("output_dim", 3584), h, true);
 }
@@ -114,8 +145,14 @@ void write_granite_speech(const Side& s) {
   s.t.plain(at + "conv.batch_norm", times(2, wide), layers);
   s.t.linear(at + "conv.down_conv", h, wide, true, layers);
   s.t.plain(at + "norms", times(10, h), layers);
+  // Distances within a context, of eight bytes each, and what batch norms have seen: buffers of the class.
+  s.t.derived(at + "conv.batch_norm.running", times(times(2, wide), layers));
+  s.t.derived("encoder.attention_dists",
+              times(2, checked_add(layers, square(s.count("context_size", 200)), "the buffers of an encoder")))
+      .is_float32 = true;
   s.t.linear("encoder.out", out, h, true);
   s.t.linear("encoder.out_mid", h, out, true);
+  s.root.touch("projector_config");
   const Fields looking = s.root.child("projector_config").value_or(Fields::empty());
   const std::uint64_t rate = std::max<std::uint64_t>(1, s.root.count_or("downsample_rate", 5));
   write_qformer(s.p, looking, s.root.count_or("window_size", 15) / rate, false);
@@ -140,6 +177,9 @@ void write_voxtral(const Side& s) {
 // As vision.cpp says of its vision tower.
 void write_gemma3n_audio(const Side& s) {
   s.t.plain("audio_tower", 684'536'864);
+  // Masks, limits and scales of times that vLLM's class keeps besides, and norms without weights before the decoder.
+  s.t.derived("audio_tower.buffers", 10'128).is_float32 = true;
+  s.p.derived("embed_audio, embed_vision: embedding_post_projection_norm", times(2, s.out));
 }
 
 }  // namespace kvplan

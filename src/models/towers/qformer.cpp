@@ -39,6 +39,7 @@ void write_blip_vision(const Side& s) {
                                       .layers = s.count("num_hidden_layers", 39),
                                       .qkv_bias = s.v.flag("qkv_bias", true) ? 3U : 0U});
   s.t.plain("vision_tower.post_layernorm", times(2, h));
+  s.root.touch("qformer_config");
   const Fields looking = s.root.child("qformer_config").value_or(Fields::empty());
   write_qformer(s.p, looking, s.root.count_or("num_query_tokens", 32), s.root_type != "blip-2");
   s.p.linear("language_projection", s.out, looking.count_or("hidden_size", 768), true);

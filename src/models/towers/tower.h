@@ -107,6 +107,8 @@ void write_paligemma_vision(const Side& s);
 void write_step_vision(const Side& s);
 void write_unlimited_ocr(const Side& s);
 void write_video_llama_vision(const Side& s);
+// Their numbers, which classes keep beside the table.
+void write_position_ids(const Tower& t, std::uint64_t positions);
 // CLIP ViT-L/14, at 336 pixels where nothing else is said; `layers` of its 24 are stored.
 void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions = 577);
 void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias);
@@ -121,6 +123,7 @@ void write_gemma3n_audio(const Side& s);
 void write_glm_audio(const Side& s);
 void write_granite_speech(const Side& s);
 void write_moss_audio(const Side& s);
+void write_muse_audio(const Side& s);
 void write_omni_audio(const Side& s);
 void write_qwen2_audio(const Side& s);
 void write_qwen3_audio(const Side& s);

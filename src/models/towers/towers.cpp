@@ -137,7 +137,7 @@ constexpr Row kVision[] = {
     {"ernie4_5_vl_moe", write_ernie_vision},
     {"molmo2", write_molmo2_vision},
     {"cosmos3_edge", write_cosmos_vision},
-    {"muse_glimmer", write_muse_vision},
+    {"muse_glimmer muse_spark", write_muse_vision},
     {"dots_ocr", write_dots_vision},
     {"lfm2_vl lfm2-vl", write_lfm2_vision},
     {"idefics2", write_idefics2_vision},
@@ -168,6 +168,7 @@ constexpr Row kAudio[] = {
     {"qwen2_5_omni_audio_encoder", write_omni_audio},
     {"voxtral_realtime", write_voxtral_realtime},
     {"voxtral", write_voxtral},
+    {"muse_spark_audio", write_muse_audio},
 };
 
 bool write_side(std::span<const Row> rows, const Side& side) {
@@ -262,6 +263,10 @@ void write_towers(Inventory& out) {
   if (const auto thinker = root.child("thinker_config")) {
     note_speakers(out, root);
     root = *thinker;
+  }
+  if (const auto vlm = root.child("vlm_config")) {
+    guess_unread_parts(out, root.bare());
+    root = *vlm;
   }
   out.outside(Place::kFirst);
   const auto bare = root.bare();

@@ -14,6 +14,11 @@ static void write_patch_angles(const Side& s, std::uint64_t width, std::uint64_t
   if (heads > 0) s.t.derived("rotary_pos_emb", times(kRows, width / heads / 2));
 }
 
+// Frequencies of patches' angles, in float32 and twice, where a class of transformers' own runs.
+static void write_frequencies(const Side& s, std::uint64_t count) {
+  s.t.derived("rotary_emb.inv_freq", times(2, count)).is_float32 = true;
+}
+
 // Qwen3-VL, Qwen3.5 and their kin: a merger, and one more for each deepstack level.
 void write_qwen3_vision(const Side& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
@@ -38,6 +43,7 @@ void write_qwen2_vision(const Side& s) {
   const std::uint64_t wide = times(s.merge(), e);
   s.frames("visual.patch_embed", e, false);
   s.t.blocks("visual.blocks.", {e, times(s.count("mlp_ratio", 4), e), s.count("depth", 32)});
+  write_patch_angles(s, e, s.count("num_heads", 16));
   s.p.plain("visual.merger.ln_q", times(2, e));
   s.p.up("visual.merger.mlp.0", wide, wide);
   s.p.down("visual.merger.mlp.2", s.count("hidden_size", s.out), wide);
@@ -53,10 +59,11 @@ void write_qwen2_5_vision(const Side& s) {
                 .gated = true,
                 .layer_norm = false};
   // EXAONE 4.5's towers share keys among heads.
-  if (const std::uint64_t heads = s.count("num_heads", 16), kv = s.v.count_or("num_key_value_heads", heads);
-      heads > 0 && kv < heads)
+  const std::uint64_t heads = s.count("num_heads", 16);
+  if (const std::uint64_t kv = s.v.count_or("num_key_value_heads", heads); heads > 0 && kv < heads)
     blocks.keys = times(h / heads, kv);
   s.t.blocks("visual.blocks.", blocks);
+  write_patch_angles(s, h, heads);
   s.p.plain("visual.merger.ln_q", h);
   s.p.up("visual.merger.mlp.0", wide, wide);
   s.p.down("visual.merger.mlp.2", s.count("out_hidden_size", s.out), wide);
@@ -81,6 +88,9 @@ void write_gemma4_vision(const Side& cut) {
                                       .layer_norm = false,
                                       .norms = 4,
                                       .extra = times(2, d)});
+  write_frequencies(s, d / 4);
+  if (s.v.bare().flag("standardize", false)) s.t.derived("vision_tower.std_bias, std_scale", times(2, h));
+  s.p.derived("embed_vision.embedding_pre_projection_norm", h);
   s.p.linear("embed_vision.embedding_projection", s.out, h, false);
 }
 
@@ -172,14 +182,18 @@ void write_llama4_vision(const Side& s) {
   const std::uint64_t patch = s.count("patch_size", 14);
   const std::uint64_t wide = s.count("projector_input_dim", 4096);
   const std::uint64_t out = s.count("projector_output_dim", 4096);
+  const std::uint64_t positions = patches_of(s.count("image_size", 336), patch) + 1;
   s.t.linear("vision_model.patch_embedding", h, times(3, square(patch)), false);
   s.t.plain("vision_model.class_embedding", h);
-  s.t.plain("vision_model.positional_embedding", times(patches_of(s.count("image_size", 336), patch) + 1, h));
+  s.t.plain("vision_model.positional_embedding", times(positions, h));
   s.t.blocks("vision_model.layers.", {h, inner, s.count("num_hidden_layers", 34)});
   s.t.plain("vision_model.layernorm", times(4, h));
   s.t.linear("vision_model.vision_adapter.fc1", wide, inner, false);
   s.t.linear("vision_model.vision_adapter.fc2", out, wide, false);
   s.p.linear("multi_modal_projector.linear_1", s.out, s.count("vision_output_dim", out), false);
+  // Angles of each patch and of the class token, as complex numbers.
+  if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0)
+    s.t.derived("vision_model.rotary_emb", times(times(2, positions), h / heads / 2)).is_float32 = true;
 }
 
 // GLM's merger: patches side by side, a projection, and a gated MLP.
@@ -210,6 +224,8 @@ void write_glm4v(const Side& s) {
                                 .mlp_bias = false,
                                 .gated = true,
                                 .layer_norm = false});
+  write_patch_angles(s, h, s.count("num_heads", 12));
+  write_position_ids(s.t, patches_of(s.count("image_size", 336), patch));
   write_glm_merger(s.p, wide, out, context);
 }
 
@@ -259,6 +275,7 @@ void write_pixtral(const Side& s) {
                                       .mlp_bias = false,
                                       .gated = true,
                                       .layer_norm = false});
+  if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0) write_frequencies(s, h / heads / 2);
   // Without its file's key, Pixtral's own projector has biases and Mistral 3's, behind a merger, has none.
   const bool merges = has_word("mistral3 mistral_large4 lighton_ocr", s.root_type);
   const std::uint64_t from = s.count("hidden_size", 1152);
@@ -329,6 +346,7 @@ void write_glm_ocr_vision(const Side& s) {
                                 .gated = true,
                                 .layer_norm = false,
                                 .extra = times(2, h / heads)});
+  write_patch_angles(s, h, heads);
   s.t.plain("visual.post_layernorm", h);
   write_glm_merger(s.p, times(s.merge(), h), out, s.count("projection_intermediate_size", times(out, channels)));
 }

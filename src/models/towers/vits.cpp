@@ -14,6 +14,10 @@ void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, boo
   p.linear("multi_modal_projector.linear_2", to, to, bias, 1, Split::kColumns);
 }
 
+void write_position_ids(const Tower& t, std::uint64_t positions) {
+  t.derived("position_ids", times(2, positions)).is_float32 = true;  // of eight bytes
+}
+
 // What pools SigLIP's patches into one vector.
 static void write_siglip_head(const Tower& t, std::uint64_t h, std::uint64_t inner) {
   t.plain("vision_tower.head.probe", h);
@@ -23,18 +27,44 @@ static void write_siglip_head(const Tower& t, std::uint64_t h, std::uint64_t inn
   t.linear("vision_tower.head.fc2", h, inner, true);
 }
 
-// SigLIP, and CLIP with its class token: a plain ViT.
-static void write_vit(const Side& s, bool is_clip = false, bool has_head = false) {
+// What a plain ViT has beside.
+struct Vit {
+  bool is_clip = false;         // with a class token and a norm before
+  bool has_head = false;        // pools
+  bool has_ids = false;         // in classes of serving engines
+  std::uint64_t unread = 0;     // last layers that nobody reads
+  bool reads_post_norm = true;  // where all layers are read
+};
+
+// vision_feature_layer is the last that is read, from the end; engines leave out those behind it.
+static std::uint64_t unread_layers(const Side& s, double usual) {
+  // A list of layers reaches as far as its last, which is not followed.
+  const double last = s.root.is_number("vision_feature_layer")
+                          ? s.root.find_real("vision_feature_layer").value_or(usual)
+                      : s.root.has("vision_feature_layer") ? -1
+                                                           : usual;
+  return last < -1 && last > -64 ? static_cast<std::uint64_t>(-last) - 1 : 0;
+}
+
+// SigLIP, and CLIP with its class token.
+static void write_vit(const Side& s, const Vit& form = {}) {
+  const bool is_clip = form.is_clip;
   const std::uint64_t h = s.count("hidden_size", is_clip ? 1024 : 1152);
   const std::uint64_t patch = s.count("patch_size", 14);
   const std::uint64_t inner = s.count("intermediate_size", is_clip ? 4096 : 4304);
   s.t.linear("vision_tower.patch_embedding", h, times(3, square(patch)), !is_clip);
-  s.t.plain("vision_tower.position_embedding",
-            times(patches_of(s.count("image_size", is_clip ? 336 : 224), patch) + (is_clip ? 1 : 0), h));
+  const std::uint64_t positions = patches_of(s.count("image_size", is_clip ? 336 : 224), patch) + (is_clip ? 1 : 0);
+  s.t.plain("vision_tower.position_embedding", times(positions, h));
+  if (form.has_ids) write_position_ids(s.t, positions);
   if (is_clip) s.t.plain("vision_tower.class_embedding", h);
-  s.t.blocks("vision_tower.layers.", {h, inner, s.count("num_hidden_layers", is_clip ? 24 : 27)});
-  s.t.plain("vision_tower.post_layernorm", times(is_clip ? 4 : 2, h));
-  if (has_head) write_siglip_head(s.t, h, inner);
+  const std::uint64_t layers = s.count("num_hidden_layers", is_clip ? 24 : 27);
+  const std::uint64_t unread = std::min(layers, form.unread);
+  s.t.blocks("vision_tower.layers.", {h, inner, layers - unread});
+  s.t.blocks("vision_tower.unread_layers.", {h, inner, unread});
+  if (is_clip) s.t.plain("vision_tower.pre_layernorm", times(2, h));
+  s.t.plain(unread > 0 || !form.reads_post_norm ? "vision_tower.unread_post_layernorm" : "vision_tower.post_layernorm",
+            times(2, h));
+  if (form.has_head) write_siglip_head(s.t, h, inner);
 }
 
 // Idefics2: 64 latents look at the image's tokens in three layers, between two widths of the text's own.
@@ -176,7 +206,7 @@ void write_minicpmv_vision(const Side& s) {
 // Aria: as many queries as the largest picture needs; projections before those of the attention itself.
 void write_aria_vision(const Side& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
-  write_vit(s);
+  write_vit(s, {.reads_post_norm = false});
   std::uint64_t queries = 0;
   const auto counts = s.root.child("projector_patch_to_query_dict");
   for (const std::string& patches : counts ? counts->keys() : std::vector<std::string>{})
@@ -194,7 +224,9 @@ void write_aria_vision(const Side& s) {
 void write_paddleocr_vision(const Side& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t wide = times(s.merge(), h);
-  write_vit(s);
+  write_vit(s, {.has_ids = true});
+  if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0)
+    s.t.derived("vision_tower.rotary_pos_emb.inv_freq", h / heads / 4).is_float32 = true;
   s.p.plain("projector.pre_norm", times(2, h));
   s.p.linear("projector.linear_1", wide, wide, true);
   s.p.linear("projector.linear_2", s.out, wide, true);
@@ -243,7 +275,7 @@ void write_video_llama_vision(const Side& s) {
 
 // DeepSeek-VL's smaller form: SigLIP alone.
 void write_deepseek_vl_vision(const Side& s) {
-  write_vit(s, false, s.v.flag("vision_use_head", true));
+  write_vit(s, {.has_head = s.v.flag("vision_use_head", true)});
   write_two_linears(s.p, s.count("hidden_size", 768), s.out, true);
 }
 
@@ -253,21 +285,27 @@ static bool has_siglip_head(const Side& s, bool usual = false) {
 }
 
 void write_gemma3_vision(const Side& s) {
-  write_vit(s, false, has_siglip_head(s));
+  write_vit(s, {.has_head = has_siglip_head(s), .has_ids = true});
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.p.plain("multi_modal_projector.mm_input_projection_weight", times(h, s.out));
   s.p.plain("multi_modal_projector.mm_soft_emb_norm", h);
 }
 
 void write_paligemma_vision(const Side& s) {
-  write_vit(s, false, has_siglip_head(s));
+  write_vit(s, {.has_head = has_siglip_head(s), .has_ids = true});
   s.p.linear("multi_modal_projector.linear", s.out, s.count("hidden_size", 1152), true);
 }
 
 void write_llava_vision(const Side& s) {
   const bool is_clip = s.own == "clip_vision_model";
-  write_vit(s, is_clip, !is_clip && has_siglip_head(s, s.root_type != "llava_onevision"));
-  if (s.root_type == "video_llava") write_vit(s, is_clip);  // one for frames besides
+  const bool is_onevision = s.root_type == "llava_onevision";
+  const Vit form{.is_clip = is_clip,
+                 .has_head = !is_clip && has_siglip_head(s, !is_onevision),
+                 .has_ids = true,
+                 .unread = unread_layers(s, is_onevision ? -1 : -2),
+                 .reads_post_norm = false};
+  write_vit(s, form);
+  if (s.root_type == "video_llava") write_vit(s, {.is_clip = is_clip});  // one for frames besides
   const std::uint64_t h = s.count("hidden_size", 1152);
   if (s.root_type == "vipllava") {
     s.p.plain("multi_modal_projector.norm", times(2, times(5, h)));
@@ -293,11 +331,12 @@ void write_idefics3_vision(const Side& s) {
 }
 
 void write_cohere_vision(const Side& s) {
-  write_vit(s, false, has_siglip_head(s));
+  write_vit(s, {.has_head = has_siglip_head(s), .has_ids = true});
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t wide = times(square(s.root.count_or("downsample_factor", 2)), h);
-  const std::uint64_t inner = s.root.count_or("alignment_intermediate_size", 36864);
-  if (s.root_type == "aya_vision") s.p.plain("multi_modal_projector.layernorm", times(2, wide));
+  const bool is_aya = s.root_type == "aya_vision";
+  const std::uint64_t inner = s.root.count_or("alignment_intermediate_size", is_aya ? s.out : 36864);
+  if (is_aya) s.p.plain("multi_modal_projector.layernorm", times(2, wide));
   s.p.linear("multi_modal_projector.linear_1", inner, wide, true);
   s.p.linear("multi_modal_projector.linear_2", s.out, inner / 2, true);
 }
