@@ -178,6 +178,9 @@ struct SideTensorsInput {
 // A model's tensors, to be changed to what an engine's own classes make of them.
 struct EngineTensors {
   std::string_view root_type, model_type;  // of the file, and of its decoder
+  std::string_view architecture;
+  Arch arch = Arch::kOther;
+  const Request& request;
   std::uint64_t num_layers = 0;
   std::vector<TensorGroup>& tensors;
   std::vector<UnknownTensors>& unknown;
@@ -286,6 +289,8 @@ struct EngineLoading {
   bool keeps_types = false;
   // Its classes drop, add or keep tensors in a way of their own; null: they are as the checkpoint has them.
   void (*make_tensors)(EngineTensors& model) = nullptr;
+  // What of a request it makes them by; null: nothing.
+  std::string (*tensors_by)(const Request& request) = nullptr;
   // Knows a quantization by its quant_method alone; without one it loads what is there in the model's type.
   bool asks_quant_method = false;
   // Whether the request leaves the towers of images and sounds out of the weights; null: it cannot.

@@ -75,7 +75,7 @@ void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out
   note_mismatch(model, input, notes);
   const Request request = draft_request(input.request);
   std::vector<Note> own;
-  const RankWeights weights = rank_weights(as_made(*draft, engine_of(request)), request, own);
+  const RankWeights weights = rank_weights(as_made(*draft, request), request, own);
   for (Note& note : own)
     if (note.level == NoteLevel::kWarning) notes.push_back({note.level, note.code, "the draft: " + note.message});
   if (!weights.is_known) {

@@ -238,11 +238,13 @@ Elements in_towers(const ModelSpec& model) {
 
 }  // namespace
 
-ModelSpec as_made(const ModelSpec& model, const Engine& engine) {
+ModelSpec as_made(const ModelSpec& model, const Request& request) {
   ModelSpec out = model;
+  const Engine& engine = engine_of(request);
   if (engine.loading.make_tensors == nullptr || model.is_gguf) return out;
-  EngineTensors tensors{out.root_type, out.model_type,   out.layers.size(), out.tensors, out.unknown_tensors,
-                        out.stored,    out.quantization, out.notes,         model.facts, model.decoder_ties_head};
+  EngineTensors tensors{out.root_type,     out.model_type, out.architecture,       out.known_as->id, request,
+                        out.layers.size(), out.tensors,    out.unknown_tensors,    out.stored,       out.quantization,
+                        out.notes,         model.facts,    model.decoder_ties_head};
   engine.loading.make_tensors(tensors);
   return out;
 }

@@ -28,7 +28,7 @@ struct RankWeights {
 };
 
 // The model with its tensors as the engine's own classes make them.
-ModelSpec as_made(const ModelSpec& model, const Engine& engine);
+ModelSpec as_made(const ModelSpec& model, const Request& request);
 
 // --weights, or what takes its place where the engine does not know the checkpoint's quantization.
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);
