@@ -103,6 +103,9 @@ struct ExtrasRequest {
   // SGLang's pools: tokens of windows for one of the others, bytes of states for one of tokens, slots, tokens at most.
   std::optional<double> swa_ratio, state_ratio;
   std::optional<std::uint64_t> state_slots, max_total_tokens;
+  bool one_pool = false;                     // SGLang: layers with windows keep all tokens, as the others
+  std::optional<std::uint64_t> graph_batch;  // SGLang: the largest batch that is captured
+  std::string attention_backend;             // SGLang: "" as the engine chooses
 
   // Sequences that stand for one request.
   std::uint64_t copies() const { return checked_mul(num_beams, num_samples, "beams and samples"); }

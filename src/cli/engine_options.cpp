@@ -60,6 +60,9 @@ constexpr std::array kOptions{
     EngineOption{"--mamba-full-memory-ratio", "sglang"},
     EngineOption{"--max-mamba-cache-size", "sglang"},
     EngineOption{"--max-total-tokens", "sglang"},
+    EngineOption{"--disable-hybrid-swa-memory", "sglang"},
+    EngineOption{"--cuda-graph-max-bs", "sglang"},
+    EngineOption{"--attention-backend", "sglang"},
 };
 
 }  // namespace

@@ -410,6 +410,13 @@ constexpr std::array kOptions{
            [](Invocation& c, string_view v, string_view n) { c.request.extras.state_slots = parse_count(v, n); }},
     Option{"--max-total-tokens", "N", kSglang, "tokens of the pool at most",
            [](Invocation& c, string_view v, string_view n) { c.request.extras.max_total_tokens = parse_count(v, n); }},
+    Option{"--disable-hybrid-swa-memory", "", kSglang,
+           "layers with windows keep all tokens, in one pool with the others",
+           [](Invocation& c, string_view, string_view) { c.request.extras.one_pool = true; }},
+    Option{"--cuda-graph-max-bs --cuda-graph-max-bs-decode", "N", kSglang, "the largest batch that is captured",
+           [](Invocation& c, string_view v, string_view n) { c.request.extras.graph_batch = parse_count(v, n); }},
+    Option{"--attention-backend", "NAME", kSglang, "kernels of attention, which the card and the model must have",
+           [](Invocation& c, string_view v, string_view) { c.request.extras.attention_backend = std::string(v); }},
 
     Option{"--draft --draft-model --model-draft --speculative-draft-model-path -md", "MODEL", kExtras,
            "a draft model, EAGLE or Medusa heads", apply_draft},

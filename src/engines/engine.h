@@ -288,8 +288,8 @@ struct EngineLoading {
   bool keeps_types = false;
   // Its classes drop, add or keep tensors in a way of their own; null: they are as the checkpoint has them.
   void (*make_tensors)(EngineTensors& model) = nullptr;
-  // Requests for which that is the same have the same number; null: it asks the request nothing.
-  std::uint64_t (*makes_by)(const Request& request) = nullptr;
+  // Requests for which that is the same have the same words; null: it asks the request nothing.
+  std::string (*makes_by)(const Request& request) = nullptr;
   // What it makes is what it counts as the model's parameters; else they are the checkpoint's.
   bool counts_made = false;
   // Knows a quantization by its quant_method alone; without one it loads what is there in the model's type.

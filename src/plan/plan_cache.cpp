@@ -36,7 +36,7 @@ Request of_weights(const Request& request) {
   out.state_dtype = none.state_dtype;
   out.block_size = none.block_size;
   out.parallel.given = none.parallel.given;
-  if (engine_of(request).loading.mxfp4_padding == nullptr)
+  if (engine_of(request).loading.mxfp4_padding == nullptr && engine_of(request).loading.tensors_by == nullptr)
     out.card.name = none.card.name;  // kernels of a card may pad weights
   // A buffer of an indexer is as long as a batch, whose default goes by the card.
   if (engine_of(request).loading.side_tensors == nullptr) {
@@ -59,7 +59,7 @@ PlanCache::PlanCache(const ModelSpec& model)
 const PlanCache::OfEngine* PlanCache::made(const Request& request) {
   const Engine& engine = engine_of(request);
   if (engine.loading.make_tensors == nullptr || model_->is_gguf) return nullptr;
-  const std::uint64_t by = engine.loading.makes_by == nullptr ? 0 : engine.loading.makes_by(request);
+  const std::string by = engine.loading.makes_by == nullptr ? "" : engine.loading.makes_by(request);
   for (const OfEngine& known : made_)
     if (known.engine == engine.name && known.by == by) return &known;
   OfEngine& fresh = made_.emplace_back(OfEngine{engine.name, by, as_made(*model_, request), facts_});

@@ -59,7 +59,7 @@ class PlanCache {
   // The model as engines with classes of their own make it; entries do not move.
   struct OfEngine {
     std::string_view engine;
-    std::uint64_t by = 0;
+    std::string by;  // what of the request it is made by
     ModelSpec model;
     std::shared_ptr<const ModelFacts> facts;
   };

@@ -229,8 +229,9 @@ class Weigher::Storer {
   }
 
   Bytes one(const TensorGroup& group, const WeightType* type, Piece piece, const WeightShare& share) const {
+    const std::uint64_t mxfp4_width = std::max<std::uint64_t>(share.mxfp4_width, 1);
     if (group.is_expert && group.role == TensorRole::kPlain && expert_is_mxfp4())
-      piece.rows = round_up(piece.rows, group.split == Split::kRows ? share.mxfp4_width : share.mxfp4_hidden,
+      piece.rows = round_up(piece.rows, group.split == Split::kRows ? mxfp4_width : share.mxfp4_hidden,
                             "an expert's padded width");
     if (type == nullptr) {
       const bool in_float32 = group.is_float32 || (group.kept == Kept::kFloat32 && share.keeps_types);
@@ -249,8 +250,11 @@ class Weigher::Storer {
     if (group.is_expert && type->name == "mxfp4") {
       const bool down = group.split == Split::kColumns;
       constexpr std::string_view kWhat = "an expert's padded width";
-      piece.rows = round_up(piece.rows, down ? share.mxfp4_hidden : share.mxfp4_width, kWhat);
-      piece.columns = round_up(piece.columns, down ? share.mxfp4_width : share.mxfp4_hidden, kWhat);
+      piece.rows = round_up(piece.rows, down ? share.mxfp4_hidden : mxfp4_width, kWhat);
+      piece.columns = round_up(piece.columns, down ? mxfp4_width : share.mxfp4_hidden, kWhat);
+      // No width at all: what is left of a block has no scale (SGLang).
+      if (const std::uint64_t rest = piece.columns % type->group; share.mxfp4_width == 0 && rest > 0)
+        return (matrix_bytes(*type, piece.rows, piece.columns - rest) + Bytes(piece.rows * rest / 2)) * piece.copies;
     }
     return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
   }

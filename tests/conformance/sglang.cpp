@@ -88,8 +88,12 @@ const std::map<std::string, std::string> kOptions{{"mem_fraction_static", "--mem
                                                   {"mamba_ssm_dtype", "--mamba-ssm-cache-dtype"},
                                                   {"enable_dp_attention", "--enable-dp-attention"},
                                                   {"dp_size", "--data-parallel-size"},
-                                                  {"ep_size", "--enable-expert-parallel"}};
-const std::vector<std::string> kFlags{"disable_radix_cache", "disable_cuda_graph", "enable_dp_attention", "ep_size"};
+                                                  {"ep_size", "--enable-expert-parallel"},
+                                                  {"disable_hybrid_swa_memory", "--disable-hybrid-swa-memory"},
+                                                  {"cuda_graph_max_bs_decode", "--cuda-graph-max-bs-decode"},
+                                                  {"attention_backend", "--attention-backend"}};
+const std::vector<std::string> kFlags{"disable_radix_cache", "disable_cuda_graph", "enable_dp_attention", "ep_size",
+                                      "disable_hybrid_swa_memory"};
 
 // Card, ranks and what was given; nothing where kvplan has no option for that.
 std::optional<Words> words_of(const Json& row) {
@@ -100,7 +104,9 @@ std::optional<Words> words_of(const Json& row) {
     if (!kOptions.contains(key)) return std::nullopt;
     out.push_back(kOptions.at(key));
     if (std::find(kFlags.begin(), kFlags.end(), key) != kFlags.end()) continue;
-    out.push_back(value.is_string() ? value.get<std::string>() : text(value));
+    // Today's name of the type: newer releases refuse the older one.
+    const bool older = value == "fp4_e2m1" && row.at("release") == "0.5.8";
+    out.push_back(older ? "nvfp4" : value.is_string() ? value.get<std::string>() : text(value));
   }
   return out;
 }
@@ -133,6 +139,8 @@ void add_at_once(const Json& row, const std::function<Reply(const Words&)>& ask,
     Figure figure{"runs at once, " + load, row["at_once"][load], ask(with(budget, more)).number(kAtOnce)};
     if (!figure.planned && load == "32k")  // where the report has no such figure: as many of that length as fit
       figure.planned = ask(with(budget, {"--max-model-len", "32768"})).number(kRequests);
+    if (const auto bound = ask(with(budget, more)).number("/engine_settings/max_num_seqs"); bound && figure.planned)
+      figure.planned = std::min(*figure.planned, *bound);
     figure.detail = text(row.at("mem").get<double>() / kGiB) + " GiB";
     out.push_back(figure);
   }
@@ -154,22 +162,33 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   };
   Figures out;
   if (row.contains("refused") || row.contains("starts")) {
-    out.push_back(start(row, ask(row.contains("mem") ? budget_of(row) : Words{})));
+    const Words budget = row.contains("mem") ? budget_of(row) : Words{};
+    Figure& figure = out.emplace_back(start(row, ask(budget)));
+    // Pools are sized at the start: where they hold no token, or no request, SGLang refuses. (A start that is well was
+    // asked for without the weights, whatever the card.)
+    const Reply least = ask(with(budget, {"--max-model-len", kShort}));
+    if (row.contains("refused") && (least.number(kTokens) == 0 || least.number(kRequests) == 0)) {
+      figure.refused = true;
+      figure.planned.reset();
+    }
     return out;
   }
   if (row.contains("at_once")) {
     add_at_once(row, ask, out);
     return out;
   }
-  // The engine was told the weights: what kvplan's differ by goes back into the budget, so that the rules alone count.
+  // The engine was told the weights, and what was free before them: what kvplan's differ by goes back into the budget,
+  // so that the rules alone count.
   const auto with_told_weights = [&](const Reply& reply, const Words& words) {
     Reply room = reply;
     if (reply.number(kBudget).value_or(0) == 0) room = ask(with(words, kLight));  // the same share, less of it taken
     const auto weights = room.number(kWeights), budget = room.number(kBudget);
-    const double told = row.at("weights");
-    if (reply.number(kWeights) == told || !weights || budget.value_or(0) == 0) return reply;
-    return ask(
-        with(words, {"--kv-cache-memory-bytes", fmt::format("{:.0f}", std::max(0.0, *budget + *weights - told))}));
+    const double told = row.at("weights"), free = row.at("free_before");
+    const double more =
+        (free - std::round(free * 100) / 100) * row["args"].at("mem_fraction_static").get<double>() * kGiB;
+    if ((reply.number(kWeights) == told && std::abs(more) < 1) || !weights || budget.value_or(0) == 0) return reply;
+    return ask(with(
+        words, {"--kv-cache-memory-bytes", fmt::format("{:.0f}", std::max(0.0, *budget + *weights - told + more))}));
   };
   const Json &args = row.at("args"), &pool = row.at("pool");
   const Words context{"--max-model-len", text(row.at("model").at("context_len"))};
@@ -186,7 +205,10 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
     const Reply many = ask(with(context, {"--num-seqs", kMany}));
     out.push_back({"chunk", args.at("chunked_prefill_size"), number(many, kChunk)});
     if (args.contains("decode_graph") && !args["decode_graph"].is_null())
-      out.push_back({"decode graphs", args["decode_graph"].at(2), number(plain, kGraphSizes)});
+      out.push_back(
+          {"decode graphs",
+           row.contains("given") && row["given"].contains("disable_cuda_graph") ? Json(0) : args["decode_graph"].at(2),
+           number(plain, kGraphSizes)});
     out.push_back({"page size", args.at("page_size"), plain.number(kPageSize)});
   }
   const Words of_share{"--mem-fraction-static", text(share)};
@@ -205,7 +227,8 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   if (row.contains("built")) {
     const Reply same = ask({"--max-model-len", text(tokens)});
     out.push_back({"pool bytes, at its tokens", row["built"].at("kv_bytes"), same.sum(0, is_of_tokens), kPointers});
-    out.push_back({"request table, bytes", row["built"].at("req_table_bytes"), plain.sum(0, is_request_table)});
+    out.push_back({"request table, bytes", row["built"].at("req_table_bytes"),
+                   with_told_weights(plain, context).sum(0, is_request_table)});
   }
   return out;
 }

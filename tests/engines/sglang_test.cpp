@@ -132,7 +132,7 @@ TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, a
   };
   const Plan eight = plan("sglang", 8);
   CHECK(eight.memory.size() == 8);
-  CHECK(weights_line(eight, "attention").formula.starts_with("11413422080 elements"));
+  CHECK(weights_line(eight, "attention").formula.starts_with("11413422324 elements"));
   CHECK(weights_line(eight, "embedding").bytes == Bytes(std::uint64_t{129280} * 7168 * 2));
   CHECK(weights_line(eight, "lm_head").bytes == Bytes(std::uint64_t{129280} * 7168 * 2 / 8));
   CHECK(weights_line(eight, "experts").bytes == weights_line(plan("sglang", 1), "experts").bytes);

@@ -37,6 +37,7 @@ bool is_since(const Request& request, std::uint64_t patch) {
 }
 
 constexpr std::uint64_t kStrategyNameSince = 14;  // 0.5.12 has the old name alone
+constexpr std::uint64_t kGraphPhasesSince = 23;   // executed; 0.5.8 has one name for all graphs
 constexpr std::uint64_t kBlockTypesSince = 16;    // 0.5.14 has one FP4 type, without a name for its scales
 
 // The choices of --kv-cache-dtype.
@@ -158,6 +159,11 @@ Launch sglang_launch(const LaunchInput& input) {
   if (extras.swa_ratio) out.add_share("--swa-full-tokens-ratio", *extras.swa_ratio);
   if (extras.state_ratio) out.add_share("--mamba-full-memory-ratio", *extras.state_ratio);
   out.add_given("--max-mamba-cache-size", extras.state_slots);
+  out.add_flag("--disable-hybrid-swa-memory", extras.one_pool);
+  if (extras.graph_batch)
+    out.add(is_since(request, kGraphPhasesSince) ? "--cuda-graph-max-bs-decode" : "--cuda-graph-max-bs",
+            *extras.graph_batch);
+  if (!extras.attention_backend.empty()) out.add("--attention-backend", extras.attention_backend);
   add_nodes(input, out.take(), launch);
   return launch;
 }

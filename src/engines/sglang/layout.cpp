@@ -19,7 +19,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
  public:
   SglangLayout(const EngineInput& input, std::vector<Note>& notes)
       : SglangStages(input, notes),
-        shares_(!input.request.extras.disable_radix_cache),
+        shares_(sglang_has_radix_cache(input)),
         kept_windows_(sglang_since(input.request, kLetsWindowsGo)
                           ? window_
                           : std::max(window_, sglang_card_settings(input).chunk)) {}

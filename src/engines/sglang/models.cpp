@@ -5,6 +5,7 @@
 
 #include "engines/drafts.h"
 #include "engines/estimates.h"
+#include "engines/sglang/backends.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 
@@ -47,6 +48,7 @@ bool is_blackwell(const Request& request) {
 
 bool sglang_hybrid_windows(const EngineInput& input) {
   const ModelShape& model = input.model;
+  if (input.request.extras.one_pool) return false;
   if (is_in(kOnePool, model.architecture)) return false;
   if (model.arch == Arch::kGptOss && is_blackwell(input.request) && !sglang_since(input.request, kWindowsOnBlackwell))
     return false;
@@ -62,6 +64,7 @@ std::uint64_t sglang_page(const EngineInput& input, bool sparse) {
   const ModelShape& model = input.model;
   if (sglang_compressed(model.arch)) return 256;
   if (sparse) return 64;
+  if (const auto page = sglang_backend_page(input)) return *page;
   if (!is_blackwell(input.request)) return 1;
   if (model.arch == Arch::kMinimaxM3) return 128;
   if (!has_states(input) || is_in(kPagedStates, model.architecture)) return 64;

@@ -5,8 +5,10 @@
 #include <string>
 
 #include "engines/estimates.h"
+#include "engines/sglang/backends.h"
 #include "engines/sglang/models.h"
 #include "kvplan/gpus.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -14,14 +16,42 @@ namespace {
 
 using Found = std::optional<Refusal>;
 
-constexpr std::uint64_t kWiderKernels = 23;   // 0.5.8 refuses on Blackwell too what 0.5.23 pads
-constexpr std::uint64_t kNvfp4OnHopper = 23;  // ModelOptFp4Config.get_min_capability: 100 in 0.5.8
+constexpr std::uint64_t kWiderKernels = 23;       // 0.5.8 refuses on Blackwell too what 0.5.23 pads
+constexpr std::uint64_t kPlainLatentsSince = 16;  // "fp4_e2m1" of the releases before was for latents too
+constexpr std::uint64_t kNvfp4OnHopper = 23;      // ModelOptFp4Config.get_min_capability: 100 in 0.5.8
 
 constexpr std::string_view kPlainKernels[] = {"MiniMaxM2ForCausalLM"};
 constexpr std::uint64_t kWindowsWanted = 12;  // 0.5.8 takes a model of two pools without windows
 
 std::string number(std::uint64_t value) {
   return std::to_string(value);
+}
+
+// Models that run with transformers' own class, or would have to (model_loader/utils.py, models/transformers.py): a
+// class that the library does not hold ready for that, and one that has no plan for tensor parallel ranks.
+constexpr std::string_view kNoClass = "T5ForConditionalGeneration";
+constexpr std::string_view kNoClassBefore =
+    "RecurrentGemmaForCausalLM WhisperForConditionalGeneration GPTJForCausalLM GraniteMoeSharedForCausalLM";
+constexpr std::string_view kWhole = "RecurrentGemmaForCausalLM";
+constexpr std::string_view kWholeBefore =
+    "Lfm2ForCausalLM Lfm2VlForConditionalGeneration Cohere2VisionForConditionalGeneration";
+constexpr std::uint64_t kClassesSince = 23;  // executed; 0.5.8 has the lists of before
+
+Found library_class(const EngineInput& input) {
+  const std::string_view name = input.model.architecture;
+  const bool newer = sglang_since(input.request, kClassesSince);
+  if (!sglang_since(input.request, 0) || input.model.is_gguf) return std::nullopt;
+  if (has_word(kNoClass, name) || (!newer && has_word(kNoClassBefore, name)))
+    return Refusal{
+        "model_class",
+        std::string(name) +
+            " has no SGlang implementation and the Transformers implementation is not compatible with SGLang.",
+        "use another engine"};
+  if (input.request.parallel.tensor > 1 && has_word(newer ? kWhole : kWholeBefore, name))
+    return Refusal{"tensor_parallel",
+                   "transformers' class of " + std::string(name) + " does not support tensor parallel yet!",
+                   "use -tp 1"};
+  return std::nullopt;
 }
 
 // get_min_capability of ModelOpt's classes.
@@ -103,7 +133,8 @@ Found types(const EngineInput& input) {
     return Refusal{"kv_cache_dtype", "DeepSeek DSA only supports bf16/bfloat16 or fp8_e4m3 kv_cache_dtype",
                    "use --kv-cache-dtype fp8_e4m3"};
   if (type != Dtype::kNvfp4) return std::nullopt;
-  const bool is_latent = std::any_of(input.caches.begin(), input.caches.end(), has_latents);
+  const bool is_latent = sglang_since(input.request, kPlainLatentsSince) &&
+                         std::any_of(input.caches.begin(), input.caches.end(), has_latents);
   if (!is_latent && input.model.state_groups == 0) return std::nullopt;
   return Refusal{"kv_cache_dtype",
                  std::string("NVFP4 prefill supports an FP8 E4M3 workspace or native NVFP4, but backend '") +
@@ -131,9 +162,11 @@ Found drafts(const EngineInput& input) {
 
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   const std::uint32_t capability = compute_capability(input.request.card.name);
+  if (Found found = library_class(input)) return found;
   if (Found found = quantization(input, capability)) return found;
   if (Found found = fp8_blocks(input, capability)) return found;
   if (Found found = windows(input)) return found;
+  if (Found found = sglang_backend_refusal(input, capability)) return found;
   if (Found found = old_card(input, capability)) return found;
   if (Found found = drafts(input)) return found;
   return types(input);

@@ -1,6 +1,4 @@
 // SGLang: token pools that are sized once, from what the weights leave of the static share of the card (layout.cpp).
-#include <algorithm>
-
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/sglang/card.h"
@@ -9,6 +7,7 @@
 #include "engines/sglang/models.h"
 #include "engines/sglang/refusal.h"
 #include "engines/sglang/share.h"
+#include "engines/sglang/tensors.h"
 
 namespace kvplan {
 
@@ -33,16 +32,6 @@ constexpr EngineVersion kVersions[] = {
     {"0.5", "as 0.5.23, the newest that was executed"},
 };
 
-// Gemma 3's classes rotate plainly whatever the config scales, and kept no table before.
-Bytes rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
-  constexpr std::uint64_t kGemmaTablesSince = 9;  // 0.5.8 has none
-  constexpr std::uint64_t kGemmaPositions = 131072;
-  const bool is_gemma = input.arch == Arch::kGemma3;
-  if (is_gemma && !sglang_since(*input.request, kGemmaTablesSince)) return Bytes(0);
-  const std::uint64_t rows = is_gemma ? std::min(table.positions, kGemmaPositions) : table.positions;
-  return Bytes(checked_mul(rows, table.width, "a rotary table")) * element;
-}
-
 }  // namespace
 
 Engine sglang_engine() {
@@ -57,7 +46,12 @@ Engine sglang_engine() {
   out.has_window_ratio = true;
   out.loading.made_at_load = "fp8 fp8-channel bnb-nf4";
   out.loading.rotary_in_float32 = true;
-  out.loading.rotary_table = rotary_table;
+  out.loading.rotary_table = sglang_rotary_table;
+  out.loading.make_tensors = sglang_tensors;
+  out.loading.makes_by = sglang_makes_by;
+  out.loading.keeps_types = true;
+  out.loading.mxfp4_padding = sglang_mxfp4_padding;
+  out.parallel.pads_vocab = sglang_pads_vocab;
   out.parallel.cuts = sglang_cuts;
   out.refusal = sglang_refusal;
   out.loading.halves_float32 = true;  // model_config.py _get_and_verify_dtype

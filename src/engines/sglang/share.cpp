@@ -183,6 +183,7 @@ SglangSettings sglang_card_settings(const EngineInput& input) {
     if (is_older(input) && !sglang_sizes_by_card(request)) out.chunk = mib >= kOldChunkMib ? 8192 : 2048;
   }
   if (request.max_num_batched_tokens) out.chunk = request.max_num_batched_tokens->count();
+  if (request.extras.graph_batch) out.batch = *request.extras.graph_batch;
   if (request.max_num_seqs && sglang_since(request, kBatchByRequestsSince))
     out.batch = std::min(out.batch, std::max<std::uint64_t>(*request.max_num_seqs, 1));
   return out;

@@ -32,6 +32,7 @@
 #include "engines/sglang/models.h"
 #include "engines/sglang/share.h"
 #include "kvplan/error.h"
+#include "kvplan/numbers.h"
 
 namespace kvplan {
 
@@ -114,6 +115,7 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
     if (all_index && index != nullptr) all_index_ = *index;
     for (const LayerCache& cache : caches) add(stage, cache);
     if (arch_ == Arch::kGemma3n) fill_shared(stage);
+    if (input.model.model_type == "whisper") number_encoder(stage, input.model);
     if (has_windows() && stage.full > Bytes(0) && !sglang_since(input.request, kPlacesApartSince))
       stage.place = Bytes(8);
     all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
@@ -265,6 +267,17 @@ void SglangStages::fill_shared(SglangStage& stage) {
   for (const LayerCache& cache : stage.caches)
     if (!cache.compact.empty()) ++writing;
   if (writing > 0) stage.full = Bytes(stage.full.count() / writing * stage.caches.size());
+}
+
+// Whisper: the encoder's attention, the decoder's own and the cross attention are numbered as layers of one pool
+// (model_config.py, num_attention_layers).
+void SglangStages::number_encoder(SglangStage& stage, const ModelShape& model) {
+  std::uint64_t encoder = model.num_layers;
+  for (const ConfigFact& fact : model.facts)
+    if (fact.key.ends_with("encoder_layers")) encoder = whole_number(fact.value).value_or(encoder);
+  const std::uint64_t layers = std::max<std::uint64_t>(model.num_layers, 1);
+  stage.full = Bytes(stage.full.count() / layers) * (encoder + 2 * layers);
+  stage.source = Bytes(0);
 }
 
 // The draft stands on the last stage.

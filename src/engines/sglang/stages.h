@@ -39,6 +39,7 @@ class SglangStages : protected SglangPools {
   static Bytes spare_pages(Bytes page, std::uint64_t stride);
   double charged(Bytes entry, std::uint64_t stride) const;
   static void fill_shared(SglangStage& stage);
+  static void number_encoder(SglangStage& stage, const ModelShape& model);
   void add_draft(const EngineInput& input);
 };
 

@@ -241,13 +241,13 @@ void pack_unlisted_head(EngineTensors& model) {
 
 }  // namespace
 
-std::uint64_t vllm_makes_by(const Request& request) {
+std::string vllm_makes_by(const Request& request) {
   std::string key;
   for (const std::uint64_t part : {engine_version(engine_of(request), request), std::uint64_t{vllm_capability(request)},
                                    request.parallel.tensor, request.max_num_batched_tokens.value_or(Tokens(0)).count(),
                                    request.card.memory.value_or(Bytes(0)).count(), std::uint64_t{request.mtp}})
     key += std::to_string(part) + " ";
-  return std::hash<std::string>{}(key);
+  return key;
 }
 
 void vllm_make_tensors(EngineTensors& model) {

@@ -12,7 +12,7 @@ namespace kvplan {
 
 // What its classes make of a model's tensors: classes.cpp; and what of a request that goes by.
 void vllm_make_tensors(EngineTensors& model);
-std::uint64_t vllm_makes_by(const Request& request);
+std::string vllm_makes_by(const Request& request);
 
 // Bytes of a table of angles (layers/rotary_embedding), from those of an element of the model's type. 0: it has none.
 Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);

@@ -1,0 +1,451 @@
+// A model's tensors as SGLang's classes make them: types that its layers name, what they keep beside the checkpoint's
+// tensors, what is whole on each rank.
+// Source: the classes of SGLang 0.5.8 and 0.5.23 (srt/models, srt/layers), built on the meta device
+// (tests/conformance/sglang).
+#include "engines/sglang/tensors.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engines/parallel.h"
+#include "engines/sglang/models.h"
+#include "kvplan/error.h"
+#include "kvplan/gpus.h"
+#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint64_t kExecuted = 23;  // what 0.5.8 has otherwise; the releases between were not executed
+
+bool ends_in(std::string_view name, std::string_view ends) {
+  const std::vector<std::string_view> words = split(ends);
+  return std::any_of(words.begin(), words.end(), [&](std::string_view end) {
+    return name.ends_with(end) && (name.size() == end.size() || name[name.size() - end.size() - 1] == '.');
+  });
+}
+
+bool is_newer(const EngineTensors& model) {
+  return sglang_since(*model.request, kExecuted);
+}
+
+// Types that the classes name, by the ends of modules.
+struct TypeRule {
+  std::string_view types;  // of the decoder; "" for every one
+  std::string_view ends;
+  Kept kept;
+  std::uint64_t since = 0, until = ~std::uint64_t{0};  // releases 0.5.since to before 0.5.until
+};
+constexpr TypeRule kTypes[] = {
+    {"", "A_log indexer.k_norm compressor.norm", Kept::kFloat32},
+    {"", "indexer.weights_proj compressor.wkv compressor.wgate", Kept::kPlain},
+    {"glm_moe_dsa", "indexer.wk", Kept::kPlain},  // one matrix with the weights of heads (wk_weights_proj)
+    {"kimi_linear kimi_k3", "conv1d", Kept::kFloat32},
+    {"falcon_h1", "lm_head", Kept::kFloat32},
+    {"nemotron_h", "gate", Kept::kFloat32, 0, kExecuted},
+    {"glm4_moe beam hy_v4 minimax_m2", "gate", Kept::kFloat32, kExecuted},
+    {"hy_v4", "sinks", Kept::kFloat32},
+    {"gemma3n_text", "altup.correct_output_scale", Kept::kFloat32},
+    {"kimi_linear kimi_k3", "fc1_latent_proj fc2_latent_proj", Kept::kPlain},
+};
+// Corrections of routers in the model's own type, where others have float32.
+constexpr std::string_view kPlainCorrections = "kimi_linear kimi_k3 ernie4_5_moe";
+
+void settle_types(EngineTensors& model) {
+  const bool is_blackwell = compute_capability(model.request->card.name) / 10 == 10;
+  for (TensorGroup& group : model.tensors) {
+    group.kept = Kept::kAsDeclared;
+    if (model.arch == Arch::kGptOss && is_blackwell && ends_in(group.module, "sinks")) group.kept = Kept::kFloat32;
+    for (const TypeRule& rule : kTypes) {
+      if (!rule.types.empty() && !has_word(rule.types, model.model_type)) continue;
+      if (!sglang_since(*model.request, rule.since) || (rule.until < 1000 && sglang_since(*model.request, rule.until)))
+        continue;
+      if (ends_in(group.module, rule.ends)) group.kept = rule.kept;
+    }
+    // gpt-oss: biases of experts that are not packed.
+    if (model.arch == Arch::kGptOss && group.is_expert && group.role == TensorRole::kPlain &&
+        !is_declared(model.quantization))
+      group.is_float32 = true;
+    if (ends_in(group.module, "e_score_correction_bias") && has_word(kPlainCorrections, model.model_type) &&
+        model.root_type != "kimi_k3")
+      group.is_float32 = false;
+  }
+}
+
+// Tensors beside the checkpoint's: buffers, and copies in another order.
+TensorGroup beside(Component component, std::string module, std::uint64_t elements, bool in_float32 = false) {
+  TensorGroup out;
+  out.component = component;
+  out.role = TensorRole::kPlain;
+  out.module = std::move(module);
+  out.rows = elements;
+  out.place = Place::kFirst;
+  out.is_derived = true;
+  out.is_float32 = in_float32;
+  return out;
+}
+// The same for each layer of a group, or as often as it stands in a tower.
+TensorGroup beside(const TensorGroup& group, std::string_view what, std::uint64_t elements, bool in_float32 = false) {
+  TensorGroup out = beside(group.component, group.module + "." + std::string(what), elements, in_float32);
+  out.layers = group.layers;
+  out.place = group.place;
+  out.copies = group.copies;
+  out.used = group.used;
+  return out;
+}
+
+void add(EngineTensors& model, std::vector<TensorGroup> more) {
+  for (TensorGroup& group : more) model.tensors.push_back(std::move(group));
+}
+
+// The decoders whose attention has scales of K and V, which a quantized checkpoint may fill (RadixAttention's
+// quant_config): of latents for the two ways of attending.
+constexpr std::string_view kWithScales =
+    "llama qwen2 minimax_m2 nemotron_h gemma4_text mimo_v2_flash mixtral qwen3_5_text "
+    "qwen3_5_moe_text mistral";
+std::uint64_t scales_of_attention(const EngineTensors& model, bool has_latents) {
+  const std::string& dialect = model.quantization.dialect;
+  if (!model.quantization.names_method || (dialect != "fp8" && !dialect.starts_with("modelopt"))) return 0;
+  if (model.arch == Arch::kDeepseekV4) return 2;
+  if (has_latents) return 4;
+  return has_word(kWithScales, model.model_type) ? 2 : 0;
+}
+
+void add_scales(EngineTensors& model) {
+  std::vector<TensorGroup> more;
+  for (const TensorGroup& group : model.tensors) {
+    if (group.component == Component::kMtp) continue;
+    const bool latent = ends_in(group.module, "kv_a_proj_with_mqa attn.wkv");
+    if (!latent && !ends_in(group.module, "self_attn.k_proj")) continue;
+    if (const std::uint64_t scales = scales_of_attention(model, latent); scales > 0)
+      more.push_back(beside(group, "scales", scales, true));
+  }
+  add(model, std::move(more));
+}
+
+// NVFP4 experts have their block scales once more in the order of CUTLASS, but for Blackwell's TRT-LLM kernels
+// (ModelOptNvFp4FusedMoEMethod, blockscale_swizzled).
+void add_swizzled_scales(EngineTensors& model) {
+  const std::uint32_t major = compute_capability(model.request->card.name) / 10;
+  const auto& scheme = model.quantization.expert_scheme ? model.quantization.expert_scheme : model.quantization.scheme;
+  if (major == 10 || model.request->weights || !scheme || scheme->type != "nvfp4") return;
+  constexpr std::uint64_t kGroup = 16;
+  std::vector<TensorGroup> more;
+  // DeepSeek-V3's shared expert is one of its 257 (determine_num_fused_shared_experts).
+  constexpr std::uint64_t kFusedBeside = 256;
+  const bool fuses = std::any_of(model.tensors.begin(), model.tensors.end(), [&](const TensorGroup& group) {
+    return model.root_type == "deepseek_v3" && group.is_expert && group.copies == kFusedBeside;
+  });
+  for (const TensorGroup& group : model.tensors) {
+    const bool is_routed = group.is_expert || (fuses && group.component == Component::kSharedExperts);
+    if (!is_routed || group.role != TensorRole::kLinear || group.component == Component::kMtp) continue;
+    TensorGroup copy = group;  // a byte for each block, counted in elements of two
+    copy.role = TensorRole::kPlain;
+    copy.module += ".blockscale_swizzled";
+    copy.columns = group.columns / kGroup / 2;
+    copy.is_derived = true;
+    more.push_back(std::move(copy));
+  }
+  add(model, std::move(more));
+}
+
+// Norms that keep 1 + weight beside the weight (GemmaRMSNorm.gemma_weight).
+void add_norms(EngineTensors& model) {
+  if (!is_newer(model) || !has_word("qwen3_5_text qwen3_5_moe_text qwen3_next", model.model_type)) return;
+  std::vector<TensorGroup> more;
+  for (const TensorGroup& group : model.tensors)
+    if (group.component == Component::kNorms && !ends_in(group.module, "linear_attn.norm"))
+      more.push_back(beside(group, "gemma_weight", group.rows));
+  add(model, std::move(more));
+}
+
+// A fact of the config by the end of its key.
+std::uint64_t fact(const EngineTensors& model, std::string_view key, std::uint64_t otherwise) {
+  for (const ConfigFact& each : model.facts)
+    if (each.key.ends_with(key)) return whole_number(each.value).value_or(otherwise);
+  return otherwise;
+}
+
+TensorGroup cut_rows(TensorGroup group) {
+  group.split = Split::kRows;
+  return group;
+}
+
+// What single classes have otherwise in their towers.
+void settle_tower(EngineTensors& model, TensorGroup& group, std::vector<TensorGroup>& more) {
+  const std::string& name = group.module;
+  const bool is_whole = model.root_type == "kimi_k3" || ends_in(name, "fc1 fc2 fc1.bias");
+  if (has_word("kimi_k25 kimi_k3 kimi_vl", model.root_type) && name.find("vision_tower") != std::string::npos &&
+      is_whole)
+    group.split = Split::kNone;
+  if (model.root_type == "qwen2_5_vl") {
+    // The width of its MLP is filled up to what the ranks divide.
+    const std::uint64_t ranks = model.request->parallel.tensor;
+    if (ends_in(name, "visual.blocks.fc1 visual.blocks.fc1.bias"))
+      group.rows = 2 * round_up(group.rows / 2, ranks, "a tower's width");
+    if (ends_in(name, "visual.blocks.fc2")) group.columns = round_up(group.columns, ranks, "a tower's width");
+    if (ends_in(name, "visual.patch_embed"))  // inverse frequencies
+      more.push_back(beside(group, "inv_freq", group.rows / fact(model, "vision_config.num_heads", 16) / 4, true));
+  }
+  // SigLIP's places are a vocabulary, padded like one; their numbers are a buffer of 64 bits.
+  if (has_word("gemma3 shieldgemma2", model.root_type) && ends_in(name, "vision_tower.position_embedding")) {
+    constexpr std::uint64_t kUsualWidth = 768;
+    const std::uint64_t width = fact(model, "vision_config.hidden_size", kUsualWidth), places = group.rows / width;
+    more.push_back(beside(group, "position_ids", 2 * places, true));
+    group.rows = round_up(places, 64, "a tower's places") * width;
+  }
+  if (model.root_type == "mistral3" && ends_in(name, "patch_conv")) {
+    // Frequencies, twice; before, angles of all places.
+    const std::uint64_t side =
+        fact(model, "vision_config.image_size", 1540) / fact(model, "vision_config.patch_size", 14);
+    const std::uint64_t width = fact(model, "vision_config.head_dim", 64);
+    more.push_back(beside(group, "frequencies", is_newer(model) ? width : side * side * width, true));
+  }
+  if (model.arch == Arch::kMllama) {
+    if (ends_in(name, "vision_model.patch_embedding")) group.split = Split::kRows;
+    if (ends_in(name, "transformer.qkv global_transformer.qkv"))
+      more.push_back(cut_rows(beside(group, "bias", group.rows)));
+    if (ends_in(name, "transformer.proj global_transformer.proj")) more.push_back(beside(group, "bias", group.rows));
+  }
+}
+
+void settle_towers(EngineTensors& model) {
+  const auto drop = [&](auto& parts) {
+    std::erase_if(parts, [](const auto& part) { return is_tower(part.component); });
+  };
+  // Images only with --enable-multimodal: the class makes no tower.
+  if (model.architecture == "Llama4ForConditionalGeneration") {
+    drop(model.tensors);
+    drop(model.unknown);
+    drop(model.stored);
+  }
+  // The head that pools what SigLIP gives.
+  if (has_word("gemma3 shieldgemma2", model.root_type))
+    std::erase_if(model.tensors, [](const TensorGroup& group) {
+      return group.component == Component::kVision && group.module.find("vision_tower.head.") != std::string::npos;
+    });
+  std::vector<TensorGroup> more;
+  for (TensorGroup& group : model.tensors) {
+    if (!is_tower(group.component)) continue;
+    settle_tower(model, group, more);
+    if (ends_in(group.module, "visual.pos_embed")) group.split = Split::kRows;  // VocabParallelEmbedding
+    if (ends_in(group.module, "rotary_pos_emb")) group.is_float32 = true;
+  }
+  add(model, std::move(more));
+}
+
+// Decoders that the classes' own part of the config ties or not, and those that have a head whatever it says.
+void settle_heads(EngineTensors& model) {
+  constexpr std::string_view kByText = "mistral3 glmasr";
+  constexpr std::string_view kOwn = "lfm2 lfm2_moe whisper";
+  for (TensorGroup& group : model.tensors) {
+    if (group.role != TensorRole::kHead) continue;
+    if (has_word(kByText, model.root_type)) group.is_tied = model.ties_head.value_or(false);
+    if (is_newer(model) && has_word(kOwn, model.model_type)) group.is_tied = false;
+    // ModelOpt's FP8 is in the head too, where its list does not name it.
+    if (!group.is_tied && model.quantization.dialect.starts_with("modelopt") && model.quantization.scheme &&
+        model.quantization.scheme->type.starts_with("fp8"))
+      group.role = TensorRole::kLinear;
+  }
+}
+
+// A rank's part of an expert is whole blocks for FlashInfer's TRT-LLM kernels (fused_moe_triton/layer.py).
+void pad_experts(EngineTensors& model) {
+  constexpr std::string_view kPads = "qwen3_moe qwen3_next qwen3_5_moe_text nemotron_h";
+  constexpr std::uint64_t kBlock = 128;
+  const Request& request = *model.request;
+  if (compute_capability(request.card.name) / 10 != 10 || !is_newer(model) || !has_word(kPads, model.model_type) ||
+      request.parallel.expert)
+    return;
+  const bool is_nvfp4 = model.quantization.scheme && model.quantization.scheme->type == "nvfp4";
+  if (is_nvfp4) return;
+  const std::uint64_t ranks = request.parallel.tensor;
+  for (TensorGroup& group : model.tensors) {
+    if (!group.is_expert || group.component == Component::kMtp) continue;
+    std::uint64_t& width = group.split == Split::kColumns ? group.columns : group.rows;
+    width = checked_mul(round_up(ceil_div(width, ranks), kBlock, "an expert's width"), ranks, "an expert's width");
+  }
+}
+
+// What single decoders keep beside the checkpoint's tensors.
+void settle_decoders(EngineTensors& model) {
+  std::vector<TensorGroup> more;
+  const std::string_view type = model.model_type;
+  const bool is_blackwell = compute_capability(model.request->card.name) / 10 == 10;
+  bool first = true;
+  for (TensorGroup& group : model.tensors) {
+    const std::string& name = group.module;
+    if (group.component == Component::kMtp || is_tower(group.component)) continue;
+    const bool keys = ends_in(name, "self_attn.k_proj") && group.units > 0;
+    if (type == "falcon_h1" && keys) more.push_back(beside(group, "qk_norm", 2 * (group.rows / group.units)));
+    // Three layers of four turn, and norm queries and keys.
+    if (type == "llama4_text" && !is_newer(model) && keys && std::exchange(first, false)) {
+      more.push_back(beside(group, "qk_norm", group.rows / group.units));
+      more.back().layers = {{0, model.num_layers / 4 * 3, 1}};
+    }
+    // One projection of all three has a bias for the keys, too.
+    if (type == "whisper" && ends_in(name, "k_proj")) more.push_back(cut_rows(beside(group, "bias", group.rows)));
+    if (is_newer(model) && type == "lfm2_moe" && group.component == Component::kRouter &&
+        group.role == TensorRole::kLinear)
+      more.push_back(beside(group, "expert_bias", group.rows, true));
+    if (type == "apertus" && ends_in(name, "mlp.act_fn")) more.push_back(beside(group, "beta_eps", 2));
+    if (has_word("mamba falcon_mamba", type) && ends_in(name, "D"))
+      more.push_back(cut_rows(beside(group, "dt_bias_zero", group.rows)));
+    // Places of states between steps, for 256 requests.
+    if (is_newer(model) && has_word("lfm2 lfm2_moe", type) && ends_in(name, "conv.in_proj"))
+      more.push_back(beside(group, "intermediate_state_indices", 256, true));
+    // MXFP4 experts have biases whether the model has or not.
+    const bool is_mxfp4 = model.quantization.expert_scheme
+                              ? model.quantization.expert_scheme->type == "mxfp4"
+                              : model.quantization.scheme && model.quantization.scheme->type == "mxfp4";
+    if (model.root_type == "kimi_k3" && group.is_expert && is_declared(model.quantization) &&
+        group.role == TensorRole::kLinear) {
+      TensorGroup bias = beside(group, "bias", group.rows);
+      bias.is_expert = true;
+      if (group.split == Split::kRows) bias.split = Split::kRows;
+      more.push_back(std::move(bias));
+    }
+    // Float32 in place of a byte for each block.
+    if (model.arch == Arch::kDeepseekV4 && is_blackwell && group.is_expert && is_mxfp4) {
+      TensorGroup wider = group;
+      wider.role = TensorRole::kPlain;
+      wider.module += ".scales_in_float32";
+      wider.columns = group.columns / 32 * 3 / 2;
+      wider.is_derived = true;
+      more.push_back(std::move(wider));
+    }
+    if (model.arch == Arch::kMllama && name == "model.embed_tokens")
+      for (const TensorGroup& other : model.tensors)
+        if (other.module == "model.embed_tokens.image") group.rows += other.rows / group.columns;
+  }
+  if (model.arch == Arch::kMllama)
+    std::erase_if(model.tensors, [](const TensorGroup& group) { return group.module == "model.embed_tokens.image"; });
+  add(model, std::move(more));
+}
+
+// Layers that read another's cache have keys and values of their own all the same.
+void settle_gemma3n(EngineTensors& model) {
+  if (model.model_type != "gemma3n_text") return;
+  std::vector<TensorGroup> more;
+  std::vector<std::string> done;
+  std::erase_if(model.tensors, [&](TensorGroup& group) {
+    if (!ends_in(group.module, "self_attn.k_proj self_attn.v_proj self_attn.k_norm")) return false;
+    if (std::find(done.begin(), done.end(), group.module) != done.end()) return true;
+    done.push_back(group.module);
+    group.layers = {{0, model.num_layers, 1}};
+    if (ends_in(group.module, "self_attn.k_norm")) more.push_back(beside(group, "v_norm", group.rows));
+    if (ends_in(group.module, "self_attn.k_proj")) {
+      more.push_back(beside(group, "target_sparsity", 1, true));
+      more.push_back(beside(group, "router_input_scale", 1));
+    }
+    return false;
+  });
+  more.push_back(beside(Component::kOther, "model.per_layer_scales", 2));
+  add(model, std::move(more));
+}
+
+void settle_gemma4(EngineTensors& model) {
+  if (!has_word("gemma4_text gemma4_unified_text", model.model_type)) return;
+  std::vector<TensorGroup> more;
+  for (TensorGroup& group : model.tensors) {
+    const std::string& name = group.module;
+    if (name == "model.embed_tokens" || ends_in(name, "embed_tokens_per_layer")) group.split = Split::kNone;
+    if (ends_in(name, "self_attn.k_proj") && group.units > 0)
+      more.push_back(beside(group, "v_norm", group.rows / group.units));
+    if (ends_in(name, "input_layernorm")) {
+      more.push_back(beside(group, "layer_scalar", 1));
+      more.back().copies = more.back().used = 1;
+    }
+    if (group.component == Component::kRouter && group.role == TensorRole::kLinear)
+      more.push_back(beside(group, "root_size_and_norm", group.columns + 1));
+    if (!is_tower(group.component)) continue;
+    if (ends_in(name, "qkv fc1")) group.split = Split::kRows;
+    if (ends_in(name, "proj fc2")) group.split = Split::kColumns;
+    constexpr std::uint64_t kBounds = 22;  // least and most of what each layer takes and gives
+    if (ends_in(name, "vision_tower.layers.extra"))
+      more.push_back(beside(group, "v_norm_and_bounds", group.rows / 2 + 1 + kBounds));
+    if (ends_in(name, "input_proj")) more.push_back(beside(group, "std", 2 * group.rows));
+    if (ends_in(name, "embedding_projection")) more.push_back(beside(group, "norm", group.columns));
+  }
+  add(model, std::move(more));
+}
+
+void settle_deepseek_v4(EngineTensors& model) {
+  if (model.arch != Arch::kDeepseekV4) return;
+  for (TensorGroup& group : model.tensors)
+    if (ends_in(group.module, "attn_sink")) group.split = Split::kNone;
+}
+
+// What src/models derives for serving engines, and SGLang has as well.
+void drop_derived(EngineTensors& model) {
+  constexpr std::string_view kHas = "v_proj mup_vector rotary_pos_emb time_weight";
+  std::erase_if(model.tensors,
+                [&](const TensorGroup& group) { return group.is_derived && !ends_in(group.module, kHas); });
+}
+
+}  // namespace
+
+void sglang_tensors(EngineTensors& model) {
+  drop_derived(model);
+  settle_types(model);
+  settle_towers(model);
+  add_scales(model);
+  add_swizzled_scales(model);
+  add_norms(model);
+  settle_gemma4(model);
+  settle_gemma3n(model);
+  settle_deepseek_v4(model);
+  settle_heads(model);
+  settle_decoders(model);
+  pad_experts(model);
+}
+
+std::string sglang_makes_by(const Request& request) {
+  const auto& parallel = request.parallel;
+  return request.engine_version + " " + std::to_string(compute_capability(request.card.name) / 10) + " " +
+         std::to_string(parallel.tensor) + " " + std::to_string(parallel.data) + (parallel.expert ? " e" : "") +
+         (parallel.dp_attention ? " d " : " ") + request.weights.value_or("");
+}
+
+// FlashInfer's kernels of Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py).
+std::pair<std::uint64_t, std::uint64_t> sglang_mxfp4_padding(const Request& request) {
+  if (compute_capability(request.card.name) / 10 != 10) return {0, 1};  // as it is, with scales of whole blocks alone
+  return {sglang_since(request, kExecuted) ? 128 : 256, 256};
+}
+
+bool sglang_pads_vocab(const Request& request) {
+  constexpr std::uint64_t kOldestExecuted = 8;
+  return sglang_since(request, kOldestExecuted);
+}
+
+// Gemma 3's classes rotate plainly whatever the config scales, and kept no table before.
+Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
+  constexpr std::uint64_t kGemmaTablesSince = 9;  // 0.5.8 has none
+  constexpr std::uint64_t kGemmaPositions = 131072;
+  const bool is_gemma = input.arch == Arch::kGemma3;
+  const bool newer = sglang_since(*input.request, kExecuted);
+  const Bytes frequencies = Bytes(table.width / 2 * 4);
+  if (is_gemma && !sglang_since(*input.request, kGemmaTablesSince)) return frequencies;
+  // Classes of transformers: the frequencies, LFM2's as they are and as they were.
+  if (!newer && has_word("Exaone4ForCausalLM VoxtralForConditionalGeneration", input.architecture)) return frequencies;
+  if (!newer && has_word("Lfm2ForCausalLM Lfm2VlForConditionalGeneration", input.architecture)) return frequencies * 2;
+  // An indexer may turn with the table of the attention beside it.
+  if (table.of_indexer && (input.arch == Arch::kGlmMoeDsa || input.architecture == "HYV4ForCausalLM")) return Bytes(0);
+  const std::uint64_t rows = is_gemma ? std::min(table.positions, kGemmaPositions) : table.positions;
+  // DeepSeek-V4's angles are there once more as complex numbers (freqs_cis).
+  const std::uint64_t times = input.arch == Arch::kDeepseekV4 ? 2 : 1;
+  const std::uint64_t width = round_up(table.width, 2, "a rotary table");
+  Bytes out = Bytes(checked_mul(rows, width, "a rotary table")) * element * times;
+  if (is_gemma) out += frequencies;
+  // Which of time, height and width each frequency turns by (MRotaryEmbedding.axis_map).
+  constexpr std::string_view kWithAxes =
+      "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cosmos3EdgeForConditionalGeneration";
+  if (table.is_multimodal && newer && has_word(kWithAxes, input.architecture)) out += Bytes(table.width / 2 * 8);
+  return out;
+}
+
+}  // namespace kvplan

@@ -1,0 +1,25 @@
+// A model's tensors as SGLang's classes make them.
+#ifndef KVPLAN_ENGINES_SGLANG_TENSORS_H_
+#define KVPLAN_ENGINES_SGLANG_TENSORS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "engines/engine.h"
+
+namespace kvplan {
+
+void sglang_tensors(EngineTensors& model);
+// What of a request they depend on: the release, the card's kernels, the ranks.
+std::string sglang_makes_by(const Request& request);
+
+// What an MXFP4 expert's inner and outer width are rounded up to.
+std::pair<std::uint64_t, std::uint64_t> sglang_mxfp4_padding(const Request& request);
+Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);
+// Rows of a vocabulary are a multiple of 64 on one rank too (VocabParallelEmbedding).
+bool sglang_pads_vocab(const Request& request);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_ENGINES_SGLANG_TENSORS_H_
