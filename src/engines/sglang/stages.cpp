@@ -115,7 +115,7 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
     if (all_index && index != nullptr) all_index_ = *index;
     for (const LayerCache& cache : caches) add(stage, cache);
     if (arch_ == Arch::kGemma3n) fill_shared(stage);
-    if (input.model.model_type == "whisper") number_encoder(stage, input.model);
+    if (input.model.architecture == "WhisperForConditionalGeneration") number_encoder(stage, input.model);
     if (has_windows() && stage.full > Bytes(0) && !sglang_since(input.request, kPlacesApartSince))
       stage.place = Bytes(8);
     all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);

@@ -29,13 +29,31 @@ bool ends_in(std::string_view name, std::string_view ends) {
   });
 }
 
+// Of these classes, as the config names its own: SGLang's registry goes by that.
+bool is(const EngineTensors& model, std::string_view classes) {
+  return has_word(classes, model.architecture);
+}
+
 bool is_newer(const EngineTensors& model) {
   return sglang_since(*model.request, kExecuted);
 }
 
+constexpr std::string_view kKimi = "KimiLinearForCausalLM KimiK3ForConditionalGeneration";
+constexpr std::string_view kNemotronH =
+    "NemotronHForCausalLM NemotronH_Omni_Reasoning_V3 Nemotron3_5TranscribeForConditionalGeneration";
+constexpr std::string_view kGemma3 = "Gemma3ForConditionalGeneration";
+constexpr std::string_view kGemma3n = "Gemma3nForConditionalGeneration Gemma3nForCausalLM";
+constexpr std::string_view kGemma4 =
+    "Gemma4ForConditionalGeneration Gemma4ForCausalLM Gemma4UnifiedForConditionalGeneration Gemma4UnifiedForCausalLM";
+constexpr std::string_view kQwen3p5 =
+    "Qwen3_5ForConditionalGeneration Qwen3_5ForCausalLM MiniCPMOcrForConditionalGeneration "
+    "MiniCPMV4_6ForConditionalGeneration MiniCPMV4_7ForConditionalGeneration";
+constexpr std::string_view kQwen3p5Moe = "Qwen3_5MoeForConditionalGeneration Qwen3_5MoeForCausalLM";
+constexpr std::string_view kLfm2 = "Lfm2ForCausalLM Lfm2VlForConditionalGeneration";
+
 // Types that the classes name, by the ends of modules.
 struct TypeRule {
-  std::string_view types;  // of the decoder; "" for every one
+  std::string_view classes;  // "" for every one
   std::string_view ends;
   Kept kept;
   std::uint64_t since = 0, until = ~std::uint64_t{0};  // releases 0.5.since to before 0.5.until
@@ -43,17 +61,17 @@ struct TypeRule {
 constexpr TypeRule kTypes[] = {
     {"", "A_log indexer.k_norm compressor.norm", Kept::kFloat32},
     {"", "indexer.weights_proj compressor.wkv compressor.wgate", Kept::kPlain},
-    {"glm_moe_dsa", "indexer.wk", Kept::kPlain},  // one matrix with the weights of heads (wk_weights_proj)
-    {"kimi_linear kimi_k3", "conv1d", Kept::kFloat32},
-    {"falcon_h1", "lm_head", Kept::kFloat32},
-    {"nemotron_h", "gate", Kept::kFloat32, 0, kExecuted},
-    {"glm4_moe beam hy_v4 minimax_m2", "gate", Kept::kFloat32, kExecuted},
-    {"hy_v4", "sinks", Kept::kFloat32},
-    {"gemma3n_text", "altup.correct_output_scale", Kept::kFloat32},
-    {"kimi_linear kimi_k3", "fc1_latent_proj fc2_latent_proj", Kept::kPlain},
+    {"GlmMoeDsaForCausalLM", "indexer.wk", Kept::kPlain},  // one matrix with the weights of heads (wk_weights_proj)
+    {kKimi, "conv1d", Kept::kFloat32},
+    {"FalconH1ForCausalLM", "lm_head", Kept::kFloat32},
+    {kNemotronH, "gate", Kept::kFloat32, 0, kExecuted},
+    {"Glm4MoeForCausalLM BeamForCausalLM HYV4ForCausalLM MiniMaxM2ForCausalLM", "gate", Kept::kFloat32, kExecuted},
+    {"HYV4ForCausalLM", "sinks", Kept::kFloat32},
+    {kGemma3n, "altup.correct_output_scale", Kept::kFloat32},
+    {kKimi, "fc1_latent_proj fc2_latent_proj", Kept::kPlain},
 };
 // Corrections of routers in the model's own type, where others have float32.
-constexpr std::string_view kPlainCorrections = "kimi_linear kimi_k3 ernie4_5_moe";
+constexpr std::string_view kPlainCorrections = "KimiLinearForCausalLM Ernie4_5_MoeForCausalLM";
 
 void settle_types(EngineTensors& model) {
   const bool is_blackwell = compute_capability(model.request->card.name) / 10 == 10;
@@ -61,7 +79,7 @@ void settle_types(EngineTensors& model) {
     group.kept = Kept::kAsDeclared;
     if (model.arch == Arch::kGptOss && is_blackwell && ends_in(group.module, "sinks")) group.kept = Kept::kFloat32;
     for (const TypeRule& rule : kTypes) {
-      if (!rule.types.empty() && !has_word(rule.types, model.model_type)) continue;
+      if (!rule.classes.empty() && !is(model, rule.classes)) continue;
       if (!sglang_since(*model.request, rule.since) || (rule.until < 1000 && sglang_since(*model.request, rule.until)))
         continue;
       if (ends_in(group.module, rule.ends)) group.kept = rule.kept;
@@ -70,9 +88,7 @@ void settle_types(EngineTensors& model) {
     if (model.arch == Arch::kGptOss && group.is_expert && group.role == TensorRole::kPlain &&
         !is_declared(model.quantization))
       group.is_float32 = true;
-    if (ends_in(group.module, "e_score_correction_bias") && has_word(kPlainCorrections, model.model_type) &&
-        model.root_type != "kimi_k3")
-      group.is_float32 = false;
+    if (ends_in(group.module, "e_score_correction_bias") && is(model, kPlainCorrections)) group.is_float32 = false;
   }
 }
 
@@ -105,14 +121,16 @@ void add(EngineTensors& model, std::vector<TensorGroup> more) {
 // The decoders whose attention has scales of K and V, which a quantized checkpoint may fill (RadixAttention's
 // quant_config): of latents for the two ways of attending.
 constexpr std::string_view kWithScales =
-    "llama qwen2 minimax_m2 nemotron_h gemma4_text mimo_v2_flash mixtral qwen3_5_text "
-    "qwen3_5_moe_text mistral";
+    "LlamaForCausalLM Qwen2ForCausalLM MiniMaxM2ForCausalLM MiMoV2FlashForCausalLM MixtralForCausalLM "
+    "MistralForCausalLM Mistral3ForConditionalGeneration";
 std::uint64_t scales_of_attention(const EngineTensors& model, bool has_latents) {
   const std::string& dialect = model.quantization.dialect;
   if (!model.quantization.names_method || (dialect != "fp8" && !dialect.starts_with("modelopt"))) return 0;
   if (model.arch == Arch::kDeepseekV4) return 2;
   if (has_latents) return 4;
-  return has_word(kWithScales, model.model_type) ? 2 : 0;
+  const bool has = is(model, kWithScales) || is(model, kNemotronH) || is(model, "Gemma4ForConditionalGeneration") ||
+                   is(model, kQwen3p5) || is(model, kQwen3p5Moe);
+  return has ? 2 : 0;
 }
 
 void add_scales(EngineTensors& model) {
@@ -138,7 +156,7 @@ void add_swizzled_scales(EngineTensors& model) {
   // DeepSeek-V3's shared expert is one of its 257 (determine_num_fused_shared_experts).
   constexpr std::uint64_t kFusedBeside = 256;
   const bool fuses = std::any_of(model.tensors.begin(), model.tensors.end(), [&](const TensorGroup& group) {
-    return model.root_type == "deepseek_v3" && group.is_expert && group.copies == kFusedBeside;
+    return is(model, "DeepseekV3ForCausalLM") && group.is_expert && group.copies == kFusedBeside;
   });
   for (const TensorGroup& group : model.tensors) {
     const bool is_routed = group.is_expert || (fuses && group.component == Component::kSharedExperts);
@@ -155,7 +173,7 @@ void add_swizzled_scales(EngineTensors& model) {
 
 // Norms that keep 1 + weight beside the weight (GemmaRMSNorm.gemma_weight).
 void add_norms(EngineTensors& model) {
-  if (!is_newer(model) || !has_word("qwen3_5_text qwen3_5_moe_text qwen3_next", model.model_type)) return;
+  if (!is_newer(model) || !(is(model, kQwen3p5) || is(model, kQwen3p5Moe) || is(model, "Qwen3NextForCausalLM"))) return;
   std::vector<TensorGroup> more;
   for (const TensorGroup& group : model.tensors)
     if (group.component == Component::kNorms && !ends_in(group.module, "linear_attn.norm"))
@@ -178,11 +196,13 @@ TensorGroup cut_rows(TensorGroup group) {
 // What single classes have otherwise in their towers.
 void settle_tower(EngineTensors& model, TensorGroup& group, std::vector<TensorGroup>& more) {
   const std::string& name = group.module;
-  const bool is_whole = model.root_type == "kimi_k3" || ends_in(name, "fc1 fc2 fc1.bias");
-  if (has_word("kimi_k25 kimi_k3 kimi_vl", model.root_type) && name.find("vision_tower") != std::string::npos &&
-      is_whole)
+  const bool is_whole = is(model, "KimiK3ForConditionalGeneration") || ends_in(name, "fc1 fc2 fc1.bias");
+  constexpr std::string_view kTowersOfKimi =
+      "KimiK25ForConditionalGeneration Kimi_K25ForConditionalGeneration KimiK3ForConditionalGeneration "
+      "KimiVLForConditionalGeneration";
+  if (is(model, kTowersOfKimi) && name.find("vision_tower") != std::string::npos && is_whole)
     group.split = Split::kNone;
-  if (model.root_type == "qwen2_5_vl") {
+  if (is(model, "Qwen2_5_VLForConditionalGeneration")) {
     // The width of its MLP is filled up to what the ranks divide.
     const std::uint64_t ranks = model.request->parallel.tensor;
     if (ends_in(name, "visual.blocks.fc1 visual.blocks.fc1.bias"))
@@ -192,13 +212,13 @@ void settle_tower(EngineTensors& model, TensorGroup& group, std::vector<TensorGr
       more.push_back(beside(group, "inv_freq", group.rows / fact(model, "vision_config.num_heads", 16) / 4, true));
   }
   // SigLIP's places are a vocabulary, padded like one; their numbers are a buffer of 64 bits.
-  if (has_word("gemma3 shieldgemma2", model.root_type) && ends_in(name, "vision_tower.position_embedding")) {
+  if (is(model, kGemma3) && ends_in(name, "vision_tower.position_embedding")) {
     constexpr std::uint64_t kUsualWidth = 768;
     const std::uint64_t width = fact(model, "vision_config.hidden_size", kUsualWidth), places = group.rows / width;
     more.push_back(beside(group, "position_ids", 2 * places, true));
     group.rows = round_up(places, 64, "a tower's places") * width;
   }
-  if (model.root_type == "mistral3" && ends_in(name, "patch_conv")) {
+  if (is(model, "Mistral3ForConditionalGeneration") && ends_in(name, "patch_conv")) {
     // Frequencies, twice; before, angles of all places.
     const std::uint64_t side =
         fact(model, "vision_config.image_size", 1540) / fact(model, "vision_config.patch_size", 14);
@@ -224,7 +244,7 @@ void settle_towers(EngineTensors& model) {
     drop(model.stored);
   }
   // The head that pools what SigLIP gives.
-  if (has_word("gemma3 shieldgemma2", model.root_type))
+  if (is(model, kGemma3))
     std::erase_if(model.tensors, [](const TensorGroup& group) {
       return group.component == Component::kVision && group.module.find("vision_tower.head.") != std::string::npos;
     });
@@ -240,12 +260,12 @@ void settle_towers(EngineTensors& model) {
 
 // Decoders that the classes' own part of the config ties or not, and those that have a head whatever it says.
 void settle_heads(EngineTensors& model) {
-  constexpr std::string_view kByText = "mistral3 glmasr";
-  constexpr std::string_view kOwn = "lfm2 lfm2_moe whisper";
+  constexpr std::string_view kByText = "Mistral3ForConditionalGeneration GlmAsrForConditionalGeneration";
+  constexpr std::string_view kOwn = "Lfm2MoeForCausalLM WhisperForConditionalGeneration";
   for (TensorGroup& group : model.tensors) {
     if (group.role != TensorRole::kHead) continue;
-    if (has_word(kByText, model.root_type)) group.is_tied = model.ties_head.value_or(false);
-    if (is_newer(model) && has_word(kOwn, model.model_type)) group.is_tied = false;
+    if (is(model, kByText)) group.is_tied = model.ties_head.value_or(false);
+    if (is_newer(model) && (is(model, kOwn) || is(model, kLfm2))) group.is_tied = false;
     // ModelOpt's FP8 is in the head too, where its list does not name it.
     if (!group.is_tied && model.quantization.dialect.starts_with("modelopt") && model.quantization.scheme &&
         model.quantization.scheme->type.starts_with("fp8"))
@@ -255,11 +275,11 @@ void settle_heads(EngineTensors& model) {
 
 // A rank's part of an expert is whole blocks for FlashInfer's TRT-LLM kernels (fused_moe_triton/layer.py).
 void pad_experts(EngineTensors& model) {
-  constexpr std::string_view kPads = "qwen3_moe qwen3_next qwen3_5_moe_text nemotron_h";
+  constexpr std::string_view kPads = "Qwen3MoeForCausalLM Qwen3NextForCausalLM";
   constexpr std::uint64_t kBlock = 128;
   const Request& request = *model.request;
-  if (compute_capability(request.card.name) / 10 != 10 || !is_newer(model) || !has_word(kPads, model.model_type) ||
-      request.parallel.expert)
+  if (compute_capability(request.card.name) / 10 != 10 || !is_newer(model) ||
+      !(is(model, kPads) || is(model, kQwen3p5Moe) || is(model, kNemotronH)) || request.parallel.expert)
     return;
   const bool is_nvfp4 = model.quantization.scheme && model.quantization.scheme->type == "nvfp4";
   if (is_nvfp4) return;
@@ -274,35 +294,37 @@ void pad_experts(EngineTensors& model) {
 // What single decoders keep beside the checkpoint's tensors.
 void settle_decoders(EngineTensors& model) {
   std::vector<TensorGroup> more;
-  const std::string_view type = model.model_type;
   const bool is_blackwell = compute_capability(model.request->card.name) / 10 == 10;
   bool first = true;
   for (TensorGroup& group : model.tensors) {
     const std::string& name = group.module;
     if (group.component == Component::kMtp || is_tower(group.component)) continue;
     const bool keys = ends_in(name, "self_attn.k_proj") && group.units > 0;
-    if (type == "falcon_h1" && keys) more.push_back(beside(group, "qk_norm", 2 * (group.rows / group.units)));
+    if (is(model, "FalconH1ForCausalLM") && keys)
+      more.push_back(beside(group, "qk_norm", 2 * (group.rows / group.units)));
     // Three layers of four turn, and norm queries and keys.
-    if (type == "llama4_text" && !is_newer(model) && keys && std::exchange(first, false)) {
+    if (is(model, "Llama4ForConditionalGeneration Llama4ForCausalLM") && !is_newer(model) && keys &&
+        std::exchange(first, false)) {
       more.push_back(beside(group, "qk_norm", group.rows / group.units));
       more.back().layers = {{0, model.num_layers / 4 * 3, 1}};
     }
     // One projection of all three has a bias for the keys, too.
-    if (type == "whisper" && ends_in(name, "k_proj")) more.push_back(cut_rows(beside(group, "bias", group.rows)));
-    if (is_newer(model) && type == "lfm2_moe" && group.component == Component::kRouter &&
+    if (is(model, "WhisperForConditionalGeneration") && ends_in(name, "k_proj"))
+      more.push_back(cut_rows(beside(group, "bias", group.rows)));
+    if (is_newer(model) && is(model, "Lfm2MoeForCausalLM") && group.component == Component::kRouter &&
         group.role == TensorRole::kLinear)
       more.push_back(beside(group, "expert_bias", group.rows, true));
-    if (type == "apertus" && ends_in(name, "mlp.act_fn")) more.push_back(beside(group, "beta_eps", 2));
-    if (has_word("mamba falcon_mamba", type) && ends_in(name, "D"))
+    if (is(model, "ApertusForCausalLM") && ends_in(name, "mlp.act_fn")) more.push_back(beside(group, "beta_eps", 2));
+    if (is(model, "MambaForCausalLM FalconMambaForCausalLM") && ends_in(name, "D"))
       more.push_back(cut_rows(beside(group, "dt_bias_zero", group.rows)));
     // Places of states between steps, for 256 requests.
-    if (is_newer(model) && has_word("lfm2 lfm2_moe", type) && ends_in(name, "conv.in_proj"))
+    if (is_newer(model) && (is(model, kLfm2) || is(model, "Lfm2MoeForCausalLM")) && ends_in(name, "conv.in_proj"))
       more.push_back(beside(group, "intermediate_state_indices", 256, true));
     // MXFP4 experts have biases whether the model has or not.
     const bool is_mxfp4 = model.quantization.expert_scheme
                               ? model.quantization.expert_scheme->type == "mxfp4"
                               : model.quantization.scheme && model.quantization.scheme->type == "mxfp4";
-    if (model.root_type == "kimi_k3" && group.is_expert && is_declared(model.quantization) &&
+    if (is(model, "KimiK3ForConditionalGeneration") && group.is_expert && is_declared(model.quantization) &&
         group.role == TensorRole::kLinear) {
       TensorGroup bias = beside(group, "bias", group.rows);
       bias.is_expert = true;
@@ -329,7 +351,7 @@ void settle_decoders(EngineTensors& model) {
 
 // Layers that read another's cache have keys and values of their own all the same.
 void settle_gemma3n(EngineTensors& model) {
-  if (model.model_type != "gemma3n_text") return;
+  if (!is(model, kGemma3n)) return;
   std::vector<TensorGroup> more;
   std::vector<std::string> done;
   std::erase_if(model.tensors, [&](TensorGroup& group) {
@@ -349,7 +371,7 @@ void settle_gemma3n(EngineTensors& model) {
 }
 
 void settle_gemma4(EngineTensors& model) {
-  if (!has_word("gemma4_text gemma4_unified_text", model.model_type)) return;
+  if (!is(model, kGemma4)) return;
   std::vector<TensorGroup> more;
   for (TensorGroup& group : model.tensors) {
     const std::string& name = group.module;
