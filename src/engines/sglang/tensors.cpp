@@ -404,9 +404,12 @@ void settle_deepseek_v4(EngineTensors& model) {
 
 // What src/models derives for serving engines, and SGLang has as well.
 void drop_derived(EngineTensors& model) {
-  constexpr std::string_view kHas = "v_proj mup_vector rotary_pos_emb time_weight";
+  // Qwen2.5-VL's tower has inverse frequencies in place of a table of angles.
+  const std::string_view has = is(model, "Qwen2_5_VLForConditionalGeneration")
+                                   ? "v_proj mup_vector time_weight"
+                                   : "v_proj mup_vector rotary_pos_emb time_weight";
   std::erase_if(model.tensors,
-                [&](const TensorGroup& group) { return group.is_derived && !ends_in(group.module, kHas); });
+                [&](const TensorGroup& group) { return group.is_derived && !ends_in(group.module, has); });
 }
 
 }  // namespace
