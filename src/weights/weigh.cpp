@@ -451,10 +451,8 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
   const Storer& storer = *storer_;
   const WeightModel& model = storer.model();
   report.type = storer.name();
-  if (model.tensors.empty() && model.stored.empty()) {
-    report.is_known = false;
-    return report;
-  }
+  report.is_known = !model.tensors.empty() || !model.stored.empty();
+  if (!report.is_known) return report;
   if (request.in_words) report.notes = storer.notes();
   std::map<Component, Sum> sums;
   for (const TensorGroup& group : model.tensors) {
@@ -462,9 +460,7 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
     const Bytes bytes = storer.bytes(group, request.share);
     if (bytes == Bytes(0)) continue;
     Sum& sum = sums[group.component];
-    sum.bytes += bytes;
-    sum.low += bytes;
-    sum.high += bytes;
+    for (Bytes* const end : {&sum.bytes, &sum.low, &sum.high}) *end += bytes;
     const Piece piece = piece_of(group, request.share);
     sum.elements += Elements(piece.rows) * piece.columns * piece.copies * Held{group, request.share}.count();
   }

@@ -33,6 +33,7 @@
 #include "engines/sglang/share.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -115,7 +116,7 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
     if (all_index && index != nullptr) all_index_ = *index;
     for (const LayerCache& cache : caches) add(stage, cache);
     if (arch_ == Arch::kGemma3n) fill_shared(stage);
-    if (input.model.architecture == "WhisperForConditionalGeneration") number_encoder(stage, input.model);
+    if (has_word("WhisperForConditionalGeneration", input.model.architecture)) number_encoder(stage, input.model);
     if (has_windows() && stage.full > Bytes(0) && !sglang_since(input.request, kPlacesApartSince))
       stage.place = Bytes(8);
     all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);

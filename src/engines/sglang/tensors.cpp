@@ -238,7 +238,7 @@ void settle_towers(EngineTensors& model) {
     std::erase_if(parts, [](const auto& part) { return is_tower(part.component); });
   };
   // Images only with --enable-multimodal: the class makes no tower.
-  if (model.architecture == "Llama4ForConditionalGeneration") {
+  if (is(model, "Llama4ForConditionalGeneration")) {
     drop(model.tensors);
     drop(model.unknown);
     drop(model.stored);
@@ -459,7 +459,8 @@ Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& inpu
   if (!newer && has_word("Exaone4ForCausalLM VoxtralForConditionalGeneration", input.architecture)) return frequencies;
   if (!newer && has_word("Lfm2ForCausalLM Lfm2VlForConditionalGeneration", input.architecture)) return frequencies * 2;
   // An indexer may turn with the table of the attention beside it.
-  if (table.of_indexer && (input.arch == Arch::kGlmMoeDsa || input.architecture == "HYV4ForCausalLM")) return Bytes(0);
+  if (table.of_indexer && (input.arch == Arch::kGlmMoeDsa || has_word("HYV4ForCausalLM", input.architecture)))
+    return Bytes(0);
   const std::uint64_t rows = is_gemma ? std::min(table.positions, kGemmaPositions) : table.positions;
   // DeepSeek-V4's angles are there once more as complex numbers (freqs_cis).
   const std::uint64_t times = input.arch == Arch::kDeepseekV4 ? 2 : 1;
