@@ -16,10 +16,9 @@
 // - Recurrent states beside the live one: two that the radix tree keeps, and one or two to track them in with
 //   --mamba-scheduler-strategy extra_buffer(_lazy); none with --disable-radix-cache. Speculative decoding keeps a state
 //   for every guess of every request that may run: 48 of them unless --max-running-requests says otherwise.
-// - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by the page (by the window of 128
-// tokens
-//   until 0.5.20), those of ratio 128 are a ring for each request that may run, since 0.5.15. Pages are padded, which
-//   the budget counts since 0.5.21. Guesses double the rings.
+// - DeepSeek-V4: the window pool is 0.1 of the tokens, compressor sums follow it by the page (until 0.5.20 by the
+//   window of 128 tokens), those of ratio 128 are a ring for each request that may run, since 0.5.15. Pages are padded,
+//   which the budget counts since 0.5.21. Guesses double the rings.
 #include "engines/sglang/stages.h"
 
 #include <algorithm>
