@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   try {
     // The file is at most sixteen times what is at hand: data as a hole.
-    kvplan::parse_safetensors(bytes, static_cast<std::uint64_t>(size) * 16, visit);
-    if (sum > static_cast<std::uint64_t>(size) * 16) __builtin_trap();
+    kvplan::parse_safetensors(bytes, std::uint64_t{16} * size, visit);
+    if (sum > std::uint64_t{16} * size) __builtin_trap();
   } catch (const kvplan::Error&) {
   }
   try {
