@@ -183,7 +183,7 @@ TEST_CASE("bombs: a log of any length takes 50 MiB") {
 
 TEST_CASE("bombs: what a watched command prints") {
   const TemporaryFolder folder;
-  for (const char* command : {"head -c 200000000 /dev/zero", "yes 'CUDA out of memory' | head -c 100000000"}) {
+  for (const char* command : {"head -c 200000000 /dev/zero", "yes 'CUDA out of memory' | head -c 50000000"}) {
     CAPTURE(command);
     const Run run = run_program({"measure", "testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--device",
                                  "host", "--watch", "--", "sh", "-c", command},
