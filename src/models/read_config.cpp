@@ -30,8 +30,9 @@ std::optional<Fields> nested_text(const Fields& root) {
   if (const auto thinker = root.child("thinker_config"))
     if (auto text = thinker->child("text_config")) return text;
   for (const std::string_view key :
-       {"text_config", "vlm_config", "llm_config", "language_config", "language_model_config", "language_model", "lm_config",
-        "text_model", "text_model_config", "llm", "decoder", "decoder_config", "thinker_config", "talker_config"})
+       {"text_config", "vlm_config", "llm_config", "language_config", "language_model_config", "language_model",
+        "lm_config", "text_model", "text_model_config", "llm", "decoder", "decoder_config", "thinker_config",
+        "talker_config"})
     if (auto text = root.child(key); text && (!text->keys().empty() || !flat)) {
       // A part of a part: InternVL's and Omni's configs wrap their decoder once more.
       for (const std::string_view inner : {"text_config", "llm_config"})
