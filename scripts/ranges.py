@@ -21,12 +21,15 @@ ROWS = os.path.join(ROOT, "testdata", "observations")
 TABLE = os.path.join(ROOT, "src", "base", "range_table.cpp")
 PAGE = os.path.join(ROWS, "cross-validation.md")
 GIB = 2.0**30
-FLOORS = {"vllm activation": 0, "vllm activation until 0.15": 0, "vllm weights": 16, "sglang weights": 16, "sglang card": 0}  # MiB; of the others 128
+FLOORS = {"vllm activation": 0, "vllm activation until 0.15": 0, "vllm activation until 0.8": 0, "vllm weights": 16, "sglang weights": 16, "sglang card": 0,
+          "vllm activation, new runner": 512, "vllm outside since 0.27": 512}  # MiB; of the others 128
+ONE_WAY = {"vllm activation, new runner", "vllm outside since 0.27"}  # a first start, whatever it compiles, adds to a plan of a later one
 SIDE = 0.95                                                      # of one side: nine of ten inside
 EXTREME = 1.5
 MANY = 10                                                        # with fewer both sides reach as far as the further
 FEW = 6                                                          # with fewer figures a term takes its neighbour's errors too
-NEIGHBOURS = {"vllm activation": "vllm activation until 0.15", "vllm graphs, unified memory": "vllm graphs",
+NEIGHBOURS = {"vllm activation": "vllm activation until 0.8", "vllm activation, new runner": "vllm activation until 0.8",
+              "vllm outside since 0.27": "vllm outside", "vllm graphs, unified memory": "vllm graphs",
               "vllm graphs, several GPUs": "vllm graphs", "vllm outside, ROCm": "vllm outside, several GPUs",
               "vllm outside, unified memory": "vllm outside, several GPUs", "vllm room for graphs": "vllm graphs", "vllm encoder": "vllm graphs",
               "vllm room for graphs, new runner": "vllm graphs"}
@@ -64,7 +67,9 @@ def term_of(engine, line, engine_word=""):
     if "indexer" in what:
         return "vllm indexer", "activation" if part == "activation" else "non_torch"
     if part == "activation":
-        return engine + (" activation until 0.15" if minor <= 15 else " activation"), "activation"
+        new = ", new runner" if "gpu/model_runner.py" in line["source"] else ""
+        until = " until 0.8" if minor <= 8 else " until 0.15" if minor <= 15 else new
+        return engine + " activation" + (until if engine == "vllm" else ""), "activation"
     if part == "runtime":
         if "host takes" in what:
             return "vllm outside, unified memory", "non_torch"
@@ -72,7 +77,8 @@ def term_of(engine, line, engine_word=""):
             return "vllm outside, ROCm", "non_torch"
         if "communication" in what:
             return engine + " outside, several GPUs", "non_torch"
-        return engine + " outside" + (" until 0.15" if minor <= 15 else ""), "non_torch"
+        since = " since 0.27" if "kept by its allocator" in what else ""
+        return engine + " outside" + (" until 0.15" if minor <= 15 else since), "non_torch"
     return None, None
 
 
@@ -155,7 +161,7 @@ def fit(errors, term):
     if term.endswith("weights"):
         return 0.0, point(errors, 1)
     below, above = point(errors, -1), point(errors, 1)
-    if len(errors) < MANY and FLOORS.get(term, 128):  # too few to say which side they fall on; shapes are counted
+    if len(errors) < MANY and FLOORS.get(term, 128) and term not in ONE_WAY:  # too few to say which side they fall on; shapes are counted
         below = above = max(below, above)
     return -below, above
 
@@ -166,10 +172,14 @@ def fit_all(figures):
         if "reason" in figure.row:
             continue
         errors.setdefault(figure.term, []).append(figure.error())
+    own = dict(errors)
     for term, neighbour in NEIGHBOURS.items():
-        if len(errors.get(term, [])) < FEW:
-            errors[term] = errors.get(term, []) + errors.get(neighbour, [])
-    return {term: fit(seen, term) for term, seen in errors.items() if seen}
+        if len(own.get(term, [])) < FEW:
+            errors[term] = own.get(term, []) + own.get(neighbour, [])
+    table = {term: fit(seen, term) for term, seen in errors.items() if seen}
+    for term in ONE_WAY & table.keys():  # how much less a later start may take its neighbour says as well
+        table[term] = fit(errors[term] + own.get(NEIGHBOURS[term], []), term)[0], table[term][1]
+    return table
 
 
 def factor_of(figures):
@@ -218,7 +228,7 @@ def judge(figures):
     for fold in sorted({f.row["fold"] for f in figures}):
         kept = [f for f in figures if f.row["fold"] != fold]
         table = fit_all(kept)
-        factors = {t: factor_of([f for f in kept if f.term == t]) for t in table}
+        factors = {t: 1.0 if t in ONE_WAY else factor_of([f for f in kept if f.term == t]) for t in table}
         rho = together(kept, table)
         left = [f for f in figures if f.row["fold"] == fold]
         rows = {}

@@ -103,7 +103,7 @@ TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_
   const auto dense = [](EngineInput&) {};
   const auto experts = [](EngineInput& input) { input.model.experts.used = 8; };
   const auto sees = [](EngineInput& input) { input.model.vision = VisionShape{}; };
-  const auto guesses = [](EngineInput& input) { input.draft_method = DraftMethod::kNgram; };
+  const auto with = [](DraftMethod method) { return [method](EngineInput& input) { input.draft_method = method; }; };
   CHECK(each("vllm@0.15", dense) == 39);
   CHECK(each("vllm@0.22", dense) == 15);
   CHECK(each("vllm@0.26", dense) == 2);
@@ -111,7 +111,10 @@ TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_
   CHECK(each("vllm@0.27", sees) == 2);
   CHECK(each("vllm@0.28", experts) == 15);
   CHECK(each("vllm@0.30", experts) == 2);
-  CHECK(each("vllm@0.30", guesses) == 15);
+  for (const DraftMethod method : {DraftMethod::kNgram, DraftMethod::kMedusa, DraftMethod::kModel})
+    CHECK(each("vllm@0.30", with(method)) == 15);  // "Model Runner V2 does not yet support" them
+  for (const DraftMethod method : {DraftMethod::kEagle3, DraftMethod::kMtp})
+    CHECK(each("vllm@0.30", with(method)) == 2);
   CHECK(each("vllm@0.32", dense) == 2);
   CHECK(each("vllm@0.33", dense) == 10);
 }
@@ -185,14 +188,14 @@ TEST_CASE("vllm: outside PyTorch, as logs print it") {
     const LedgerLine line = lines(input).at(1);
     CHECK(line.part == Section::kRuntime);
     CHECK(line.bytes == Bytes(row.mib * kMib));
-    CHECK(gib(line.low) <= row.least);
-    CHECK(gib(line.high) >= row.most);
+    CHECK(gib(line.low) <= row.least + 0.01);  // printed to a hundredth
+    CHECK(gib(line.high) >= row.most - 0.01);
   }
   // Since 0.27 "consumed" less the weights: Llama-3.1-8B on an A100 0.26, Qwen2.5-0.5B 0.30; and the old runner.
   EngineInput dense = shaped("vllm", kLlama8b);
-  CHECK(lines(dense).at(1).bytes == Bytes(90 * kMib + counts));
+  CHECK(lines(dense).at(1).bytes == Bytes(144 * kMib + counts));
   dense.request.max_num_seqs = 256;
-  CHECK(gib(lines(dense).at(1).bytes) == doctest::Approx(0.26).epsilon(0.25));
+  CHECK(gib(lines(dense).at(1).bytes) == doctest::Approx(0.26).epsilon(0.05));
   EngineInput experts = shaped("vllm@0.28", kLlama8b);
   experts.model.experts.used = 8;
   CHECK(lines(experts).at(1).bytes == Bytes(230 * kMib));
@@ -264,6 +267,44 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
   CHECK(lines(input).at(2).bytes == Bytes(102ULL * 16 * 87 * 1024));  // the new runner's
   input.request.enforce_eager = true;
   CHECK(lines(input).size() == 2);
+}
+
+TEST_CASE("vllm: the new runner's graphs have a pool, until its guess reserves it") {
+  // Qwen3-4B on an RTX 4090: 0.60 GiB printed; Qwen2.5-1.5B 0.48; Qwen2.5-0.5B 0.37 and 0.40. Llama-3.1-8B in 0.31:
+  // 0.23.
+  struct Row {
+    const char* engine;
+    Dims dims;
+    double printed;
+  };
+  for (const Row& row :
+       {Row{"vllm@0.26", {2560, 9728, 36, 151936}, 0.60}, Row{"vllm@0.28", {1536, 8960, 28, 151936}, 0.48},
+        Row{"vllm@0.26", {896, 4864, 24, 151936}, 0.40}, Row{"vllm@0.31", kLlama8b, 0.23}}) {
+    EngineInput input = shaped(row.engine, row.dims);
+    input.request.max_num_seqs = 256;
+    CHECK(gib(lines(input).at(2).bytes) == doctest::Approx(row.printed).epsilon(0.16));
+  }
+}
+
+TEST_CASE("vllm: a first start compiles while it profiles: its figures are inside the ranges") {
+  // Activations and what is outside PyTorch: Qwen2.5-0.5B 1.06, and 0.25 and 0.56; Qwen3-4B 0.80 and 0.34.
+  struct Row {
+    const char* engine;
+    Dims dims;
+    std::uint64_t tokens;
+    double activation, outside;
+  };
+  for (const Row& row : {Row{"vllm@0.26", {896, 4864, 24, 151936}, 8192, 1.06, 0.07},
+                         Row{"vllm@0.27", {896, 4864, 24, 151936}, 2048, 0.25, 0.56},
+                         Row{"vllm@0.27", {2560, 9728, 36, 151936}, 2048, 0.80, 0.34}}) {
+    EngineInput input = shaped(row.engine, row.dims);
+    input.request.max_num_batched_tokens = Tokens(row.tokens);
+    input.request.max_num_seqs = 256;
+    const std::vector<LedgerLine> all = lines(input);
+    CHECK(gib(all.at(0).high) >= row.activation);
+    CHECK(gib(all.at(1).high) >= row.outside);
+    CHECK(all.at(0).source.find("a first start") != std::string::npos);
+  }
 }
 
 TEST_CASE("vllm: what it keeps for graphs beyond what they take comes out of the budget, since 0.27 with the peak") {

@@ -7,8 +7,9 @@
 //     0.56
 //   since: 51 piecewise graphs and up to 51 whole ones. Beside a pool of 256 MiB where sizes go up to 512, less with
 //     smaller ones (Gemma-4-31B: 0.10 for 8 and 5 graphs up to 40 tokens, Qwen2.5-7B: 0.31 for 35 and 19 up to 256),
-//     0.04 to 0.13 MiB a graph and layer, more with experts. A driver of CUDA 12.2: 0.8 MiB. The new runner: 0.23 for
-//     86 graphs of Llama-3.1-8B, nothing at all for a small model
+//     0.04 to 0.13 MiB a graph and layer, more with experts. A driver of CUDA 12.2: 0.8 MiB. The new runner the same
+//     until 0.29 (86 graphs of Qwen3-4B 0.60, of Qwen2.5-1.5B 0.48, of Qwen2.5-0.5B 0.37 to 0.40, once nothing at all);
+//     since then its guess reserves the pool: 0.23 for 86 graphs of Llama-3.1-8B
 //   FlashInfer's workspace of 394 MiB is allocated when the first whole step is captured (VLLM_FLASHINFER_WORKSPACE_
 //     BUFFER_SIZE, v1/attention/backends/flashinfer.py): 0.54 GiB for 4 and 3 graphs of Qwen3.6-35B with TP 2 and FP8
 //     caches, 0.62 for 5 and 4 of Qwen3.6-27B, 0.73 for 1 and 1 of Qwen3.6-35B
@@ -35,7 +36,7 @@ constexpr std::string_view kWhat = "CUDA graphs";
 // Releases: V1's worker; graphs of whole decode steps beside the piecewise ones; and what later ones capture.
 constexpr std::uint64_t kV1 = 9;
 constexpr std::uint64_t kWholeGraphs = 12;
-constexpr std::uint64_t kFlashInferFp8 = 20;  // the oldest whose log names the backend
+constexpr std::uint64_t kFlashInferFp8 = 16;  // the oldest whose log names the backend
 constexpr std::uint64_t kGuessInPeak = 27;    // the line with "consumed"; 0.26 has it not
 constexpr std::uint64_t kWholeSteps = 27;     // sizes of steps with drafts; 0.26 has them not, 0.30 has
 constexpr std::uint64_t kGuessesGraphs = 30;  // profile_cudagraph_memory of the new runner; 0 before
@@ -138,7 +139,8 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   std::uint64_t pool = 0;
   if (rules.version >= kWholeGraphs) {
     each = has_experts ? 230 : 87;
-    if (!is_new) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
+    // What the new runner's guess reserved is kept, and used again.
+    if (!is_new || rules.version < kGuessesGraphs) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
   } else {
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
     if (has_experts) each = each * 5 / 2;

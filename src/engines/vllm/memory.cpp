@@ -23,7 +23,8 @@
 // takes while weights load counts as vLLM's: GB10 -0.5 to 5.7 GiB.
 //
 // A first start compiles: what its benchmarks allocate stays in the peak (0.80 against 0.15 GiB for Qwen3-4B, 0.67
-// against 0.22 on a card of 6 GiB) and in what is consumed (0.5 more there). Plans are of a later start.
+// against 0.22 on a card of 6 GiB) and in what is consumed (0.5 more there). The old runner's sampler hides the peak.
+// Plans are of a later start, their ranges of both.
 #include "engines/vllm/memory.h"
 
 #include <algorithm>
@@ -79,18 +80,32 @@ std::optional<std::uint64_t> index_stride(const EngineInput& input) {
 }
 
 LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool samples) {
-  const std::string_view term = rules.version >= kSparingSampler ? "vllm activation" : "vllm activation until 0.15";
-  constexpr std::string_view kSource =
-      "estimate: the profile run of v1/worker/gpu_worker.py, held against start-up logs; a first start, without "
-      "compiled "
-      "graphs at hand, was seen to take 0.5 to 0.7 GiB more";
+  const bool is_new = vllm_has_new_runner(input, rules);
+  const std::string_view term = is_new                             ? "vllm activation, new runner"
+                                : rules.version >= kSparingSampler ? "vllm activation"
+                                : rules.version >= kV1             ? "vllm activation until 0.15"
+                                                                   : "vllm activation until 0.8";
+  // The new runner's peak is so low that what a first start compiles with is beyond it.
+  std::string source = "estimate: the profile run of v1/worker/";
+  if (is_new)
+    source +=
+        "gpu/model_runner.py, held against start-up logs; a first start benchmarks the kernels that it compiles, and "
+        "was seen to take 0.1 to 0.8 GiB more";
+  else if (rules.version >= kSparingSampler)
+    source += "gpu_model_runner.py, held against start-up logs";
+  else if (rules.version >= kV1)
+    source +=
+        "gpu_model_runner.py, held against start-up logs; where FlashInfer is installed its sampler sorts no logits, "
+        "and takes a third: 3 logs of 10";
+  else
+    source = "estimate: the profile run of worker/worker.py, held against start-up logs";
   const std::uint64_t hidden = input.model.hidden_size;
   const std::uint64_t tokens = vllm_batched_tokens(input, rules);
   const std::uint64_t rows = std::min(vllm_max_num_seqs(input.request, rules), tokens);
   const Bytes logits(index_stride(input) ? kIndexerLogits : 0);
   const Bytes layer = Bytes(tokens) * vllm_layer_row(input) + logits;
   const std::uint64_t each = sampled_bytes(input, rules);
-  const Bytes libraries(vllm_has_new_runner(input, rules) ? 32 * kMiB : 0);
+  const Bytes libraries(is_new ? 32 * kMiB : 0);
   const std::string beside = libraries > Bytes(0) ? " + 32 MiB" : "";
   Bytes sampler;
   if (samples) sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kWhat) + Bytes(tokens) * hidden * 2;
@@ -100,13 +115,13 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
                                std::to_string(rows) + " rows * " + std::to_string(input.model.vocab_size) +
                                    " logits * " + std::to_string(each) + " B + " + std::to_string(tokens) +
                                    " tokens * " + std::to_string(hidden) + " * 2 B" + beside,
-                               std::string(kSource)));
+                               source));
   return ranged_line(term, Section::kActivation, "activation peak (batch)", layer + libraries,
                      std::to_string(tokens) + " tokens * 3 * (" + std::to_string(hidden) +
                          " + MLP width of a rank) * 2 B = " + std::to_string(tokens) + " * " +
                          std::to_string(vllm_layer_row(input)) + " B" +
                          (logits > Bytes(0) ? " + 512 MiB of the indexer's logits" : "") + beside,
-                     std::string(kSource));
+                     source);
 }
 
 // The profile run reserves what prefills gather of the index keys, 128 FP8 bytes and 4 of a scale each; it stays
@@ -176,18 +191,20 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
     return line("vllm outside", "outside PyTorch", 230, " on one GPU",
                 "0.16 to 0.25 GiB in start-up logs since 0.16, 0.25 to 0.38 on A100");
   if (!is_new)
-    return line("vllm outside", "outside PyTorch, and kept by its allocator", 230, " on one GPU",
-                "0.15 to 0.48 GiB in start-up logs since 0.27, 0.5 more at a first start");
+    return line("vllm outside since 0.27", "outside PyTorch, and kept by its allocator", 230, " on one GPU",
+                "0.15 to 0.48 GiB in start-up logs since 0.27, 0.1 to 0.7 more at a first start");
   // PenaltiesState: int32 counts of every token for every request, and a bit.
   const std::uint64_t seqs = vllm_max_num_seqs(request, rules);
   const Bytes counts(checked_mul(checked_mul(seqs, input.model.vocab_size, kWhat), 33, kWhat) / 8);
-  const Bytes base(90 * kMiB);
+  const Bytes base(144 * kMiB);
   return of_kind(
       LineId::kOutsideTorch,
-      ranged_line("vllm outside", Section::kRuntime, "outside PyTorch, and kept by its allocator", base + counts,
-                  "90 MiB + " + std::to_string(seqs) + " requests * " + std::to_string(input.model.vocab_size) +
+      ranged_line("vllm outside since 0.27", Section::kRuntime, "outside PyTorch, and kept by its allocator",
+                  base + counts,
+                  "144 MiB + " + std::to_string(seqs) + " requests * " + std::to_string(input.model.vocab_size) +
                       " logits * 33 bits",
-                  "estimate: worker/gpu/sample/penalties.py; 0.26 to 0.34 GiB in start-up logs"));
+                  "estimate: worker/gpu/sample/penalties.py; 0.26 to 0.34 GiB in start-up logs, 0.1 to 0.7 more at a "
+                  "first start"));
 }
 
 // The encoder runs over as many items as its budget holds, and its outputs stay while the batch is profiled
@@ -279,7 +296,10 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
 }  // namespace
 
 bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
-  if (rules.version < kNewRunner || input.draft_method == DraftMethod::kNgram) return false;
+  // _get_v2_model_runner_unsupported_features (vllm/config/vllm.py)
+  const bool has_old_draft = input.draft_method == DraftMethod::kNgram || input.draft_method == DraftMethod::kMedusa ||
+                             input.draft_method == DraftMethod::kModel;
+  if (rules.version < kNewRunner || has_old_draft) return false;
   if (rules.version >= kNewRunnerOnly) return true;
   if (input.model.vision && rules.version < kImagesInNewRunner) return false;
   return !has_states(input) && input.model.experts.used == 0;
