@@ -40,9 +40,10 @@ LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std
           "the adapter's rank " + std::to_string(needed) + " is more than --max-lora-rank " + std::to_string(out.rank),
           none ? "vLLM's largest is 512" : "use --max-lora-rank " + std::to_string(*wide));
     out.rank = *wide;
-    notes.push_back({NoteLevel::kInfo, "max_lora_rank",
-                     "planned with --max-lora-rank " + std::to_string(out.rank) + ", for the adapter's rank of " +
-                         std::to_string(needed) + "; vLLM's default is 16"});
+    notes.push_back({NoteLevel::kInfo,
+                     "max_lora_rank",
+                     {"planned with --max-lora-rank {rank}, for the adapter's rank of {needed}; vLLM's default is 16",
+                      {{"rank", out.rank}, {"needed", needed}}}});
   }
   if (std::find(std::begin(kVllmRanks), std::end(kVllmRanks), out.rank) == std::end(kVllmRanks))
     refuse("--max-lora-rank " + std::to_string(out.rank) + ": vLLM knows 1, 8, 16, 32, 64, 128, 256, 320 and 512",

@@ -56,7 +56,7 @@ std::optional<LlamaKeeps> own_engine(const EngineInput& input) {
 // The request as the llama.cpp below sees it.
 Request below(const Request& request) {
   Request out = request;
-  out.engine = "llama.cpp";
+  out.engine = engine_named("llama.cpp");
   out.engine_version.clear();
   if (!out.llama_cpp.n_batch) out.llama_cpp.n_batch = kBatch;
   return out;
@@ -110,7 +110,7 @@ Engine ollama_engine() {
   out.default_context = default_context;
   out.settings = settings;
   out.start = Start::kEverything;
-  out.unsupported_cards = llama_cpp_engine().unsupported_cards;
+  out.supports = llama_cpp_engine().supports;
   out.extras.lora = LoraHolding::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;
   out.extras.has_projector_files = true;
