@@ -330,6 +330,8 @@ struct Engine {
   std::unique_ptr<CacheLayout> (*layout)(const EngineInput& input, std::vector<Note>& notes);
   std::vector<LedgerLine> (*overhead)(const OverheadInput& input);
 
+  // Options of the command line that it has and not every engine: their first names, separated by spaces.
+  std::string_view options = "";
   // No engine: what the architecture needs. It has no rules to advise by.
   bool is_logical = false;
   // What users of the engine choose from, widest first: the columns and rows of `compare`, and what `fit` tries.

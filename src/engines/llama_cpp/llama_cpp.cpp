@@ -233,6 +233,10 @@ Engine llama_cpp_engine() {
   engine.slot_tokens = slot_tokens;
   engine.settings = llama_cpp_settings;
   engine.start = Start::kEverything;
+  engine.options =
+      "--batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
+      "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v "
+      "--ctx-size-draft --cache-type-k-draft --cache-type-v-draft";
   engine.supports = [](const Gpu& card) { return !is_gaudi(card); };  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.extras.draft_methods = "draft_model eagle3 mtp ngram";
   engine.extras.lora = LoraHolding::kFiles;

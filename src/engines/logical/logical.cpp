@@ -173,14 +173,28 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 constexpr EngineVersion kVersions[] = {{"1", "arithmetic on the formulas"}};
 
+// Pairs for every linear layer of one adapter.
+LoraSlots lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>&) {
+  constexpr std::uint64_t kDefaultRank = 16;
+  LoraSlots out;
+  out.source = "pairs for every linear layer";
+  out.slots = request.extras.max_loras.value_or(1);
+  out.rank = std::max(request.extras.max_lora_rank.value_or(kDefaultRank), asked.largest_rank);
+  return out;
+}
+
 }  // namespace
 
 Engine logical_engine() {
   Engine out{"logical", "none", "what the architecture needs, no allocator", kVersions, 1.0, resolve, layout, overhead};
   out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.extras.lora = LoraHolding::kSlotsOrFiles;
-  out.extras.lora_slots = logical_lora_slots;
+  out.extras.lora_slots = lora_slots;
   out.is_logical = true;
+  out.options =
+      "--block-size --mamba-ssm-cache-dtype --enable-expert-parallel --cache-type-k --cache-type-v "
+      "--ctx-size-draft --cache-type-k-draft --cache-type-v-draft --enable-lora --max-loras "
+      "--max-lora-rank --max-cpu-loras --lora-targets";
   out.extras.has_beams = true;
   return out;
 }

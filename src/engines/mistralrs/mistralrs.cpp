@@ -87,6 +87,7 @@ Engine mistralrs_engine() {
   out.loading.made_at_load = "fp8 int8 int4";  // --isq
   out.loading.halves_float32 = true;  // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
   out.settings = settings;
+  out.options = "--block-size";
   out.makers = "NVIDIA Apple";  // CUDA and Metal
   // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
   out.extras.draft_methods = "draft_model";

@@ -273,6 +273,7 @@ constexpr StageMark kStages[] = {{"Starting httpd at", StartStage::kProcess}};
 Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
+  out.options = "--max-kv-size";
   out.makers = "Apple";
   out.settings = settings;
   out.extras.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way

@@ -110,6 +110,9 @@ Engine ollama_engine() {
   out.default_context = default_context;
   out.settings = settings;
   out.start = Start::kEverything;
+  out.options =
+      "--batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
+      "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v";
   out.supports = llama_cpp_engine().supports;
   out.extras.lora = LoraHolding::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;

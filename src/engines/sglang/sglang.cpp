@@ -1,9 +1,9 @@
 // SGLang: token pools that are sized once, from what the weights leave of the static share of the card (layout.cpp).
-#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/sglang/card.h"
 #include "engines/sglang/launcher.h"
 #include "engines/sglang/layout.h"
+#include "engines/sglang/lora.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/refusal.h"
 #include "engines/sglang/share.h"
@@ -72,6 +72,12 @@ Engine sglang_engine() {
   };
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.parallel.expert = true;
+  out.options =
+      "--block-size --enforce-eager --mamba-ssm-cache-dtype --enable-dp-attention "
+      "--enable-expert-parallel --cpu-offload-gb --speculative-num-draft-tokens --enable-lora "
+      "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --mamba-scheduler-strategy "
+      "--disable-radix-cache --swa-full-tokens-ratio --mamba-full-memory-ratio --max-mamba-cache-size "
+      "--max-total-tokens --disable-hybrid-swa-memory --cuda-graph-max-bs --attention-backend";
   out.makers = "NVIDIA AMD Intel";
   out.supports = runs_on_card;
   out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram";

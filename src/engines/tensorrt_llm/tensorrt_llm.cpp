@@ -99,6 +99,17 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return out;
 }
 
+// llmapi LoraConfig.
+LoraSlots lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>&) {
+  LoraSlots out;
+  out.source = "estimate: TensorRT-LLM llmapi LoraConfig";
+  out.slots = request.extras.max_loras.value_or(4);
+  out.rank = std::max(request.extras.max_lora_rank.value_or(64), asked.largest_rank);
+  out.low = 0.5;
+  out.high = 2;
+  return out;
+}
+
 }  // namespace
 
 Engine tensorrt_llm_engine() {
@@ -110,13 +121,16 @@ Engine tensorrt_llm_engine() {
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.parallel.expert = true;
   // Its support matrix: CUDA alone, from Ampere on.
+  out.options =
+      "--block-size --mamba-ssm-cache-dtype --enable-expert-parallel --enable-lora --max-loras "
+      "--max-lora-rank --max-cpu-loras --lora-targets";
   out.makers = "NVIDIA";
   out.supports = [](const Gpu& card) { return card.capability == 0 || card.capability >= 80; };
   // llmapi/llm_args.py of 1.0: MTP, Medusa, Eagle (eagle3 by an option), NGram, DraftTarget; its Lookahead is not
   // planned.
   out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.extras.lora = LoraHolding::kSlots;
-  out.extras.lora_slots = tensorrt_llm_lora_slots;
+  out.extras.lora_slots = lora_slots;
   out.log.events = kTensorRtLlmLogEvents;
   out.launch = tensorrt_llm_launch;
   out.extras.has_beams = true;

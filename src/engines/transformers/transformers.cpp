@@ -356,6 +356,7 @@ EngineSettings settings(const EngineInput& input, const Load&) {
 
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
+  out.options = "--cache-implementation";
   out.kv_choices = "bfloat16 int8 int4";
   out.refusal = refusal;
   out.has_scores = true;

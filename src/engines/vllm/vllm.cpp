@@ -33,13 +33,13 @@
 
 #include "engines/capacity.h"
 #include "engines/engine.h"
-#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
 #include "engines/vllm/at_once.h"
 #include "engines/vllm/card.h"
 #include "engines/vllm/groups.h"
 #include "engines/vllm/launcher.h"
+#include "engines/vllm/lora.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/refusal.h"
 #include "engines/vllm/rules.h"
@@ -501,8 +501,7 @@ Engine vllm_engine() {
   engine.loading.mxfp4_padding = vllm_mxfp4_padding;
   engine.loading.halves_float32 = true;  // config/model.py _resolve_auto_dtype
   engine.parallel.expert = true;
-  // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi
-  // by a plugin.
+  engine.options = kVllmOptions;
   engine.makers = "NVIDIA AMD Intel";
   engine.supports = vllm_supports;
   engine.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
