@@ -17,6 +17,12 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
 // Measures the card alone, and reports; the exit code.
 int run_card(const Invocation& call, const ReportOptions& options);
 
+// An error of the command line.
+[[noreturn]] void usage_error(const std::string& what, const std::string& remedy);
+
+// Before a long measurement: whether its result can be kept.
+void check_writable(const std::string& path);
+
 // Puts the calibration that the options (or the user's folder) name into the request, and refuses options that make no
 // sense together.
 void prepare_measuring(Invocation& call);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 namespace kvplan {
@@ -144,10 +143,8 @@ std::string hexadecimal(std::string_view bytes) {
 }
 
 bool holds_one_of(const std::string& text, const std::vector<std::string>& parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-    const std::boyer_moore_horspool_searcher searcher(part.begin(), part.end());
-    return std::search(text.begin(), text.end(), searcher) != text.end();
-  });
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const std::string& part) { return text.find(part) != std::string::npos; });
 }
 
 }  // namespace

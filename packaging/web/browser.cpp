@@ -1,0 +1,134 @@
+// What the program asks of a system and a browser has not, in place of some sources of src. The Hub is asked by the
+// browser itself; devices, libraries and other programs there are none, and an error line says so.
+#include <emscripten.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "cli/check_log_command.h"
+#include "cli/measuring.h"
+#include "cli/watch_command.h"
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "measure/detect.h"
+#include "measure/library.h"
+#include "sources/hub_curl.h"
+#include "sources/hub_http.h"
+
+// A worker may wait for an answer. What is returned is malloc'ed: a status (0: no answer), the length of the headers,
+// the length of the body, then both. The browser follows redirects, and tells no page why a server was not reached.
+EM_JS(unsigned char*, kvplan_fetch,
+      (const char* url, const char* authorization, const char* range, double milliseconds), {
+        const request = new XMLHttpRequest();
+        let status = 0;
+        let headers = new Uint8Array(0);
+        let body = headers;
+        try {
+          request.open("GET", UTF8ToString(url), false);
+          request.responseType = "arraybuffer";
+          request.timeout = milliseconds;
+          if (HEAPU8[authorization]) request.setRequestHeader("Authorization", UTF8ToString(authorization));
+          if (HEAPU8[range]) request.setRequestHeader("Range", "bytes=" + UTF8ToString(range));
+          request.send();
+          status = request.status;
+          headers = new TextEncoder().encode(request.getAllResponseHeaders());
+          body = new Uint8Array(request.response || 0);
+        } catch (error) {
+          status = error.name == "TimeoutError" ? 1 : 0;
+        }
+        const out = _malloc(12 + headers.length + body.length);
+        HEAPU32.set([ status, headers.length, body.length ], out >> 2);
+        HEAPU8.set(headers, out + 12);
+        HEAPU8.set(body, out + 12 + headers.length);
+        return out;
+      });
+
+namespace kvplan {
+
+namespace {
+
+constexpr std::uint32_t kNoAnswer = 0;
+constexpr std::uint32_t kTooLate = 1;
+
+// "name: value" a line.
+std::map<std::string, std::string> headers_in(std::string_view text) {
+  std::map<std::string, std::string> out;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto colon = line.find(':');
+    if (colon != std::string_view::npos)
+      out[lower(line.substr(0, colon))] = std::string(trimmed(line.substr(colon + 1)));
+  }
+  return out;
+}
+
+}  // namespace
+
+HttpResponse http_get(const HttpRequest& request) {
+  unsigned char* const answer = kvplan_fetch(request.url.c_str(), request.authorization.c_str(), request.range.c_str(),
+                                             static_cast<double>(request.total.count()));
+  std::uint32_t numbers[3];
+  std::memcpy(numbers, answer, sizeof numbers);
+  const auto [status, header_bytes, body_bytes] = numbers;
+  const char* const text = reinterpret_cast<const char*>(answer) + sizeof numbers;
+  HttpResponse out;
+  if (status > kTooLate) {
+    out.status = static_cast<long>(status);
+    out.headers = headers_in({text, header_bytes});
+    out.is_cut = body_bytes > request.limit;
+    out.body.assign(text + header_bytes, out.is_cut ? request.limit : body_bytes);
+  }
+  std::free(answer);
+  if (status == kTooLate) out.trouble = HttpTrouble::kTimeout;
+  if (status == kNoAnswer)
+    throw HubUnreachable("the browser could not reach the Hub (no network, a blocker, or the server refuses pages)",
+                         "paste the model's config.json instead");
+  return out;
+}
+
+namespace {
+
+[[noreturn]] void no_device() {
+  Error error(Exit::kNoDevice, "a browser has no device to measure", "use the program: the same command in a terminal");
+  error.set_source("measure");
+  throw error;
+}
+
+}  // namespace
+
+int run_measure(const Invocation&, const Asked&, const ReportOptions&) {
+  no_device();
+}
+int run_card(const Invocation&, const ReportOptions&) {
+  no_device();
+}
+LogCheck checked_log(const Invocation&) {
+  fail("check-log is no part of this page, which would be too large with it",
+       "use the program: the same command in a terminal");
+}
+int run_watch(const Invocation&, const Asked&, const ReportOptions&) {
+  fail("a browser neither starts nor sees other programs", "use the program: the same command in a terminal");
+}
+
+std::vector<DetectedCard> detect_cards() {
+  return {};
+}
+void use_cards(const std::vector<DetectedCard>&, Request&) {
+  fail("--gpu auto: a browser does not see this machine's cards", "name a card, or a size with --gpu-memory");
+}
+
+Library::Library(const std::string& path, bool) : handle_(nullptr), error_(path + ": a browser opens no libraries") {}
+Library::~Library() = default;
+void* Library::symbol(const char*) const {
+  return nullptr;
+}
+
+std::string environment_or(const char* variable, const char* fallback) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0' ? value : fallback;
+}
+
+}  // namespace kvplan

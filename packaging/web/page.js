@@ -1,0 +1,441 @@
+// A question is a command line. The fields are a view of it: they read their values from its words and write them there.
+"use strict";
+const $ = (id) => document.getElementById(id);
+const catalogue = JSON.parse($("catalogue").textContent);
+const first = "kvplan llama-3.1-8b.json --engine vllm --gpu rtx-4090 --max-model-len 32k";
+
+function element(name, properties = {}, ...children) {
+  const out = Object.assign(document.createElement(name), properties);
+  out.append(...children);
+  return out;
+}
+
+// --- the command line ---
+
+// Words as a shell has them: blanks, quotes, backslashes.
+function split(line) {
+  const words = [];
+  let word = null;
+  let quote = "";
+  for (let at = 0; at < line.length; ++at) {
+    const c = line[at];
+    if (quote ? c === quote : c === "'" || c === '"') {
+      quote = quote ? "" : c;
+      word = word ?? "";
+    } else if (c === "\\" && quote !== "'" && at + 1 < line.length) {
+      word = (word ?? "") + line[++at];
+    } else if (!quote && /\s/.test(c)) {
+      if (word !== null) words.push(word);
+      word = null;
+    } else {
+      word = (word ?? "") + c;
+    }
+  }
+  if (word !== null) words.push(word);
+  return words;
+}
+
+const quoted = (word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'");
+const joined = (words) => words.map(quoted).join(" ");
+
+// An option that takes a value, by each of its names; what is not here is a flag.
+const valued = new Map();
+for (const option of catalogue.options) for (const name of option.names) valued.set(name, option);
+
+// What the words are: the command, the models and the options, with their places.
+function read(words) {
+  const out = { command: "", place: -1, models: [], options: [] };
+  for (let at = words[0] === "kvplan" ? 1 : 0; at < words.length && words[at] !== "--"; ++at) {
+    const [, name, value] = /^(-[^=]*)(?:=(.*))?$/s.exec(words[at]) ?? [];
+    if (!name || name === "-") {
+      if (out.place < 0 && !out.models.length && catalogue.commands.includes(words[at])) [out.command, out.place] = [words[at], at];
+      else out.models.push({ at, value: words[at] });
+    } else if (!valued.has(name)) {
+      out.options.push({ at, name, count: 1, value: "" });
+    } else if (value !== undefined) {
+      out.options.push({ at, name, count: 1, value });
+    } else {
+      out.options.push({ at, name, count: 2, value: words[at + 1] ?? "" });
+      ++at;
+    }
+  }
+  return out;
+}
+
+// The last option of the words that is one of `names`, in whichever spelling.
+function find(words, names) {
+  const known = names.map((name) => valued.get(name)).filter(Boolean);
+  return read(words).options.findLast(({ name }) => names.includes(name) || known.includes(valued.get(name)));
+}
+
+function set(words, names, value) {
+  const found = find(words, names);
+  const put = value === "" ? [] : value === null ? [names[0]] : [found?.count === 2 ? found.name : names[0], value];
+  if (found) words.splice(found.at, found.count, ...put);
+  else words.splice(words.includes("--") ? words.indexOf("--") : words.length, 0, ...put);
+}
+
+function setCommand(words, command) {
+  const { place } = read(words);
+  if (place >= 0) words.splice(place, 1);
+  if (command) words.splice(words[0] === "kvplan" ? 1 : 0, 0, command);
+}
+
+function setModel(words, model) {
+  const { models, place } = read(words);
+  const put = model === "" ? [] : [model];
+  if (models.length) words.splice(models[0].at, 1, ...put);
+  else words.splice(place >= 0 ? place + 1 : words[0] === "kvplan" ? 1 : 0, 0, ...put);
+}
+
+// --- files ---
+
+const files = new Map(); // what may be named: a text, or a File of which the program reads the beginning
+let version = 1;
+const linkLimit = 100000; // characters of a link
+for (const [name, text] of Object.entries(catalogue.examples)) files.set(name, { text, example: true });
+
+function give(name, file) {
+  files.set(name, file);
+  ++version;
+}
+
+// Those of the files that the words name: a model's own file, or the files of its folder.
+function named(words) {
+  const paths = words.flatMap((word) => word.split("=")).filter((word) => word && !word.startsWith("-"));
+  return [...files].filter(([name, file]) => !file.example && paths.some((path) => name === path || name.startsWith(path + "/")));
+}
+
+async function take(list) {
+  const given = [...list];
+  if (!given.length) return;
+  const folder = given.length > 1 ? "model/" : ""; // several files are those of one model
+  for (const file of given) {
+    const isText = file.size < 4e6 && !/\.(gguf|safetensors)$/i.test(file.name);
+    give(folder + file.name, isText ? { text: await file.text() } : { blob: file });
+  }
+  const gguf = given.map((file) => file.name).filter((name) => /\.gguf$/i.test(name)).sort()[0];
+  const words = split($("command").value);
+  setModel(words, folder ? (gguf ? folder + gguf : "model") : given[0].name);
+  // A GGUF has an engine and a type of its own.
+  if (gguf) for (const option of ["--engine", "--weights"]) set(words, [option], "");
+  put(words);
+}
+
+// --- links: the command line, and the texts that it names ---
+
+const base64 = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+const through = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+
+// The link, and the files that it cannot hold.
+async function link(line) {
+  const words = split(line);
+  const texts = {};
+  let left = [];
+  // A token is nobody else's.
+  for (let token; (token = find(words, ["--token"])); left.push("the token")) words.splice(token.at, token.count);
+  for (const [name, file] of named(words))
+    if (file.text === undefined) left.push(name);
+    else texts[name] = file.text;
+  let out = "#q=" + encodeURIComponent(joined(words)).replaceAll("%20", "+");
+  if (Object.keys(texts).length) {
+    const packed = base64(await through(new TextEncoder().encode(JSON.stringify(texts)), new CompressionStream("deflate-raw")));
+    if (packed.length < linkLimit) out += "&f=" + packed;
+    else left = left.concat(Object.keys(texts));
+  }
+  return { out, left };
+}
+
+let isTorn = false; // a link whose end is missing
+
+async function restore(hash) {
+  isTorn = false;
+  const parts = new URLSearchParams(hash.slice(1));
+  if (!parts.has("q")) return first;
+  if (parts.has("f")) {
+    try {
+      const texts = JSON.parse(new TextDecoder().decode(await through(bytesOf(parts.get("f")), new DecompressionStream("deflate-raw"))));
+      for (const [name, text] of Object.entries(texts)) if (typeof text === "string") give(name, { text });
+    } catch {
+      isTorn = true;
+    }
+  }
+  return parts.get("q");
+}
+
+// --- the program ---
+
+let worker = null;
+let waiting = new Map();
+let next = 0;
+let busy = null;
+
+function begin() {
+  const script = $("worker").textContent;
+  worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  worker.onmessage = ({ data }) => {
+    waiting.get(data.id)?.(data);
+    waiting.delete(data.id);
+  };
+  worker.onerror = (event) => {
+    for (const answered of waiting.values()) answered({ exit: 2, out: "", err: "kvplan: the program cannot start in this browser (" + event.message + ")" });
+    waiting.clear();
+  };
+  send({ packed: $("wasm").textContent });
+}
+
+function send(message) {
+  const id = ++next;
+  const list = message.words ? [...files].map(([name, { text, blob }]) => ({ name, text, blob })) : undefined;
+  worker.postMessage({ id, files: list, version, ...message });
+  return new Promise((answered) => waiting.set(id, answered));
+}
+
+// The same words as in a terminal; a page is what is asked for where no form is.
+async function program(words) {
+  const given = words[0] === "kvplan" ? words.slice(1) : words;
+  const { command } = read(words);
+  const formless = ["schema", "completions", "man", "help"].includes(command) || given.length === 0;
+  const output = find(words, ["--output"])?.value;
+  const asked = find(words, ["--format", "--json"]) || formless ? given : [...given, "--format", "html"];
+  return send({ words: asked, output });
+}
+
+let asked = 0;
+async function ask() {
+  const mine = ++asked;
+  const line = $("command").value;
+  if (busy) {
+    // A newer question does not wait long for an older one: the Hub, or a wide search.
+    await Promise.race([busy, new Promise((later) => setTimeout(later, 1000))]);
+    if (mine !== asked) return;
+    if (busy) {
+      worker.terminate();
+      begin();
+    }
+  }
+  const slow = setTimeout(() => say("working ..."), 150);
+  const began = performance.now();
+  const running = program(split(line));
+  busy = running;
+  const reply = await running;
+  if (busy === running) busy = null;
+  clearTimeout(slow);
+  if (mine !== asked) return;
+  const { out, left } = await link(line);
+  if (mine !== asked) return;
+  history.replaceState(null, "", out);
+  show(reply, left);
+  say(`answered in ${Math.max(1, Math.round(performance.now() - began))} ms by this browser`);
+}
+
+// --- the answer ---
+
+function say(text) {
+  $("state").textContent = text;
+}
+
+const lines = (text) => text.split(/[\n\r]/).map((line) => line.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "").trim()).filter(Boolean);
+
+function show({ exit, out, err }, left) {
+  const box = $("answer");
+  box.replaceChildren();
+  for (const text of lines(err))
+    box.append(element("p", { className: "verdict " + (exit > 1 ? "bad" : "warn"), role: exit > 1 ? "alert" : "" },
+      element("b", {}, exit > 1 ? "NO ANSWER " : "NOTE "), element("span", {}, text.replace(/^kvplan: /, ""))));
+  if (out.startsWith("<!DOCTYPE html>")) {
+    const page = new DOMParser().parseFromString(out, "text/html");
+    page.querySelector("footer")?.remove();
+    box.append(...page.body.childNodes);
+    offer(box);
+  } else if (out) {
+    const copy = element("button", { type: "button", onclick: () => copied(copy, out) }, "Copy");
+    box.append(element("p", { className: "buttons" }, copy), element("pre", { tabIndex: 0 }, out));
+  }
+  const title = box.querySelector("h1")?.textContent;
+  document.title = title ? title + " - kvplan" : "kvplan";
+  $("aloud").textContent = box.querySelector(".verdict")?.textContent ?? "";
+  if (isTorn) box.prepend(element("p", { className: "verdict warn" }, "The end of this link is missing, and with it the files that it held."));
+  for (const name of left) box.append(element("p", { className: "small muted" }, `A link to this answer does not hold ${name}.`));
+}
+
+// A change that the answer names is made by a click: a remedy, or a row of what fits.
+function offer(box) {
+  for (const cell of box.querySelectorAll("td:first-child span, td[data-name=options] span")) {
+    const change = split(cell.textContent);
+    const { models, options } = read(change);
+    const known = options.every(({ name, count }) => count === 2 || catalogue.flags.includes(name));
+    if (!change[0]?.startsWith("-") || models.length || !known) continue;
+    const apply = () => {
+      const words = split($("command").value);
+      for (const { name, count, value } of options) set(words, [name], count === 2 ? value : null);
+      if (cell.parentElement.dataset.name === "options") setCommand(words, "");
+      put(words);
+      $("answer").focus();
+    };
+    cell.replaceChildren(element("button", { type: "button", className: "apply", title: "Plan again with this", onclick: apply }, cell.textContent));
+  }
+}
+
+async function copied(button, text) {
+  const before = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Not allowed";
+  }
+  setTimeout(() => (button.textContent = before), 1500);
+}
+
+// --- the fields ---
+
+const fields = {
+  engine: ["--engine"],
+  gpu: ["--gpu"],
+  count: ["--gpu-count"],
+  context: ["--max-model-len", "--ctx-size"],
+  seqs: ["--num-seqs"],
+  weights: ["--weights"],
+  kv: ["--kv-cache-dtype"],
+};
+const questions = { "": "Plan", fit: "What fits", compare: "Compare types", explain: "Explain" };
+const formsOfAnswer = { "": "a page", table: "text", json: "JSON", markdown: "Markdown", csv: "CSV", args: "the engine's command", k8s: "Kubernetes" };
+
+function pick(select, value) {
+  if (![...select.options].some((option) => option.value === value)) select.append(new Option(value, value));
+  select.value = value;
+}
+
+// The fields show what the words say.
+function view(words) {
+  const { command, models } = read(words);
+  if (document.activeElement !== $("model")) $("model").value = models[0]?.value ?? "";
+  for (const [id, names] of Object.entries(fields)) {
+    const value = find(words, names)?.value ?? "";
+    if ($(id).tagName === "SELECT") pick($(id), value);
+    else if (document.activeElement !== $(id)) $(id).value = value;
+  }
+  $("in-short").textContent = [$("engine").value || "no engine", $("gpu").value || "no GPU", $("context").value && $("context").value + " tokens"].filter(Boolean).join(", ");
+  pick($("examples"), catalogue.examples[models[0]?.value] === undefined ? "" : models[0].value);
+  for (const tab of $("questions").children) {
+    const chosen = tab.dataset.command === (command === "plan" ? "" : command);
+    tab.setAttribute("aria-selected", chosen);
+    tab.tabIndex = chosen ? 0 : -1;
+  }
+  if (![...$("questions").children].some((tab) => tab.tabIndex === 0)) $("questions").firstChild.tabIndex = 0;
+  pick($("form-of-answer"), find(words, ["--json"])?.name === "--json" ? "json" : find(words, ["--format"])?.value ?? "");
+}
+
+function put(words) {
+  if (words[0] !== "kvplan") words.unshift("kvplan");
+  $("command").value = joined(words);
+  view(words);
+  ask();
+}
+
+const edit = (change) => {
+  const words = split($("command").value);
+  change(words);
+  put(words);
+};
+
+function fill() {
+  const engines = [...new Set(catalogue.engines.map(({ engine }) => engine))];
+  $("engine").append(new Option("none: what the architecture needs", ""), ...engines.filter((name) => name !== "logical").map((name) => new Option(name, name)));
+  $("gpu").append(new Option("none", ""));
+  for (const vendor of [...new Set(catalogue.gpus.map((gpu) => gpu.vendor))]) {
+    const group = element("optgroup", { label: vendor });
+    for (const gpu of catalogue.gpus.filter((one) => one.vendor === vendor)) group.append(new Option(`${gpu.name}  (${(gpu.memory_bytes / 2 ** 30).toFixed(1).replace(".0", "")} GiB)`, gpu.name));
+    $("gpu").append(group);
+  }
+  $("count").append(new Option("1", ""), ...["2", "4", "8", "16"].map((n) => new Option(n, n)));
+  $("contexts").append(...["4k", "8k", "16k", "32k", "64k", "128k", "256k", "1M", "auto"].map((value) => new Option(value, value)));
+  $("weights").append(new Option("as it is", ""), ...valued.get("--weights").choices.map((name) => new Option(name, name)));
+  $("kv").append(new Option("auto", ""), ...valued.get("--kv-cache-dtype").choices.filter((name) => name !== "auto").map((name) => new Option(name, name)));
+  $("examples").append(new Option("Examples", ""), ...Object.keys(catalogue.examples).map((name) => new Option(name.replace(/\.json$/, ""), name)));
+  for (const [command, title] of Object.entries(questions)) {
+    const tab = element("button", { type: "button", role: "tab", onclick: () => edit((words) => setCommand(words, command)) }, title);
+    tab.dataset.command = command;
+    tab.setAttribute("aria-controls", "answer");
+    $("questions").append(tab);
+  }
+  for (const [form, title] of Object.entries(formsOfAnswer)) $("form-of-answer").append(new Option(title, form));
+}
+
+function listen() {
+  let later = 0;
+  for (const [id, names] of Object.entries(fields)) {
+    const change = () => {
+      clearTimeout(later);
+      const value = $(id).value.trim();
+      if (value !== (find(split($("command").value), names)?.value ?? "")) edit((words) => set(words, names, value));
+    };
+    $(id).addEventListener("change", change);
+    // What is half typed is not asked.
+    if ($(id).tagName === "INPUT")
+      $(id).addEventListener("input", () => {
+        clearTimeout(later);
+        if (/^([0-9]+[kKmM]?|auto|)$/.test($(id).value)) later = setTimeout(change, 500);
+      });
+  }
+  $("model").addEventListener("change", () => edit((words) => setModel(words, $("model").value.trim())));
+  $("examples").addEventListener("change", () => $("examples").value && edit((words) => setModel(words, $("examples").value)));
+  $("form").addEventListener("submit", (event) => event.preventDefault());
+  $("command").addEventListener("change", () => put(split($("command").value)));
+  $("form-of-answer").addEventListener("change", () => edit((words) => {
+    set(words, ["--json"], "");
+    set(words, ["--format"], $("form-of-answer").value);
+  }));
+  $("questions").addEventListener("keydown", (event) => {
+    const tabs = [...$("questions").children];
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const tab = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+    tab.focus();
+    tab.click();
+  });
+  $("choose").addEventListener("click", () => $("files").click());
+  $("files").addEventListener("change", () => take($("files").files));
+  $("paste").addEventListener("click", () => {
+    $("pasting").hidden = !$("pasting").hidden;
+    $("paste").setAttribute("aria-expanded", !$("pasting").hidden);
+    if (!$("pasting").hidden) $("pasted").focus();
+  });
+  $("pasted").addEventListener("input", () => {
+    clearTimeout(later);
+    later = setTimeout(() => {
+      give("config.json", { text: $("pasted").value });
+      edit((words) => setModel(words, "config.json"));
+    }, 300);
+  });
+  $("copy").addEventListener("click", () => copied($("copy"), location.href));
+  const dropping = (is) => document.body.classList.toggle("dropping", is);
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    dropping(true);
+  });
+  document.addEventListener("dragleave", () => dropping(false));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    dropping(false);
+    take(event.dataTransfer.files);
+  });
+  window.addEventListener("hashchange", () => open(location.hash));
+}
+
+async function open(hash) {
+  const line = await restore(hash);
+  if (files.has("config.json")) $("pasted").value = files.get("config.json").text;
+  put(split(line));
+}
+
+function start() {
+  fill();
+  listen();
+  $("options").open = !matchMedia("(max-width: 52rem)").matches;
+  begin();
+  open(location.hash);
+  if (location.protocol.startsWith("http")) navigator.serviceWorker?.register("sw.js").catch(() => {});
+}
