@@ -16,6 +16,7 @@
 #include "kvplan/quantity.h"
 #include "kvplan/quantization.h"
 #include "kvplan/rotary.h"
+#include "kvplan/side.h"
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
 #include "kvplan/weight_model.h"
@@ -30,7 +31,7 @@ struct Layer {
 
 // A part beside the decoder: it is named and costs no cache.
 struct SideModel {
-  std::string what;  // "vision tower", "audio encoder", "encoder"
+  SideKind what = SideKind::kVision;
   std::string model_type;
   std::uint64_t num_layers = 0;  // 0 where the config does not say
   // Of a vision tower, 0 where the config does not say: the width of a patch and of its MLP, patches that become one

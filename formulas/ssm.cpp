@@ -22,7 +22,7 @@ std::span<const KindInfo> Ssm::infos() {
 CacheTerms Ssm::terms(Form) const {
   Term conv{.name = "conv state", .role = Role::kState, .growth = Growth::kSequence};
   conv.storage = Storage::kModel;
-  Term state{.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence};
+  Term state{.name = "ssm state", .role = Role::kState, .part = Part::kScan, .growth = Growth::kSequence};
   state.storage = Storage::kState;
   if (version == Version::kMamba1) {
     conv.shape = {.units = d_inner, .vectors = 1, .width = 1, .columns = conv_kernel};

@@ -121,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     input.caches.push_back(layer_of(i, plain ? Mixer(FullAttention{even}) : make_mixer(source)));
 
   Request& request = input.request;
-  request.engine = engine.name;
+  request.engine = &engine;
   request.max_model_len = Tokens(source.from(1, 1500));
   request.num_seqs = source.from(1, 5);
   if (!plain) {

@@ -26,7 +26,7 @@ constexpr const char* kCaches[] = {"auto", "fp8_e4m3", "q8_0", "q4_0"};
 
 Request make_request(const std::array<std::uint8_t, 8>& bytes) {
   Request request;
-  request.engine = engines()[bytes[0] % engines().size()].name;
+  request.engine = &engines()[bytes[0] % engines().size()];
   if (bytes[1] & 7) request.max_model_len = Tokens(kLengths[bytes[1] & 7]);
   request.num_seqs = 1 + (bytes[1] >> 3);
   request.parallel.tensor = std::uint64_t{1} << (bytes[2] & 3);

@@ -39,13 +39,19 @@ struct Gpu {
   bool unified;              // shared with the processor
   double bandwidth_gb_s;     // 10^9 bytes a second; 0 where not known
   std::string_view source;
-  // NVIDIA's compute capability times ten (90 for 9.0), AMD's gfx number (0x90a); 0 for others and where not known.
+  // NVIDIA's compute capability times ten (90 for 9.0), AMD's gfx number (0x90a), Gaudi's generation; 0 for others and
+  // where not known.
   std::uint32_t capability = 0;
   Peak peak;
 
   // What engines share out: their budgets start from the program's total, not from the driver's.
   Bytes budget() const { return Bytes((usable_mib != 0 ? usable_mib : memory_mib) * kMiB); }
 };
+
+// An accelerator of Intel's that is no GPU.
+inline bool is_gaudi(const Gpu& card) {
+  return card.vendor == "Intel" && card.capability > 0;
+}
 
 }  // namespace kvplan
 

@@ -5,14 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "kvplan/template.h"
+
 namespace kvplan {
 
 enum class NoteLevel { kInfo, kWarning };
 
 struct Note {
   NoteLevel level = NoteLevel::kInfo;
-  std::string code;     // stable, for machines: "assumed_architecture"
-  std::string message;  // one sentence
+  std::string code;  // stable, for machines: "assumed_architecture"
+  Template message;  // one sentence
   bool operator==(const Note&) const = default;
 };
 

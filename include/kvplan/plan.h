@@ -11,6 +11,7 @@
 
 #include "kvplan/note.h"
 #include "kvplan/quantity.h"
+#include "kvplan/template.h"
 
 namespace kvplan {
 
@@ -69,15 +70,15 @@ std::string_view name(Basis basis);
 // One line of the ledger. Exact lines have low == bytes == high.
 struct LedgerLine {
   Section part = Section::kKvCache;
-  std::string what;  // "experts", "full attention, 12 layers", "CUDA graphs"
+  Template what;  // "experts", "full attention, 12 layers", "CUDA graphs"
   Bytes bytes, low, high;
-  std::string formula;  // with the numbers put in
-  std::string source;   // config keys, engine file, log
+  Template formula;
+  std::string source;  // config keys, engine file, log
   LineId id = LineId::kUsual;
   Basis basis = Basis::kExact;
 };
 LedgerLine of_kind(LineId id, LedgerLine line);
-LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source);
+LedgerLine exact_line(Section part, Template what, Bytes bytes, Template formula, std::string source);
 std::string_view name(Section section);
 // "cuda_graphs", "experts"; its part's name where it is nothing more.
 std::string_view id_of(const LedgerLine& line);
@@ -93,7 +94,7 @@ struct GpuMemory {
 
 // Why an engine takes more (or less) than the architecture needs, from the logical share to the reserved bytes.
 struct GapLine {
-  std::string reason;
+  Template reason;
   std::int64_t bytes = 0;
 };
 
@@ -150,8 +151,8 @@ enum class Verdict { kFits, kDoesNotFit, kUnknown };
 // Why an engine does not start, where that is not memory.
 struct Refusal {
   std::string_view id;  // "attention_heads"
-  std::string words;    // what it refuses, and where the values are
-  std::string cure;     // "use a size that divides them"
+  Template words;       // the engine's own, with this request's values
+  Template cure;        // "use a size that divides them"
 };
 
 // What a verdict was held against.
@@ -188,10 +189,15 @@ struct VerdictReport {
   std::optional<Refusal> refusal;             // then it does not start, and the status is kDoesNotFit
   std::optional<std::uint64_t> runs_at_once;  // sequences like these, by the engine's own scheduler
   std::vector<Remedy> suggestions;            // where it does not fit, least loss first
-  std::string reason;
-  std::optional<std::int64_t> headroom;  // bytes left (or missing) on the fullest GPU
-  Bytes either_way;                      // where it is close: half the width of the range
-  std::string advice;                    // where it is close: what to lower first
+  bool has_sought = false;                    // they were sought
+  std::uint64_t asked_gpus = 1;               // beside which a suggestion's are more, or the same
+  Template shortfall;                         // what the cache lacks, as the engine's own rule has it
+  std::uint64_t count = 0, least = 0;         // tokens or sequences, against --min-context or --min-seqs
+  bool counts_room = false;                   // `count` is what fits; else what was asked for
+  std::optional<std::int64_t> headroom;       // bytes left (or missing) on the fullest GPU
+  Bytes over;                                 // what the high end of the range has too much
+  Bytes either_way;                           // where it is close: half the width of the range
+  Template advice;                            // where it is close: what to lower first
 };
 
 // Bounds of speed from the card's bandwidth: a step of decoding reads the weights that its tokens pass through and the

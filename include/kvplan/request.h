@@ -16,6 +16,7 @@
 namespace kvplan {
 
 struct Calibration;
+struct Engine;
 
 enum class FlashAttention { kAuto, kOn, kOff };
 // Whether a prefill holds a matrix of scores (chunk x context x heads). As the engine does it where nobody says.
@@ -112,7 +113,7 @@ struct MlxOptions {
 };
 
 struct Request {
-  std::string engine = "logical";  // as the table of engines spells it
+  const Engine* engine = nullptr;  // of the table; null: none, what the architecture needs
   std::string engine_version;      // "" for the newest known
 
   // The load.

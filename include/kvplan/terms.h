@@ -14,8 +14,9 @@ namespace kvplan {
 // What a term is to the layer: engines give keys, values, states and index keys different pools and types.
 enum class Role { kKey, kValue, kState, kIndex };
 
-// Parts that a packed storage type treats apart (fp8_ds_mla: latent in FP8 with scales, rope part in 16 bit).
-enum class Part { kPlain, kLatent, kRope };
+// Parts that a packed storage type treats apart (fp8_ds_mla: latent in FP8 with scales, rope part in 16 bit), and the
+// state of a selective scan, which has kernels of its own.
+enum class Part { kPlain, kLatent, kRope, kScan };
 
 // units x vectors x width elements per entry.
 //   units    heads or groups: what tensor parallelism splits, or repeats where there are fewer units than ranks

@@ -165,8 +165,8 @@ constexpr Gpu kGpus[] = {
     nominal("Intel", "arc-pro-b60", "b60 b60-pro", 24, 456),
     nominal("Intel", "max-1100-48gb", "max-1100", 48, 1229),
     nominal("Intel", "max-1550-128gb", "max-1550 ponte-vecchio", 128, 3277),
-    {"Intel", "gaudi2-96gb", "gaudi2 hl-225", 98304, 0, true, false, 2450, "data sheet; hl-smi", 0, {}},
-    {"Intel", "gaudi3-128gb", "gaudi3 hl-325", 131072, 0, true, false, 3700, "data sheet; hl-smi", 0, {}},
+    {"Intel", "gaudi2-96gb", "gaudi2 hl-225", 98304, 0, true, false, 2450, "data sheet; hl-smi", 2, {}},
+    {"Intel", "gaudi3-128gb", "gaudi3 hl-325", 131072, 0, true, false, 3700, "data sheet; hl-smi", 3, {}},
 
     // NVIDIA: GeForce by generation.
     on(61, nv("gtx-1080", "1080", 8192, 0, 320)),

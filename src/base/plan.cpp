@@ -99,7 +99,7 @@ LedgerLine of_kind(LineId id, LedgerLine line) {
   return line;
 }
 
-LedgerLine exact_line(Section part, std::string what, Bytes bytes, std::string formula, std::string source) {
+LedgerLine exact_line(Section part, Template what, Bytes bytes, Template formula, std::string source) {
   return {part, std::move(what), bytes, bytes, bytes, std::move(formula), std::move(source)};
 }
 

@@ -88,7 +88,8 @@ std::uint64_t ds_mla_bytes(const Term& term) {
   switch (term.part) {
     case Part::kLatent: return width + (width % 128 == 0 ? width / 128 * 4 : round_up(ceil_div(width, 64), 8, kWhat));
     case Part::kRope: return checked_mul(width, 2, kWhat);
-    case Part::kPlain: break;
+    case Part::kPlain:
+    case Part::kScan: break;
   }
   fail("fp8_ds_mla is a layout of MLA, and this model has layers of another kind", "use --kv-cache-dtype fp8, or auto");
 }

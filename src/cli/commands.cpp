@@ -179,7 +179,7 @@ int run_plan(const Invocation& call) {
   suggest(model, plan);
   const ReportForm& form = find_format(call.format);
   const Wanted wanted{.curves = form.draws,
-                      .engines = !call.engine_given && plan.request.engine == "logical" && form.reads,
+                      .engines = !call.engine_given && engine_of(plan.request).name == "logical" && form.reads,
                       .launch = form.launches};
   of_model(model, [&] { complete(model, wanted, plan); });
   Reply reply = reply_of(plan);

@@ -23,7 +23,7 @@ void check_lists(const Invocation& call) {
   if (!call.kv_types.empty() && !compares)
     fail("--kv-cache-dtype: " + call.command + " takes one type", "name one, or list them for kvplan compare");
   if (!call.request.card.rig.empty() && call.engine_given && !engine_of(call.request).loading.embedding_on_host)
-    fail("--gpu names cards that differ, and " + call.request.engine + " deals evenly",
+    fail("--gpu names cards that differ, and " + std::string(engine_of(call.request).name) + " deals evenly",
          "name the smallest, with --gpu-count " + std::to_string(call.request.card.rig.size()) +
              ", or plan --engine llama.cpp");
   if (!call.gpus.empty() && call.request.card.memory)
@@ -57,7 +57,8 @@ void check_load(const Invocation& call, const std::function<bool(std::string_vie
   if (!counts_slots && request.max_model_len && request.llama_cpp.ctx_size &&
       *request.max_model_len != *request.llama_cpp.ctx_size)
     fail("--max-model-len " + std::to_string(request.max_model_len->count()) + " and --ctx-size " +
-             std::to_string(request.llama_cpp.ctx_size->count()) + " are the same option in " + request.engine,
+             std::to_string(request.llama_cpp.ctx_size->count()) + " are the same option in " +
+             std::string(engine_of(request).name),
          "name one of them");
 }
 

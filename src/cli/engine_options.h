@@ -1,4 +1,4 @@
-// Which engines have an option. Options that are not listed belong to all of them.
+// Which engines have an option. Options that no engine lists as its own belong to all of them.
 #ifndef KVPLAN_CLI_ENGINE_OPTIONS_H_
 #define KVPLAN_CLI_ENGINE_OPTIONS_H_
 
@@ -7,13 +7,6 @@
 #include <string_view>
 
 namespace kvplan {
-
-struct EngineOption {
-  std::string_view option;   // its first name
-  std::string_view engines;  // separated by spaces
-  bool logical_too = false;  // it means something for the logical plan as well
-};
-std::span<const EngineOption> engine_options();
 
 // Error that names the engines that have `option`, where none of `chosen` has it. The logical engine, which models no
 // engine's options, lets all pass; where it is alone and the option changes nothing, that is the answer, "" otherwise.

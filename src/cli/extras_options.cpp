@@ -60,8 +60,10 @@ void apply_speculative_config(Invocation& call, string_view value, string_view n
       call.request.extras.draft_weights = config.weights;
     }
     for (const std::string& key : config.unread)
-      call.notes.push_back({NoteLevel::kWarning, "speculative_config",
-                            std::string(name) + ": \"" + one_line(key, 40) + "\" is not read, and changes nothing"});
+      call.notes.push_back(
+          {NoteLevel::kWarning,
+           "speculative_config",
+           {"{option}: \"{key}\" is not read, and changes nothing", {{"option", name}, {"key", one_line(key, 40)}}}});
   } catch (Error& error) {
     error.set_source(name);
     throw;

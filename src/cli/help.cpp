@@ -3,6 +3,7 @@
 
 #include "cli/engine_options.h"
 #include "cli/shell.h"
+#include "engines/engine.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "report/report.h"
@@ -157,10 +158,9 @@ std::string engine_help(string_view engine) {
   const Command& plan = commands().front();
   std::string out = "kvplan MODEL... --engine " + std::string(engine) + " [options]\n\nOptions of " +
                     std::string(engine) + " (kvplan --help all: every option)\n";
+  const string_view own = engine_named(engine)->options;
   for (const Option* option : options_of(plan))
-    for (const EngineOption& row : engine_options())
-      if (row.option == words(option->names).front() && has_word(row.engines, engine))
-        out += option_line(*option, plan);
+    if (has_word(own, words(option->names).front())) out += option_line(*option, plan);
   return out;
 }
 

@@ -132,8 +132,9 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
           if (!engine.empty()) answer.name.insert(0, engine + ", ");
           answer.changes.insert(answer.changes.begin(), chosen.begin(), chosen.end());
         }
-        for (std::string& sentence : answers.sentences)
-          if (!chosen.empty()) sentence.insert(0, engine + (engine.empty() || card.empty() ? "" : ", ") + card + ": ");
+        const std::string where = engine + (engine.empty() || card.empty() ? "" : ", ") + card;
+        for (Template& sentence : answers.sentences)
+          if (!chosen.empty()) sentence = Template("{where}: ", {{"where", where}}) + sentence;
         if (!all) {
           all = std::move(answers);
           continue;
@@ -149,7 +150,8 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
     }
   }
   if (!all) throw *first_error;
-  for (const std::string& error : out.errors) all->asked.notes.push_back({NoteLevel::kWarning, "not_compared", error});
+  for (const std::string& error : out.errors)
+    all->asked.notes.push_back({NoteLevel::kWarning, "not_compared", Template::quoted(error)});
   out.any = true;
   out.text = written(compared(*all), call.format, "compare", options);
   return out;

@@ -119,8 +119,10 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
     std::fputs("kvplan: nothing was saved: the run was disturbed, or does not agree\n", stderr);
   const std::optional<std::string>& planned_card = plan.request.card.name;
   if (planned_card && find_gpu(seen.device.name) != nullptr && find_gpu(seen.device.name)->name != *planned_card)
-    plan.notes.push_back({NoteLevel::kWarning, "another_card",
-                          "planned for " + *planned_card + ", and measured on " + seen.device.name});
+    plan.notes.push_back({NoteLevel::kWarning,
+                          "another_card",
+                          {"planned for {planned}, and measured on {device}",
+                           {{"planned", *planned_card}, {"device", seen.device.name}}}});
   complete(model, {}, plan);
   write_report(call.output, written(reply_of(plan), call.format, "a measurement", options));
   const bool stops = seen.rehearsal && seen.rehearsal->status == RehearsalStatus::kStops;

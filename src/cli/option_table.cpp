@@ -137,9 +137,12 @@ void set_gpu(Invocation& call, string_view text) {
   }
   request.card.memory = parse_size(text, "--gpu");
   if (lower(text).ends_with("gb"))
-    call.notes.push_back({NoteLevel::kInfo, "decimal_size",
-                          "--gpu " + one_line(text, 20) + " is " + spoken_gib(*request.card.memory) +
-                              "; a card that is sold as such has somewhat more: name it (kvplan gpus)"});
+    call.notes.push_back(
+        {NoteLevel::kInfo,
+         "decimal_size",
+         {"--gpu {asked} is {memory:GiB}; a card that is sold as such has somewhat more: name it (kvplan "
+          "gpus)",
+          {{"asked", one_line(text, 20)}, {"memory", *request.card.memory}}}});
 }
 
 // "rtx-4090", "auto", or several: "rtx-4090,l40s".

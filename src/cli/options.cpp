@@ -45,11 +45,12 @@ void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
     Request scratch;
     chosen.emplace_back(find_engine(text, scratch).name);
   }
-  if (chosen.empty()) chosen.push_back(call.request.engine);
+  if (chosen.empty()) chosen.emplace_back(engine_of(call.request).name);
   for (const Option& option : options()) {
     if (!is_given(given, option)) continue;
     std::string idle = check_engine_option(first_name(option), chosen);
-    if (!idle.empty()) call.notes.push_back({NoteLevel::kWarning, "option_of_an_engine", std::move(idle)});
+    if (!idle.empty())
+      call.notes.push_back({NoteLevel::kWarning, "option_of_an_engine", Template::quoted(std::move(idle))});
   }
 }
 

@@ -54,7 +54,7 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   WatchOptions options;
   options.command = measuring.command;
   options.pid = static_cast<pid_t>(measuring.pid.value_or(0));
-  options.engine = call.request.engine;
+  options.engine = engine_of(call.request).name;
   options.keeps_engine = measuring.keep;
   options.stop = InterruptGuard::interrupted;
   std::string left;

@@ -11,7 +11,7 @@ namespace {
 class LayoutWithDraft : public CacheLayout {
  public:
   LayoutWithDraft(std::unique_ptr<CacheLayout> main, std::unique_ptr<CacheLayout> draft,
-                  std::function<Load(const Load&)> load_of, std::string label)
+                  std::function<Load(const Load&)> load_of, Template label)
       : main_(std::move(main)), draft_(std::move(draft)), load_of_(std::move(load_of)), label_(std::move(label)) {}
 
   Bytes reserved(const Load& load) const override {
@@ -30,7 +30,7 @@ class LayoutWithDraft : public CacheLayout {
       if (drafts[i].reserved > Bytes(0))
         rank.gap.push_back({label_, static_cast<std::int64_t>(drafts[i].reserved.count())});
       for (LedgerLine line : drafts[i].lines) {
-        line.what = label_ + ": " + line.what;
+        line.what = label_ + Template(": ") + line.what;
         line.id = LineId::kDraftCache;
         rank.lines.push_back(std::move(line));
       }
@@ -59,7 +59,7 @@ class LayoutWithDraft : public CacheLayout {
   std::vector<LedgerLine> host(const Load& load) const override {
     std::vector<LedgerLine> out = main_->host(load);
     for (LedgerLine line : draft_->host(load_of_(load))) {
-      line.what = label_ + ": " + line.what;
+      line.what = label_ + Template(": ") + line.what;
       line.id = LineId::kDraftCache;
       out.push_back(std::move(line));
     }
@@ -69,13 +69,13 @@ class LayoutWithDraft : public CacheLayout {
  private:
   std::unique_ptr<CacheLayout> main_, draft_;
   std::function<Load(const Load&)> load_of_;
-  std::string label_;
+  Template label_;
 };
 
 }  // namespace
 
 std::unique_ptr<CacheLayout> with_draft(std::unique_ptr<CacheLayout> main, std::unique_ptr<CacheLayout> draft,
-                                        std::function<Load(const Load&)> load_of, std::string label) {
+                                        std::function<Load(const Load&)> load_of, Template label) {
   return std::make_unique<LayoutWithDraft>(std::move(main), std::move(draft), std::move(load_of), std::move(label));
 }
 

@@ -13,7 +13,7 @@ namespace kvplan {
 // `load_of` turns the model's load into the draft's; it must not shrink as the load grows. Both layouts have the same
 // number of GPUs.
 std::unique_ptr<CacheLayout> with_draft(std::unique_ptr<CacheLayout> main, std::unique_ptr<CacheLayout> draft,
-                                        std::function<Load(const Load&)> load_of, std::string label);
+                                        std::function<Load(const Load&)> load_of, Template label);
 
 }  // namespace kvplan
 

@@ -14,9 +14,7 @@ struct DraftLayers {
   std::vector<LayerCache> caches;  // numbered behind the model's own
   CacheTypes types;
   // "EAGLE layers, 1 layer"
-  std::string line() const {
-    return label + ", " + std::to_string(caches.size()) + (caches.size() == 1 ? " layer" : " layers");
-  }
+  Template line() const { return {"{label}, {num_layers:layer}", {{"label", label}, {"num_layers", caches.size()}}}; }
 };
 
 // The caching layers of the draft model, or the model's own MTP layers where they are asked for; none otherwise.

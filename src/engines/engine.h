@@ -114,7 +114,7 @@ struct RankCache {
 
 // One allocation that an engine makes for the cache.
 struct CacheBuffer {
-  std::string line;  // the part of the plan it belongs to: a line of the ledger, or what several lines share
+  Template line;     // the part of the plan it belongs to: a line of the ledger, or what several lines share
   std::string name;  // "layer 3, key"
   Bytes bytes;
 };
@@ -149,7 +149,7 @@ class CacheLayout {
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
   // Why `budget` bytes a GPU do not hold `load`, with the smallest remedy; empty where they do. For engines whose
   // rule is more than reserved(load) <= budget (a budget split between pools, a least pool).
-  virtual std::string shortfall(Bytes budget, const Load& load) const;
+  virtual Template shortfall(Bytes budget, const Load& load) const;
 };
 
 // Activations and runtime of one GPU, as lines with a range.
@@ -161,9 +161,6 @@ struct OverheadInput {
   std::optional<Bytes> gpu_memory;  // of the card
   double weight_bits = 16;          // of a stored weight, on average
 };
-
-// What the line of an encoder's outputs is called, which wait for the decoder.
-inline constexpr std::string_view kEncoderCache = "encoder cache";
 
 // What an engine's tensors beside the model's depend on, on one rank of a stage.
 struct SideTensorsInput {
@@ -333,15 +330,17 @@ struct Engine {
   std::unique_ptr<CacheLayout> (*layout)(const EngineInput& input, std::vector<Note>& notes);
   std::vector<LedgerLine> (*overhead)(const OverheadInput& input);
 
+  // Options of the command line that it has and not every engine: their first names, separated by spaces.
+  std::string_view options = "";
   // No engine: what the architecture needs. It has no rules to advise by.
   bool is_logical = false;
   // What users of the engine choose from, widest first: the columns and rows of `compare`, and what `fit` tries.
   std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
-  // Makers whose cards it runs on, separated by spaces, and beginnings of the names of those of them that it does not
-  // support. What `fit` offers; a card that was asked for is planned with a warning.
+  // Makers whose cards it runs on, separated by spaces, and which of those cards; null: all whose capability is known.
+  // What `fit` offers; a card that was asked for is planned with a warning.
   std::string_view makers = "NVIDIA AMD Intel Apple";
-  std::string_view unsupported_cards = "";
+  bool (*supports)(const Gpu& card) = nullptr;
 
   // Its tokens are shared out between layers of a window and the others (--swa-full-tokens-ratio).
   bool has_window_ratio = false;
@@ -379,6 +378,9 @@ struct Engine {
 std::span<const Engine> engines();
 // "vllm" or "vllm@0.20": sets request.engine and request.engine_version. Error that lists the known ones.
 const Engine& find_engine(std::string_view text, Request& request);
+// The one of that very name; Error where there is none.
+const Engine* engine_named(std::string_view name);
+// The request's; without one the logical engine.
 const Engine& engine_of(const Request& request);
 // The versions as numbers, for comparisons: "0.20" -> 20, "1.3" -> 1003. Newest where none was named.
 std::uint64_t engine_version(const Engine& engine, const Request& request);

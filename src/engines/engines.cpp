@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// To add an engine, add its row.
+// To add an engine, add its row. The first is of requests that name none.
 const auto& table() {
   static const std::array kEngines{logical_engine(),   vllm_engine(),         sglang_engine(),
                                    llama_cpp_engine(), transformers_engine(), tensorrt_llm_engine(),
@@ -71,11 +71,11 @@ std::vector<Bytes> CacheLayout::reserved_by_stage(const Load& load, std::uint64_
   return out;
 }
 
-std::string CacheLayout::shortfall(Bytes budget, const Load& load) const {
+Template CacheLayout::shortfall(Bytes budget, const Load& load) const {
   const Bytes need = reserved(load);
   if (need <= budget) return {};
-  return "the cache needs " + spoken(need) + " a GPU, " + spoken(need - budget) + " more than the " + spoken(budget) +
-         " that are there";
+  return {"the cache needs {needed:size} a GPU, {missing:size} more than the {budget:size} that are there",
+          {{"needed", need}, {"missing", need - budget}, {"budget", budget}}};
 }
 
 std::span<const Engine> engines() {
@@ -87,7 +87,7 @@ const Engine& find_engine(std::string_view text, Request& request) {
   const std::string_view wanted = text.substr(0, at);
   for (const Engine& engine : engines()) {
     if (engine.name != wanted && !has_word(engine.aliases, wanted)) continue;
-    request.engine = engine.name;
+    request.engine = &engine;
     request.engine_version = at == std::string_view::npos ? "" : std::string(without_letter(text.substr(at + 1)));
     if (at != std::string_view::npos && !version_number(request.engine_version))
       refuse("--engine: \"" + one_line(text, 40) + "\" names no version",
@@ -117,10 +117,14 @@ std::uint64_t layout_copies(const Request& request) {
   return checked_mul(request.parallel.data, tensor_cuts(request).attention, kWhat) / request.parallel.tensor;
 }
 
-const Engine& engine_of(const Request& request) {
+const Engine* engine_named(std::string_view name) {
   for (const Engine& engine : engines())
-    if (engine.name == request.engine) return engine;
-  refuse("there is no engine \"" + request.engine + "\"", "see kvplan engines");
+    if (engine.name == name) return &engine;
+  refuse("there is no engine \"" + std::string(name) + "\"", "see kvplan engines");
+}
+
+const Engine& engine_of(const Request& request) {
+  return request.engine != nullptr ? *request.engine : engines().front();
 }
 
 std::uint64_t engine_version(const Engine& engine, const Request& request) {
@@ -139,9 +143,7 @@ std::uint64_t engine_patch(const Request& request) {
 bool runs_on(const Engine& engine, const Gpu& gpu) {
   constexpr std::string_view kMakers = "NVIDIA AMD Intel Apple";
   if (has_word(kMakers, gpu.vendor) && !has_word(engine.makers, gpu.vendor)) return false;
-  for (const std::string_view beginning : split(engine.unsupported_cards))
-    if (gpu.name.starts_with(beginning)) return false;
-  return true;
+  return engine.supports == nullptr || engine.supports(gpu);
 }
 
 }  // namespace kvplan

@@ -19,7 +19,7 @@ Bytes scaled(Bytes bytes, double share) {
 
 }  // namespace
 
-LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spread, std::string formula,
+LedgerLine estimate_line(Section part, Template what, Bytes bytes, Spread spread, Template formula,
                          std::string source) {
   return {part,
           std::move(what),
@@ -32,7 +32,7 @@ LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spr
           Basis::kEstimate};
 }
 
-LedgerLine ranged_line(std::string_view term, Section part, std::string what, Bytes bytes, std::string formula,
+LedgerLine ranged_line(std::string_view term, Section part, Template what, Bytes bytes, Template formula,
                        std::string source) {
   const Range range = range_around(term, bytes);
   return {part,           std::move(what), bytes, range.low, range.high, std::move(formula), std::move(source),
@@ -54,9 +54,9 @@ LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::
   const std::uint64_t intermediate = ceil_div(std::max(input.model.intermediate_size, hidden), ranks);
   const std::uint64_t row = checked_add(checked_mul(hidden, 2, kWhat), checked_mul(intermediate, 3, kWhat), kWhat);
   const Bytes bytes = Bytes(tokens) * row * 2;
-  return estimate_line(Section::kActivation, "activations of " + std::string(which), bytes, {0.5, 2},
-                       std::to_string(tokens) + " tokens * (2 * " + std::to_string(hidden) + " + 3 * " +
-                           std::to_string(intermediate) + ") * 2 B",
+  return estimate_line(Section::kActivation, {"activations of {which}", {{"which", which}}}, bytes, {0.5, 2},
+                       {"{tokens} tokens * (2 * {hidden_size} + 3 * {intermediate_size}) * 2 B",
+                        {{"tokens", tokens}, {"hidden_size", hidden}, {"intermediate_size", intermediate}}},
                        "estimate: the residual and one layer's MLP");
 }
 
@@ -79,12 +79,11 @@ std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t ch
   const std::uint64_t heads = ceil_div(input.model.num_heads, input.request.parallel.tensor);
   const std::uint64_t context = in.load.tokens_of_sequence().count();
   const std::uint64_t scores = checked_mul(checked_mul(chunk, context, kWhat), heads, kWhat);
-  return of_kind(
-      LineId::kScores,
-      estimate_line(Section::kActivation, "attention scores (naive)", Bytes(scores) * bytes_each, {0.5, 1.5},
-                    std::to_string(chunk) + " tokens of a pass * " + std::to_string(context) + " of context * " +
-                        std::to_string(heads) + " heads * " + std::to_string(bytes_each) + " B",
-                    std::move(source)));
+  return of_kind(LineId::kScores,
+                 estimate_line(Section::kActivation, "attention scores (naive)", Bytes(scores) * bytes_each, {0.5, 1.5},
+                               {"{tokens} tokens of a pass * {context} of context * {num_heads} heads * {bytes} B",
+                                {{"tokens", chunk}, {"context", context}, {"num_heads", heads}, {"bytes", bytes_each}}},
+                               std::move(source)));
 }
 
 std::optional<LedgerLine> general_score_matrix(const OverheadInput& in) {
@@ -116,9 +115,11 @@ bool has_windows(const EngineInput& input) {
 }
 
 Note unverified_note(std::string_view engine, std::string_view what) {
-  return {NoteLevel::kWarning, "unverified_cache",
-          "nothing that was checked says how " + std::string(engine) + " keeps " + std::string(what) +
-              ": planned as the architecture needs, with a wider range"};
+  return {
+      NoteLevel::kWarning,
+      "unverified_cache",
+      {"nothing that was checked says how {engine} keeps {what}: planned as the architecture needs, with a wider range",
+       {{"engine", engine}, {"what", what}}}};
 }
 
 LedgerLine unverified_line(const OverheadInput& in) {

@@ -3,6 +3,7 @@
 #define KVPLAN_ENGINES_ESTIMATES_H_
 
 #include <string>
+#include <string_view>
 
 #include "engines/engine.h"
 
@@ -13,10 +14,9 @@ struct Spread {
   double low = 1;
   double high = 1;
 };
-LedgerLine estimate_line(Section part, std::string what, Bytes bytes, Spread spread, std::string formula,
-                         std::string source);
+LedgerLine estimate_line(Section part, Template what, Bytes bytes, Spread spread, Template formula, std::string source);
 // A line with the range that was fitted for the term (kvplan/ranges.h).
-LedgerLine ranged_line(std::string_view term, Section part, std::string what, Bytes bytes, std::string formula,
+LedgerLine ranged_line(std::string_view term, Section part, Template what, Bytes bytes, Template formula,
                        std::string source);
 // What a loader keeps beyond the tensors: nothing that a config tells, but a range. Absent where no weights are known.
 std::optional<LedgerLine> loaded_weights(std::string_view term, Bytes weights);

@@ -201,7 +201,9 @@ class HoldingsLayout : public CacheLayout {
   }
 
  private:
-  static std::string line_name(const Part& part) { return part.kind + ", " + std::to_string(part.layers) + " layers"; }
+  static Template line_name(const Part& part) {
+    return {"{kind}, {num_layers} layers", {{"kind", part.kind}, {"num_layers", part.layers}}};
+  }
 
   static void add(Part& part, const Holding& holding) {
     for (Holding& known : part.holdings)
@@ -218,20 +220,21 @@ class HoldingsLayout : public CacheLayout {
     return out;
   }
 
-  static std::string formula(const Part& part, const Load& load) {
-    std::string out;
+  static Template formula(const Part& part, const Load& load) {
+    Template out;
     for (const Holding& holding : part.holdings)
-      out += (out.empty() ? "(" : " + ") + std::to_string(holding.entries(load.max_model_len, load.source_tokens)) +
-             " x " + std::to_string(holding.entry.count()) + " B";
-    return out + ") x " + std::to_string(load.num_seqs) + (load.num_seqs == 1 ? " sequence" : " sequences");
+      out += {out.empty() ? "({entries} x {entry} B" : " + {entries} x {entry} B",
+              {{"entries", holding.entries(load.max_model_len, load.source_tokens)}, {"entry", holding.entry}}};
+    return out + Template(") x {num_seqs:sequence}", {{"num_seqs", load.num_seqs}});
   }
 
-  static std::string reason(const Part& part) {
+  static Template reason(const Part& part) {
     std::string out;
     for (const Holding& holding : part.holdings)
       if (!holding.reason.empty() && out.find(holding.reason) == std::string::npos)
         out += (out.empty() ? "" : ", ") + std::string(holding.reason);
-    return part.kind + ": " + (out.empty() ? "another form than the architecture needs" : out);
+    if (out.empty()) return {"{kind}: another form than the architecture needs", {{"kind", part.kind}}};
+    return {"{kind}: {reasons}", {{"kind", part.kind}, {"reasons", out}}};
   }
 
   std::uint64_t tensor_parallel_;

@@ -134,13 +134,13 @@ bool kv_chosen(const Request& request) {
 void check_own_weights(const LaunchInput& input) {
   if (!input.own_weights)
     no_launch_option("--weights " + input.request->weights.value_or(""),
-                     input.request->engine + " does not quantize to it while it loads",
+                     std::string(engine_of(*input.request).name) + " does not quantize to it while it loads",
                      "name a checkpoint of that type as MODEL, and leave out --weights");
 }
 
 void check_kernel(const Request& request) {
   if (request.attention == AttentionKernel::kNaive)
-    no_launch_option("--attention naive", request.engine + " has no such option", "leave it out");
+    no_launch_option("--attention naive", std::string(engine_of(request).name) + " has no such option", "leave it out");
 }
 
 void add_quantization(const LaunchInput& input, Arguments& out) {
@@ -159,7 +159,8 @@ std::string_view draft_quantization(const LaunchInput& input) {
   if (!asked) return "";
   const std::string_view type = online_quantization(input.draft_weights);
   if (type.empty())
-    no_launch_option("--draft-weights " + *asked, input.request->engine + " does not quantize to it while it loads",
+    no_launch_option("--draft-weights " + *asked,
+                     std::string(engine_of(*input.request).name) + " does not quantize to it while it loads",
                      "name a draft of that type, and leave out --draft-weights");
   return type;
 }

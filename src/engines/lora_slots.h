@@ -35,12 +35,6 @@ struct LoraSlots {
   std::string_view source;
 };
 
-// One for each engine that takes slots. They throw Error(kBadInput) with the engine's rule, and may add notes.
-LoraSlots vllm_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
-LoraSlots sglang_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
-LoraSlots tensorrt_llm_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
-LoraSlots logical_lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes);
-
 }  // namespace kvplan
 
 #endif  // KVPLAN_ENGINES_LORA_SLOTS_H_

@@ -44,7 +44,7 @@ Model Model::from_config(std::string_view config, const std::string& name, const
 MemoryPlan Model::plan(std::string_view engine, const Request& request) const {
   Plan plan = plan_for(*spec_, engine, request);
   MemoryPlan out;
-  out.engine = plan.request.engine;
+  out.engine = engine_of(plan.request).name;
   out.engine_version = std::move(plan.engine_version);
   out.kv_cache = std::move(plan.kv_cache);
   out.memory = std::move(plan.memory);

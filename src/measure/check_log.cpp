@@ -66,7 +66,7 @@ void add_remarks(const LogReading& reading, LogCheck& out) {
     out.remarks.push_back("ranks print different capacities: the smallest is what serves");
   constexpr std::uint64_t kTokensFromConcurrency = 21;  // vllm#40691
   const Request& request = out.plan.request;
-  if (request.engine == "vllm" && values.count("kv_tokens") > 0 && out.plan.kv_cache.groups.size() > 1 &&
+  if (engine_of(request).name == "vllm" && values.count("kv_tokens") > 0 && out.plan.kv_cache.groups.size() > 1 &&
       engine_version(engine_of(request), request) < kTokensFromConcurrency)
     out.remarks.push_back(
         "\"GPU KV cache size\" of a model with several kinds of layers is no capacity before vLLM 0.21: it is blocks / "
@@ -155,7 +155,7 @@ class Checker {
   // SGLang and TensorRT-LLM print what is free, not the budget that they make of it: a share of it, or what the weights
   // leave of a share of what was free before them.
   std::optional<Budget> budget_by_share() {
-    const bool is_sglang = told_.request.engine == "sglang";
+    const bool is_sglang = engine_of(told_.request).name == "sglang";
     const auto free = smallest_bytes(is_sglang ? "available_before_weights" : "kv_available");
     const auto after = smallest_bytes("available_after_weights");
     if (!free || *free <= 0 || is_sglang != after.has_value()) return std::nullopt;
@@ -178,7 +178,7 @@ class Checker {
     const double pool = pool_bytes(make_plan(model_, request)).all;
     const double share = std::round((1 - (after - pool) / free) * kHundredths) / kHundredths;
     if (!(share > 0 && share < 1)) return std::nullopt;
-    guess_ = (told_.request.engine == "sglang" ? "--mem-fraction-static " : "--gpu-memory-utilization ") +
+    guess_ = (engine_of(told_.request).name == "sglang" ? "--mem-fraction-static " : "--gpu-memory-utilization ") +
              std::to_string(share).substr(0, 4) + ", by the figures";
     return share;
   }
@@ -474,7 +474,7 @@ std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const 
   const Request& request = check.plan.request;
   CalibrationRecord of_model;
   of_model.device = request.card.name.value_or("");
-  of_model.engine = request.engine;
+  of_model.engine = engine_of(request).name;
   of_model.engine_version = check.plan.engine_version;
   of_model.source = "log";
   of_model.date = date;

@@ -52,7 +52,7 @@ class Buffers {
       : lines_(lines), floored_(floored) {
     const auto add = [&](int device, const LedgerLine& line) {
       if (counts(line, kind) && line.bytes > Bytes(0))
-        places_[by_device ? device : 0].parts[line.what] += static_cast<double>(line.bytes.count());
+        places_[by_device ? device : 0].parts[in_words(line.what)] += static_cast<double>(line.bytes.count());
     };
     for (std::size_t i = 0; i < plan.memory.size(); ++i)
       for (const LedgerLine& line : plan.memory[i].lines) add(static_cast<int>(i), line);

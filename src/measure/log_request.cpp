@@ -51,23 +51,23 @@ class Reader {
     out_.assumed.push_back(std::move(what));
     (cache ? out_.assumes_cache : out_.assumes_batch) = true;
   }
-  bool is_engine(std::string_view name) const { return out_.request.engine == name; }
+  bool is_engine(std::string_view name) const { return engine_of(out_.request).name == name; }
 
   void read_engine() {
-    if (base_.engine == "logical") {
+    if (engine_of(base_).is_logical) {
       if (options_.engine.empty()) fail("no line of the log tells which engine wrote it", "name it with --engine");
       find_engine(options_.engine, request());
     }
     if (!request().engine_version.empty()) return;
     if (is_engine("llama.cpp")) return read_build();
-    const bool is_own = request().engine == options_.engine;
+    const bool is_own = engine_of(request()).name == options_.engine;
     std::string release = is_own ? release_of(options_.version) : "";
     // vLLM's rules tell patches of 0.20 alone apart.
     if (is_engine("vllm") && (!release.starts_with("0.20.") || release == "0.20.0"))
       if (const std::size_t dot = release.rfind('.'); dot != release.find('.')) release.erase(dot);
     if (!release.empty()) {
       request().engine_version = release;
-      note("--engine", request().engine + "@" + release);
+      note("--engine", std::string(engine_of(request()).name) + "@" + release);
       return;
     }
     // V0 and what came after it, the old and the new form of a line: the wording leaves a few.
@@ -83,7 +83,8 @@ class Reader {
     else if (is_own && !options_.until.empty())
       says += ", its wording is of " + options_.until + " or before";
     // Only vLLM's rules for what a budget holds change by release.
-    out_.assumed.push_back(says + ": " + planned + " assumed, name it with --engine " + request().engine + "@RELEASE");
+    out_.assumed.push_back(says + ": " + planned + " assumed, name it with --engine " +
+                           std::string(engine_of(request()).name) + "@RELEASE");
     out_.assumes_release = out_.assumes_batch = true;
   }
 
@@ -362,7 +363,7 @@ class Reader {
 }  // namespace
 
 bool is_llama(const Request& request) {
-  return request.engine == "llama.cpp" || request.engine == "ollama";
+  return engine_of(request).name == "llama.cpp" || engine_of(request).name == "ollama";
 }
 
 bool is_host_device(std::string_view device) {

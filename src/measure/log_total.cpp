@@ -58,7 +58,7 @@ void add(const GpuMemory& gpu, const LogFigure& figure, RangeSum& all, LogPart& 
 std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan) {
   LogTotal out;
   RangeSum all;
-  const bool all_gpus = plan.request.engine == "llama.cpp" || plan.request.engine == "ollama";
+  const bool all_gpus = plan.engine == "llama.cpp" || plan.engine == "ollama";
   for (const LogFigure& figure : kFigures) {
     const auto seen = observed(reading, figure.seen);
     if (!seen) continue;

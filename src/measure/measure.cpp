@@ -71,8 +71,8 @@ void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffe
                 Measurement& out) {
   for (const CacheBuffer& buffer : buffers) {
     auto line = std::find_if(out.lines.begin(), out.lines.end(),
-                             [&](const MeasuredLine& each) { return each.what == buffer.line; });
-    if (line == out.lines.end()) line = out.lines.insert(line, MeasuredLine{buffer.line, 0, {}, {}, {}, ""});
+                             [&](const MeasuredLine& each) { return each.what == in_words(buffer.line); });
+    if (line == out.lines.end()) line = out.lines.insert(line, MeasuredLine{in_words(buffer.line), 0, {}, {}, {}, ""});
     ++line->buffers;
     line->planned += buffer.bytes;
     line->rounding += cache.rounding(buffer.bytes);
@@ -81,7 +81,7 @@ void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffe
   for (MeasuredLine& line : out.lines) {
     const Bytes before = device.memory().used;
     for (const CacheBuffer& buffer : buffers)
-      if (buffer.line == line.what) holder.hold(buffer);
+      if (in_words(buffer.line) == line.what) holder.hold(buffer);
     const Bytes after = device.memory().used;
     line.measured = after > before ? after - before : Bytes(0);
     out.measured += line.measured;

@@ -51,7 +51,7 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
 // it packed from (vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False).
 Range planned_weights(const WatchReport& report) {
   Range out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
-  if (!report.seen.is_host || report.plan.request.engine != "vllm") return out;
+  if (!report.seen.is_host || report.plan.engine != "vllm") return out;
   const auto of = [&](std::string_view id) {
     return planned(report, [&](const LedgerLine& line) { return id_of(line) == id; }).bytes;
   };

@@ -91,7 +91,7 @@ void read_fields(const GgufArch& arch, Reader& reader) {
     fail(error.code(), words.substr(0, end),
          of_config ? "correct the metadata, or download the file again" : std::string_view(remedy));
   }
-  for (Note& note : reader.model.notes) note.message = text.in_own_words(note.message);
+  for (Note& note : reader.model.notes) note.message = Template::quoted(text.in_own_words(in_words(note.message)));
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
     std::string message = "the architecture " + model.architecture +
                           " is not known: planned from its plain fields as " + model_attention(model);
     if (!unread.empty()) message += "; not understood: " + joined(unread);
-    model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", message});
+    model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
   }
   return model;
 }

@@ -89,7 +89,7 @@ const Heads* key_heads(const Layer& layer) {
 // Metadata that the file's own tensors contradict: engines refuse such a file, or load another model than planned.
 void check_metadata(const Gguf& file, std::uint64_t num_layers, ModelSpec& model) {
   const auto warn = [&](const std::string& message) {
-    model.notes.push_back({NoteLevel::kWarning, "metadata_differs", message});
+    model.notes.push_back({NoteLevel::kWarning, "metadata_differs", Template::quoted(message)});
   };
   const Heads* heads = model.layers.empty() ? nullptr : key_heads(model.layers.front());
   std::uint64_t layers = 0;

@@ -43,14 +43,15 @@ std::optional<Fields> nested_text(const Fields& root) {
 }
 
 struct SideRow {
-  std::string_view key, what;
+  std::string_view key;
+  SideKind what;
 };
 constexpr std::array kSides{
-    SideRow{"vision_config", "vision tower"},         SideRow{"visual", "vision tower"},
-    SideRow{"vision_tower_config", "vision tower"},   SideRow{"vit_config", "vision tower"},
-    SideRow{"vision_encoder", "vision tower"},        SideRow{"audio_config", "audio encoder"},
-    SideRow{"audio_encoder_config", "audio encoder"}, SideRow{"encoder", "encoder"},
-    SideRow{"text_encoder", "text encoder"},
+    SideRow{"vision_config", SideKind::kVision},       SideRow{"visual", SideKind::kVision},
+    SideRow{"vision_tower_config", SideKind::kVision}, SideRow{"vit_config", SideKind::kVision},
+    SideRow{"vision_encoder", SideKind::kVision},      SideRow{"audio_config", SideKind::kAudio},
+    SideRow{"audio_encoder_config", SideKind::kAudio}, SideRow{"encoder", SideKind::kEncoder},
+    SideRow{"text_encoder", SideKind::kTextEncoder},
 };
 
 // Numbers of a side's config; a few files hold lists in their place.
@@ -88,10 +89,10 @@ void name_sides(const Fields& object, ModelSpec& model) {
   for (const SideRow& row : kSides) {
     const auto side = object.child(row.key);
     if (!side) continue;
-    SideModel out{std::string(row.what), side->find_string("model_type").value_or(""), 0};
+    SideModel out{row.what, side->find_string("model_type").value_or(""), 0};
     for (const std::string_view key : {"num_hidden_layers", "depth", "layers", "encoder_layers"})
       if (out.num_layers == 0 && side->is_number(key)) out.num_layers = side->count_or(key, 0);
-    if (row.what == "vision tower") measure_vision(object, *side, out);
+    if (row.what == SideKind::kVision) measure_vision(object, *side, out);
     model.sides.push_back(std::move(out));
   }
   if (const auto thinker = object.child("thinker_config")) name_sides(*thinker, model);
@@ -294,7 +295,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   model.num_nextn_layers = check_layers(text.count_or("num_nextn_predict_layers", 0), "num_nextn_predict_layers");
   name_sides(root, model);
   if (text.is_string("use_bidirectional_attention") && text.find_string("use_bidirectional_attention") == "vision")
-    for (SideModel& side : model.sides) side.both_ways = side.what == "vision tower";
+    for (SideModel& side : model.sides) side.both_ways = side.what == SideKind::kVision;
 
   Reader reader{root, text, model};
   read_layers(reader, family);
@@ -319,10 +320,11 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     std::string message =
         "the model_type " + shown + " is not known: planned from its plain fields as " + model_attention(model);
     if (!unread.empty()) message += "; not understood: " + joined(unread);
-    model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", message});
+    model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
   } else if (!unread.empty()) {
-    model.notes.push_back(
-        {NoteLevel::kWarning, "unread_keys", "keys that may speak of a cache were not read: " + joined(unread)});
+    model.notes.push_back({NoteLevel::kWarning,
+                           "unread_keys",
+                           {"keys that may speak of a cache were not read: {keys}", {{"keys", joined(unread)}}}});
   }
   model.quantization = read_quantization(root, text, hf_quant_config);
   build_inventory(reader);
@@ -334,8 +336,10 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   model.plain_rotation = read_plain_rotation(reader);
   read_purpose(reader);
   if (const std::vector<std::string> misread = root.misread(); !misread.empty())
-    model.notes.push_back({NoteLevel::kWarning, "misread_keys",
-                           "left out, for they are not of the type that belongs to them: " + joined(misread)});
+    model.notes.push_back(
+        {NoteLevel::kWarning,
+         "misread_keys",
+         {"left out, for they are not of the type that belongs to them: {keys}", {{"keys", joined(misread)}}}});
   if (options.draft) adapt_draft(root, *options.draft, model);
   model.facts = root.facts();
   return model;

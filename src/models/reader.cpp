@@ -9,11 +9,11 @@
 namespace kvplan {
 
 void Reader::warn(std::string_view code, std::string message) const {
-  model.notes.push_back({NoteLevel::kWarning, std::string(code), std::move(message)});
+  model.notes.push_back({NoteLevel::kWarning, std::string(code), Template::quoted(std::move(message))});
 }
 
 void Reader::inform(std::string_view code, std::string message) const {
-  model.notes.push_back({NoteLevel::kInfo, std::string(code), std::move(message)});
+  model.notes.push_back({NoteLevel::kInfo, std::string(code), Template::quoted(std::move(message))});
 }
 
 std::uint64_t check_layers(std::uint64_t layers, std::string_view key) {

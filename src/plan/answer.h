@@ -24,6 +24,7 @@
 #include "kvplan/observation.h"
 #include "kvplan/plan.h"
 #include "kvplan/request.h"
+#include "kvplan/side.h"
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
 #include "kvplan/terms.h"
@@ -36,7 +37,8 @@ std::string layout_name(const Parallel& parallel);
 
 // A part beside the decoder that costs no cache.
 struct SideFacts {
-  std::string what, model_type;
+  SideKind what = SideKind::kVision;
+  std::string model_type;
   std::uint64_t num_layers = 0;  // 0 where the config does not say
 };
 
@@ -121,7 +123,7 @@ struct Plan {
   std::shared_ptr<const ModelFacts> model;
   Request request;          // as asked, with the layout that was chosen
   Parallel asked_parallel;  // as asked
-  std::string engine_version;
+  std::string engine, engine_version;
   Load load;  // with every default filled in
   EngineSettings settings;
   CacheTypes types;
@@ -167,7 +169,7 @@ struct Plan {
 struct Answer {
   std::string name;                                          // "longest_context", "fp8 x fp8_e4m3"
   std::vector<std::pair<std::string, std::string>> changes;  // option and value
-  std::string note;                                          // one sentence; may be empty
+  Template note;                                             // one sentence; may be empty
   bool other_checkpoint = false;                    // its weights are not made at load time from those of the model
   std::vector<std::string> stored;                  // models of local stores that have such weights
   std::optional<std::uint64_t> longest, most_seqs;  // of a layout: the longest context, the most sequences
@@ -183,8 +185,8 @@ struct UsersAnswer {
 struct Answers {
   Plan asked;  // the request as it is
   std::vector<Answer> answers;
-  std::vector<std::string> sentences;  // "KV to fp8_e4m3: +61k tokens"
-  std::string buys_most;               // the change behind the largest gain; "" for none
+  std::vector<Template> sentences;  // "KV to fp8_e4m3: +61k tokens"
+  Template buys_most;               // the change behind the largest gain; empty for none
   Frontier frontier;
   std::optional<UsersAnswer> users;
   std::vector<Note> notes;

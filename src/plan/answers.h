@@ -27,7 +27,7 @@ struct UsersPlan {
   Request copy;
 };
 std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& request);
-std::string spoken(const UsersPlan& plan);
+Template sentence_of(const UsersPlan& plan);
 
 // With a card: the longest context at the requested sequences, the most sequences at the requested context, the
 // frontier of both, the best types, the fewest GPUs and the layouts that work. Without one: the smallest cards of the

@@ -41,7 +41,7 @@ bool stands_for(std::string_view figure, const LedgerLine& line) {
   return figure == kContextFigure && line.id == LineId::kContext;
 }
 
-std::string name_of(std::string_view figure) {
+const char* name_of(std::string_view figure) {
   if (figure == kActivationFigure) return "activation peak";
   if (figure == kGraphsFigure) return "CUDA graphs";
   if (figure == kNonTorchFigure) return "outside PyTorch";
@@ -90,12 +90,12 @@ std::optional<AppliedFigure> find_figure(const Request& request, std::string_vie
   for (const CalibrationRecord& record : request.calibration->records) {
     if (record.find(name) == nullptr || !same_card(record, request)) continue;
     if (!of_card(name)) {
-      if (record.engine != request.engine || record.engine_version != release_of(request)) continue;
+      if (record.engine != engine_of(request).name || record.engine_version != release_of(request)) continue;
       if (record.model != subject && record.model != calibration_layout(request)) continue;
     }
     // Of several, the engine's own before another's, then the newest.
     const auto rank = [&](const CalibrationRecord& each) {
-      return std::pair(each.engine == request.engine, each.date);
+      return std::pair(each.engine == engine_of(request).name, each.date);
     };
     if (best == nullptr || rank(*best) < rank(record)) best = &record;
   }
@@ -131,18 +131,17 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
                     found->figure.mean_bytes(),
                     found->figure.low_bytes(),
                     found->figure.high_bytes(),
-                    "",
+                    Template::quoted(found->source),
                     "calibration: " + found->source,
                     first->id,
                     Basis::kCalibrated};
-    line.formula = found->source;
     if (name == kContextFigure) {
       // The bare context was measured. Libraries stand in the same line: they stay as estimated.
       line.what = first->what;
       line.bytes = std::max(line.bytes, first->bytes);
       line.high = std::max(line.high, first->high);
     }
-    found->what = line.what;
+    found->what = in_words(line.what);
     *first = std::move(line);
     const auto rest = static_cast<std::size_t>(first - lines.begin()) + 1;
     lines.erase(std::remove_if(lines.begin() + static_cast<std::ptrdiff_t>(rest), lines.end(),

@@ -38,15 +38,15 @@ void apply_margin(LedgerLine& line, const std::optional<double>& margin) {
   if (share == 0) line.low = line.high = line.bytes;
 }
 
-std::string what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over) {
+Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over) {
   const Bytes reserved = plan.kv_cache.reserved;
   if (reserved > over) {
     const std::uint64_t tokens = longest_sequence(layout, reserved - over, plan.load);
     if (tokens > 0 && tokens < plan.load.max_model_len.count())
-      return "lower --max-model-len first: " + std::to_string(tokens) + " tokens fit in any case";
+      return {"lower --max-model-len first: {tokens} tokens fit in any case", {{"tokens", tokens}}};
   }
   const std::string_view option = option_of(fullest, engine_of(plan.request).micro_batch > 0);
-  if (!option.empty()) return "lower " + std::string(option) + " first: its part is the least certain";
+  if (!option.empty()) return {"lower {option} first: its part is the least certain", {{"option", option}}};
   return "choose a smaller type with --weights";
 }
 

@@ -17,7 +17,7 @@ namespace kvplan {
 void apply_margin(LedgerLine& line, const std::optional<double>& margin);
 
 // The first thing to lower, so that the high end of the range fits too: `over` bytes are too much for it.
-std::string what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over);
+Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMemory& fullest, Bytes over);
 
 // A budget is as uncertain as what it is taken from: the parts beside the cache, and what of the card is free at the
 // start, where the engine goes by that. Absent where it was given.

@@ -137,9 +137,12 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
   if (out.asked.verdict.status == Verdict::kDoesNotFit) {
     const auto first = std::find_if(out.answers.begin(), out.answers.end(),
                                     [](const Answer& a) { return a.plan.verdict.status == Verdict::kFits; });
-    out.sentences.push_back(first == out.answers.end() ? "no combination of types fits"
-                                                       : options_text(first->changes) + " makes it fit" +
-                                                             (first->other_checkpoint ? " (another checkpoint)" : ""));
+    if (first == out.answers.end())
+      out.sentences.push_back("no combination of types fits");
+    else
+      out.sentences.push_back(
+          {first->other_checkpoint ? "{options} makes it fit (another checkpoint)" : "{options} makes it fit",
+           {{"options", options_text(first->changes)}}});
   }
   return out;
 }

@@ -93,7 +93,7 @@ std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request
         !runs_on(engine, parse_gpu(*request.card.name)))
       continue;
     Request here = request;
-    here.engine = engine.name;
+    here.engine = &engine;
     here.engine_version.clear();
     EngineVerdict& row = out.emplace_back();
     row.engine = engine.name;
@@ -159,20 +159,12 @@ void suggest(const ModelSpec& model, Plan& plan) {
   PlanCache cache(model);
   if (plan.request.users && plan.card)
     if (const auto users = fewest_for_users(cache, plan.as_asked()))
-      plan.notes.push_back({NoteLevel::kInfo, "users", spoken(*users)});
+      plan.notes.push_back({NoteLevel::kInfo, "users", sentence_of(*users)});
   if (plan.verdict.status != Verdict::kDoesNotFit) return;
   std::vector<Remedy>& found = plan.verdict.suggestions;
   found = remedies(cache, plan);
   suggest_pool(cache, plan);
-  if (found.empty()) {
-    // A refusal names its cure already.
-    if (!plan.verdict.refusal) plan.verdict.reason += "; no one change makes it fit";
-    return;
-  }
-  const Remedy& first = found.front();
-  plan.verdict.reason += "; " + options_text(first.changes);
-  if (first.gpus != plan.request.card.count) plan.verdict.reason += " (" + std::to_string(first.gpus) + " GPUs)";
-  plan.verdict.reason += " makes it fit";
+  plan.verdict.has_sought = true;
 }
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {

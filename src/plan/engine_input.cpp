@@ -3,6 +3,7 @@
 
 #include "kvplan/gpus.h"
 #include "plan/extras.h"
+#include "plan/facts.h"
 #include "plan/plan.h"
 
 namespace kvplan {
@@ -13,13 +14,6 @@ std::uint64_t state_groups(const Mixer& mixer) {
   if (const auto* ssm = std::get_if<Ssm>(&mixer)) return ssm->version == Ssm::Version::kMamba2 ? ssm->n_groups : 0;
   const auto* linear = std::get_if<Linear>(&mixer);
   return linear != nullptr ? linear->num_key_heads : 0;
-}
-
-std::uint64_t num_heads(const Mixer& mixer) {
-  std::uint64_t out = 0;
-  for (const Symbol& symbol : symbols(mixer))
-    if (symbol.symbol == "H") out = std::max(out, symbol.value);
-  return out;
 }
 
 // What engines see of a model whatever is asked of it.
@@ -73,8 +67,8 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
     }
   }
   for (const SideModel& side : model.sides) {
-    shape.hears = shape.hears || side.what == "audio encoder";
-    if (side.what == "vision tower" && !shape.vision)
+    shape.hears = shape.hears || side.what == SideKind::kAudio;
+    if (side.what == SideKind::kVision && !shape.vision)
       shape.vision = VisionShape{side.width,  side.intermediate, side.patches,         side.image_tokens,
                                  side.copies, side.both_ways,    side.declared_layers, side.declared_width};
   }

@@ -23,13 +23,14 @@ std::string engines_with(const Has& has) {
 }
 
 // One line of all weights of a draft on a rank.
-LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const std::string& what) {
-  LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), "", draft.source, LineId::kDraftWeights};
+LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const Template& what) {
+  LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), {}, draft.source, LineId::kDraftWeights};
   for (const LedgerLine& line : lines) {
     out.bytes += line.bytes;
     out.low += line.low;
     out.high += line.high;
-    out.formula += (out.formula.empty() ? "" : " + ") + line.what + " " + std::to_string(line.bytes.count()) + " B";
+    if (!out.formula.empty()) out.formula += " + ";
+    out.formula += line.what + Template(" {bytes} B", {{"bytes", line.bytes}});
   }
   return out;
 }
@@ -51,22 +52,27 @@ void note_mismatch(const ModelSpec& model, const EngineInput& input, std::vector
   const auto apart = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
   if (*input.draft_method == DraftMethod::kModel && model.vocab_size > 0 && draft.vocab_size > 0 &&
       apart(model.vocab_size, draft.vocab_size) > kVocabSlack)
-    notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
-                     "the draft's vocabulary of " + std::to_string(draft.vocab_size) + " words is not the model's of " +
-                         std::to_string(model.vocab_size) + ": engines refuse such a pair"});
+    notes.push_back(
+        {NoteLevel::kWarning,
+         "draft_vocabulary",
+         {"the draft's vocabulary of {draft} words is not the model's of {model}: engines refuse such a pair",
+          {{"draft", draft.vocab_size}, {"model", model.vocab_size}}}});
   const DraftMethod method = *input.draft_method;
   if (method != DraftMethod::kEagle && method != DraftMethod::kEagle3 && method != DraftMethod::kMedusa) return;
   const std::uint64_t width = head.target_hidden_size > 0 ? head.target_hidden_size : draft.hidden_size;
   if (model.hidden_size > 0 && width > 0 && width != model.hidden_size)
-    notes.push_back({NoteLevel::kWarning, "draft_width",
-                     "the head reads hidden states of " + std::to_string(width) + " and the model has " +
-                         std::to_string(model.hidden_size) + ": it belongs to another model"});
+    notes.push_back({NoteLevel::kWarning,
+                     "draft_width",
+                     {"the head reads hidden states of {head} and the model has {model}: it belongs to another model",
+                      {{"head", width}, {"model", model.hidden_size}}}});
   // A head may guess among fewer words than the model has, but numbers them as the model does.
   const std::uint64_t words = head.target_vocab_size > 0 ? head.target_vocab_size : draft.vocab_size;
   if (model.vocab_size > 0 && words > 0 && words != model.vocab_size)
-    notes.push_back({NoteLevel::kWarning, "draft_vocabulary",
-                     "the head is for a vocabulary of " + std::to_string(words) + " words and the model has " +
-                         std::to_string(model.vocab_size) + ": it belongs to another model"});
+    notes.push_back(
+        {NoteLevel::kWarning,
+         "draft_vocabulary",
+         {"the head is for a vocabulary of {head} words and the model has {model}: it belongs to another model",
+          {{"head", words}, {"model", model.vocab_size}}}});
 }
 
 void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out, std::vector<Note>& notes) {
@@ -77,12 +83,13 @@ void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLines& out
   std::vector<Note> own;
   const RankWeights weights = rank_weights(as_made(*draft, request), request, own);
   for (Note& note : own)
-    if (note.level == NoteLevel::kWarning) notes.push_back({note.level, note.code, "the draft: " + note.message});
+    if (note.level == NoteLevel::kWarning)
+      notes.push_back({note.level, note.code, Template("the draft: ") + note.message});
   if (!weights.is_known) {
     notes.push_back({NoteLevel::kWarning, "unknown_weights", "the draft's config does not size its weights"});
     return;
   }
-  const std::string what = draft_name(*input.draft_method) + ": weights";
+  const Template what("{draft}: weights", {{"draft", draft_name(*input.draft_method)}});
   // Dealt as the model is, or whole on the last stage.
   const std::size_t first = out.stages.size() - std::min(out.stages.size(), weights.lines.size());
   for (std::size_t i = 0; i < weights.lines.size() && first + i < out.stages.size(); ++i)
@@ -94,9 +101,9 @@ void add_projector(const std::optional<ProjectorFile>& projector, ExtraLines& ou
   constexpr std::uint64_t kWarmUp = 1472;
   if (!projector || out.stages.empty()) return;
   const ProjectorFile& file = *projector;
-  out.stages.front().push_back(
-      of_kind(LineId::kImageProjector, exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
-                                                  std::to_string(file.tensors) + " tensors as stored", file.source)));
+  out.stages.front().push_back(of_kind(
+      LineId::kImageProjector, exact_line(Section::kWeights, "image projector (mmproj)", file.bytes,
+                                          {"{tensors} tensors as stored", {{"tensors", file.tensors}}}, file.source)));
   if (file.width == 0 || file.patch_size == 0) return;
   const bool any_size = file.takes_any_size || file.image_size == 0;
   const std::uint64_t side = (any_size ? kWarmUp : file.image_size) / file.patch_size;
@@ -108,10 +115,17 @@ void add_projector(const std::optional<ProjectorFile>& projector, ExtraLines& ou
       Bytes(patches) * checked_mul(checked_add(checked_mul(file.width, 3, kWhat), wide, kWhat), 4, kWhat);
   const Bytes scores = Bytes(patches) * patches * checked_mul(std::max<std::uint64_t>(file.heads, 1), 4, kWhat);
   out.stages.front().push_back(
-      {Section::kActivation, "image encoder's compute buffer", work, Bytes(work.count() / 2), work + scores,
-       std::to_string(patches) + " patches of the warm-up image x (3 x " + std::to_string(file.width) + " + " +
-           std::to_string(wide) + ") x 4 B; the high end keeps the scores of " + std::to_string(file.heads) + " heads",
-       "estimate: llama.cpp tools/mtmd/clip.cpp, which reserves for the warm-up image", LineId::kImageEncoder,
+      {Section::kActivation,
+       "image encoder's compute buffer",
+       work,
+       Bytes(work.count() / 2),
+       work + scores,
+       {"{patches} patches of the warm-up image x (3 x {width} + {intermediate}) x 4 B; the high end keeps the scores "
+        "of "
+        "{num_heads} heads",
+        {{"patches", patches}, {"width", file.width}, {"intermediate", wide}, {"num_heads", file.heads}}},
+       "estimate: llama.cpp tools/mtmd/clip.cpp, which reserves for the warm-up image",
+       LineId::kImageEncoder,
        Basis::kEstimate});
 }
 
@@ -179,10 +193,12 @@ ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::ve
     notes.push_back(
         {NoteLevel::kInfo, "ngram", "guesses from the text itself need no weights and no cache on the GPU"});
   if (extras.copies() > 1)
-    notes.push_back({NoteLevel::kInfo, "copies",
-                     std::to_string(extras.copies()) + " sequences for each request (" +
-                         std::to_string(extras.num_beams) + " beams x " + std::to_string(extras.num_samples) +
-                         " samples), each at full length; an engine with pages stores the prompt's whole pages once"});
+    notes.push_back(
+        {NoteLevel::kInfo,
+         "copies",
+         {"{sequences} sequences for each request ({beams} beams x {samples} samples), each at full length; an "
+          "engine with pages stores the prompt's whole pages once",
+          {{"sequences", extras.copies()}, {"beams", extras.num_beams}, {"samples", extras.num_samples}}}});
   return out;
 }
 

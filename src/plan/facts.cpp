@@ -80,18 +80,23 @@ std::vector<LayerFacts> layer_facts(const std::vector<LayerGroup>& groups, const
   return out;
 }
 
-std::uint64_t most_heads(const std::vector<LayerGroup>& groups) {
+std::uint64_t num_heads(const Mixer& mixer) {
   std::uint64_t out = 0;
-  for (const LayerGroup& group : groups)
-    for (const Symbol& symbol : symbols(*group.mixer))
-      if (symbol.symbol == "H") out = std::max(out, symbol.value);
+  for (const Symbol& symbol : symbols(mixer))
+    if (symbol.symbol == "H") out = std::max(out, symbol.value);
   return out;
 }
 
-std::string unknown_release(const Engine& engine, const Request& request) {
-  if (request.engine_version.empty()) return "";
+std::uint64_t most_heads(const std::vector<LayerGroup>& groups) {
+  std::uint64_t out = 0;
+  for (const LayerGroup& group : groups) out = std::max(out, num_heads(*group.mixer));
+  return out;
+}
+
+Template unknown_release(const Engine& engine, const Request& request) {
+  if (request.engine_version.empty()) return {};
   for (const EngineVersion& known : engine.versions)
-    if (known.version == request.engine_version) return "";
+    if (known.version == request.engine_version) return {};
   Request other = request;
   const auto number = [&](std::string_view version) {
     other.engine_version = version;
@@ -108,9 +113,9 @@ std::string unknown_release(const Engine& engine, const Request& request) {
   constexpr std::uint64_t kBuildsOfRow = 100;
   const bool newer = build(request.engine_version) >= build(oldest) + kBuildsOfRow || wanted > number(newest);
   const bool is_older = older || (build(request.engine_version) > 0 && build(request.engine_version) < build(oldest));
-  if (!is_older && !newer) return "";
-  return std::string(engine.name) + " " + request.engine_version + " is not known: planned as " +
-         std::string(newer ? newest : oldest);
+  if (!is_older && !newer) return {};
+  return {"{engine} {release} is not known: planned as {known}",
+          {{"engine", engine.name}, {"release", request.engine_version}, {"known", newer ? newest : oldest}}};
 }
 
 }  // namespace kvplan

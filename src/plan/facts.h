@@ -19,10 +19,11 @@ std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model);
 // Layers at the types and the load of a plan.
 std::vector<LayerFacts> layer_facts(const std::vector<LayerGroup>& groups, const CacheTypes& types, const Load& load);
 
-// A release before the first or behind the last that is known: what it is planned as. "" for one that is known.
-std::string unknown_release(const Engine& engine, const Request& request);
+// A release before the first or behind the last that is known: what it is planned as. Empty for one that is known.
+Template unknown_release(const Engine& engine, const Request& request);
 
-// The most query heads of any layer; 0 where none has such.
+// Query heads of a layer, and the most of any; 0 where none has such.
+std::uint64_t num_heads(const Mixer& mixer);
 std::uint64_t most_heads(const std::vector<LayerGroup>& groups);
 
 }  // namespace kvplan

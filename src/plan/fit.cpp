@@ -158,8 +158,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     out.answers.push_back(answer_of(cache, own, changed, name, std::move(options)));
   };
   // Lengths beyond the model's own are no gain.
-  const Held* widest = nullptr;
-  const Held* fullest = nullptr;
+  const Held *widest = nullptr, *fullest = nullptr;
   for (const Held& held : layouts) {
     if (widest == nullptr || std::min(held.longest, usual) > std::min(widest->longest, usual)) widest = &held;
     if (fullest == nullptr || held.most > fullest->most) fullest = &held;
@@ -176,11 +175,11 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   if (fullest->most > 0)
     add(with_seqs(fullest->request, fullest->most >= kMost ? request.num_seqs : fullest->most), "most_sequences",
         {seqs_option(fullest->most)});
-  out.sentences.push_back("max context: " + short_count(longest) + " tokens at " + std::to_string(request.num_seqs) +
-                          " sequence" + (request.num_seqs == 1 ? "" : "s") +
-                          (searches_layouts(own)
-                               ? ", " + layout_name(request.parallel) + " (" + reason_of_layout(cache, request) + ")"
-                               : ""));
+  out.sentences.push_back({"max context: {tokens} tokens at {num_seqs:sequence}",
+                           {{"tokens", short_count(longest)}, {"num_seqs", request.num_seqs}}});
+  if (searches_layouts(own))
+    out.sentences.back() +=
+        Template(", {layout} (", {{"layout", layout_name(request.parallel)}}) + reason_of_layout(cache, request) + ")";
 
   // The frontier: powers of four of sequences, each with its longest context.
   for (std::uint64_t seqs = 1; seqs <= 256; seqs *= 4) {
@@ -192,8 +191,8 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   }
 
   if (longest > 0 && cache.model().max_model_len > Tokens(0) && longest > cache.model().max_model_len.count())
-    out.sentences.push_back("the model's own maximum is " + short_count(cache.model().max_model_len.count()) +
-                            " tokens");
+    out.sentences.push_back(
+        {"the model's own maximum is {tokens} tokens", {{"tokens", short_count(cache.model().max_model_len.count())}}});
 
   // The one change that buys most context, in the same layout; twice the cards is said apart, for it is no change of a
   // setting.
@@ -212,13 +211,15 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
     options.push_back(context_option(request, tokens));
     add(with_context(change.request, shown(tokens)), "change", std::move(options));
     if (more_cards) {
-      out.sentences.push_back(std::to_string(change.request.card.count) + " GPUs: +" + short_count(gain) + " tokens");
+      out.sentences.push_back(
+          {"{gpus} GPUs: +{gain} tokens", {{"gpus", change.request.card.count}, {"gain", short_count(gain)}}});
     } else if (gain > best_gain) {
       best_gain = gain;
-      out.buys_most = options_text(change.options) + ": +" + short_count(gain) + " tokens";
+      out.buys_most = {"{options}: +{gain} tokens",
+                       {{"options", options_text(change.options)}, {"gain", short_count(gain)}}};
     }
   }
-  if (best_gain > 0) out.sentences.push_back("biggest gain: " + out.buys_most);
+  if (best_gain > 0) out.sentences.push_back(Template("biggest gain: ") + out.buys_most);
 }
 
 // A bound from below: what the request takes with nothing repeated.
@@ -247,7 +248,7 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
   free.parallel.tensor = free.parallel.pipeline = 1;
   const auto fits = [&](const Request& layout) {
     try {
-      return layout_fits(cache, with_reserve(layout));
+      return verdict_of(cache, with_reserve(layout)).status == Verdict::kFits;
     } catch (const Error& error) {
       take_as_misfit(error);
       return false;  // the engine refuses this layout
@@ -283,13 +284,12 @@ void add_layouts(PlanCache& cache, const Request& own, const std::vector<Held>& 
     if (!any) continue;
     const Request& first = out.answers.back().plan.request;
     if (count != out.asked.request.parallel.gpus() || fits_here)
-      out.sentences.push_back("minimum: " + std::to_string(count) + " GPU" + (count == 1 ? "" : "s") +
-                              (fits_here && count > 1 ? " (" + layout_name(first.parallel) + ")" : ""));
+      out.sentences.push_back({fits_here && count > 1 ? "minimum: {gpus:GPU} ({layout})" : "minimum: {gpus:GPU}",
+                               {{"gpus", count}, {"layout", layout_name(first.parallel)}}});
     return;
   }
-  if (!fits_here)
-    out.sentences.push_back("no layout of up to " + std::to_string(usual_gpu_counts(free).back()) +
-                            " GPUs holds the request");
+  const std::uint64_t most = usual_gpu_counts(free).back();
+  if (!fits_here) out.sentences.push_back({"no layout of up to {gpus} GPUs holds the request", {{"gpus", most}}});
 }
 
 void add_cards(PlanCache& cache, const Request& own, Answers& out) {
@@ -333,12 +333,13 @@ void add_cards(PlanCache& cache, const Request& own, Answers& out) {
     if (!out.answers.empty()) break;
   }
   if (out.answers.empty()) {
-    out.sentences.push_back("no " + std::to_string(counts.back()) + " cards of the catalogue that " +
-                            std::string(engine.name) + " runs on hold the request");
+    out.sentences.push_back({"no {gpus} cards of the catalogue that {engine} runs on hold the request",
+                             {{"gpus", counts.back()}, {"engine", engine.name}}});
     return;
   }
-  out.sentences.push_back("the smallest that holds it: " + out.answers.front().changes[1].second + " x " +
-                          out.answers.front().changes[0].second);
+  const OptionValues& least_of_all = out.answers.front().changes;
+  out.sentences.push_back({"the smallest that holds it: {gpus} x {card}",
+                           {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
 }
 
 }  // namespace
@@ -503,8 +504,8 @@ Answers fit_model(const ModelSpec& model, const Request& request) {
       out.answers.push_back(
           answer_of(cache, request, users->copy, "users",
                     users->answer.copies > 1 ? OptionValues{seqs_option(users->answer.of_a_copy)} : OptionValues{}));
-      out.answers.back().note = spoken(*users);
-      out.sentences.push_back(spoken(*users));
+      out.answers.back().note = sentence_of(*users);
+      out.sentences.push_back(sentence_of(*users));
     } else {
       out.sentences.push_back("no layout of up to two nodes holds one user");
     }

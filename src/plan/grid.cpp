@@ -57,7 +57,7 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
       if (!type.empty()) here.weights = type;
       GridRow& row = rows.emplace_back();
       row.source = model.source;
-      row.engine = here.engine;
+      row.engine = engine_of(here).name;
       row.weights = type;
       bool planned = false;
       for (const std::string& card : cards) {

@@ -83,7 +83,8 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
     for (const Engine& row : engines())
       if (row.launch != nullptr) known.push_back(row.name);
     Error error(Exit::kBadInput,
-                "--format args and k8s write an engine's command line, and " + plan.request.engine + " has none here",
+                "--format args and k8s write an engine's command line, and " +
+                    std::string(engine_of(plan.request).name) + " has none here",
                 "name one with --engine: " + join(known));
     error.set_source("command line");
     throw error;

@@ -129,7 +129,8 @@ Request chosen_layout(PlanCache& cache, const Request& request) {
     try {
       const VerdictReport verdict = verdict_of(cache, with_reserve(layout));
       if (verdict.status != Verdict::kDoesNotFit) return layout;
-      if (!without_reserve && !request.limits.reserve && layout_fits(cache, layout)) without_reserve = layout;
+      if (!without_reserve && !request.limits.reserve && verdict_of(cache, layout).status == Verdict::kFits)
+        without_reserve = layout;
       const std::int64_t here =
           verdict.refusal ? std::numeric_limits<std::int64_t>::min() : verdict.headroom.value_or(0);
       if (nearest && here <= room) continue;
@@ -157,7 +158,7 @@ std::vector<std::uint64_t> usual_gpu_counts(const Request& request) {
   return out;
 }
 
-std::string reason_of_layout(PlanCache& cache, const Request& request) {
+Template reason_of_layout(PlanCache& cache, const Request& request) {
   const Parallel& p = request.parallel;
   const std::uint64_t same = repeats(cache, request);
   const bool latent = fewest_kv_heads(cache) == 1;
@@ -172,36 +173,39 @@ std::string reason_of_layout(PlanCache& cache, const Request& request) {
                                         : "copies share the sequences out, each with weights of its own";
   }
   if (same > 1)
-    return latent ? "tensor parallelism does not split this cache: every rank holds all of it"
-                  : "more ranks than KV heads: each is held " + std::to_string(same) + " times";
+    return {latent ? "tensor parallelism does not split this cache: every rank holds all of it"
+                   : "more ranks than KV heads: each is held {times} times",
+            {{"times", same}}};
   if (p.tensor > kGpusOfNode) return "tensor parallelism across nodes: slow without a fast network between them";
   if (p.pipeline > num_nodes(p.gpus()) && p.tensor > 1) return "stages work in turn: slower than ranks side by side";
   if (p.pipeline > 1 && p.tensor == 1) return "layers dealt to the GPUs, which work in turn";
   return p.tensor > 1 ? "the most tensor parallelism within a node" : "one GPU";
 }
 
-std::string repeated_cache(PlanCache& cache, const Plan& plan) {
+Template repeated_cache(PlanCache& cache, const Plan& plan) {
   const Parallel& p = plan.request.parallel;
   const std::uint64_t same = repeats(cache, plan.request);
   // Engines that hold latents expanded split them after all.
   const auto share = static_cast<double>(plan.kv_cache.logical_per_gpu.count()) * static_cast<double>(p.tensor) *
                      static_cast<double>(p.pipeline) * static_cast<double>(p.data);
   const bool holds_same = share > 1.5 * static_cast<double>(plan.kv_cache.logical.count());
-  if (same == 1 || !holds_same || plan.kv_cache.logical == Bytes(0)) return "";
-  const std::string held = spoken_gib(plan.kv_cache.logical_per_gpu);
-  std::string out = fewest_kv_heads(cache) == 1
-                        ? "tensor parallelism does not split this cache: each of " + std::to_string(p.tensor) +
-                              " ranks holds all " + held
-                        : std::to_string(p.tensor) + " ranks share " + std::to_string(fewest_kv_heads(cache)) +
-                              " KV heads: each head is held " + std::to_string(same) + " times";
+  if (same == 1 || !holds_same || plan.kv_cache.logical == Bytes(0)) return {};
+  Template out =
+      fewest_kv_heads(cache) == 1
+          ? Template("tensor parallelism does not split this cache: each of {ranks} ranks holds all {held:GiB}",
+                     {{"ranks", p.tensor}, {"held", plan.kv_cache.logical_per_gpu}})
+          : Template("{ranks} ranks share {num_kv_heads} KV heads: each head is held {times} times",
+                     {{"ranks", p.tensor}, {"num_kv_heads", fewest_kv_heads(cache)}, {"times", same}});
   const Engine& engine = engine_of(plan.request);
   if (p.data > 1 || p.pipeline > 1 || plan.request.num_seqs < p.tensor || fewest_kv_heads(cache) > 1) return out;
-  const std::string ranks = std::to_string(p.tensor);
-  const std::string eighth = " holds " + spoken_gib(Bytes(plan.kv_cache.logical_per_gpu.count() / p.tensor)) + " a GPU";
-  if (engine.parallel.data_ranks_share_experts)
-    out += "; -tp 1 -dp " + ranks + (cache.model().experts.count > 0 ? " --enable-expert-parallel" : "") + eighth;
+  const Bytes share_of_one(plan.kv_cache.logical_per_gpu.count() / p.tensor);
+  const auto offer = [&](const char* text) { out += {text, {{"ranks", p.tensor}, {"held", share_of_one}}}; };
+  if (engine.parallel.data_ranks_share_experts && cache.model().experts.count > 0)
+    offer("; -tp 1 -dp {ranks} --enable-expert-parallel holds {held:GiB} a GPU");
+  else if (engine.parallel.data_ranks_share_experts)
+    offer("; -tp 1 -dp {ranks} holds {held:GiB} a GPU");
   else if (engine.parallel.cuts != nullptr)
-    out += "; -dp " + ranks + " --enable-dp-attention" + eighth;
+    offer("; -dp {ranks} --enable-dp-attention holds {held:GiB} a GPU");
   return out;
 }
 

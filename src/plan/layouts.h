@@ -28,9 +28,9 @@ std::vector<std::uint64_t> usual_gpu_counts(const Request& request);
 
 // What a plan should say of ranks that hold the same cache, and of the copies that would not; empty where there are
 // none.
-std::string repeated_cache(PlanCache& cache, const Plan& plan);
+Template repeated_cache(PlanCache& cache, const Plan& plan);
 // What speaks for a layout, or against it, in a sentence without a full stop.
-std::string reason_of_layout(PlanCache& cache, const Request& request);
+Template reason_of_layout(PlanCache& cache, const Request& request);
 
 // The request with the memory kept free that was asked for, else as much as suggestions leave: 1 GiB, or 1 % of the
 // card where the engine takes a share of it and leaves the rest anyway.

@@ -92,10 +92,9 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
     lora.share.last_stage = shares[stage].has_head;
     const LoraReport report = weigh_lora(model, lora);
     matched += report.modules;
-    const std::string formula = std::to_string(lora.slots) + (lora.slots == 1 ? " slot" : " slots") + " of rank " +
-                                std::to_string(lora.rank) + " for " + std::to_string(report.modules) +
-                                " modules: rank x (inputs + " + "outputs) each, " +
-                                std::to_string(report.elements.count()) + " elements";
+    const Template formula{
+        "{slots:slot} of rank {rank} for {modules} modules: rank x (inputs + outputs) each, {elements} elements",
+        {{"slots", lora.slots}, {"rank", lora.rank}, {"modules", report.modules}, {"elements", report.elements}}};
     LedgerLine line =
         of_kind(LineId::kLora, exact_line(Section::kWeights, "LoRA slots", report.bytes, formula, source));
     if (slots.low != slots.high) {
@@ -119,10 +118,15 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
   if (waiting < lora.slots)
     refuse("--max-cpu-loras " + std::to_string(waiting) + " is less than --max-loras " + std::to_string(lora.slots),
            "raise it; every adapter on the GPU has its copy in host memory");
-  out.host.push_back({Section::kWeights, "LoRA adapters", each * waiting, Bytes(0), each * waiting,
-                      std::to_string(waiting) + " adapters of rank " + std::to_string(lora.rank) + " at most, " +
-                          std::to_string(each.count()) + " B each",
-                      source, LineId::kLora});
+  out.host.push_back({Section::kWeights,
+                      "LoRA adapters",
+                      each * waiting,
+                      Bytes(0),
+                      each * waiting,
+                      {"{adapters} adapters of rank {rank} at most, {each} B each",
+                       {{"adapters", waiting}, {"rank", lora.rank}, {"each", each}}},
+                      source,
+                      LineId::kLora});
 }
 
 void add_files(const std::vector<AdapterFile>& adapters, LoraHolding holding, ExtraLines& out) {
@@ -135,9 +139,10 @@ void add_files(const std::vector<AdapterFile>& adapters, LoraHolding holding, Ex
       stage.push_back(
           of_kind(LineId::kLora,
                   exact_line(Section::kWeights, "LoRA adapter", Bytes(ceil_div(bytes.count(), stages)),
-                             std::to_string(adapter.tensors) + " tensors, " + std::to_string(adapter.elements.count()) +
-                                 " elements" + (wide ? " in float32" : " as stored") +
-                                 (stages > 1 ? ", over " + std::to_string(stages) + " stages" : ""),
+                             Template(wide ? "{tensors} tensors, {elements} elements in float32"
+                                           : "{tensors} tensors, {elements} elements as stored",
+                                      {{"tensors", adapter.tensors}, {"elements", adapter.elements}}) +
+                                 (stages > 1 ? Template(", over {stages} stages", {{"stages", stages}}) : Template()),
                              adapter.source)));
   }
 }
@@ -154,8 +159,10 @@ void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adap
       if (!found) strangers += (strangers.empty() ? "" : ", ") + target;
     }
     if (!strangers.empty())
-      notes.push_back({NoteLevel::kWarning, "lora_modules",
-                       "the adapter names modules that the model's config does not imply: " + one_line(strangers, 80)});
+      notes.push_back({NoteLevel::kWarning,
+                       "lora_modules",
+                       {"the adapter names modules that the model's config does not imply: {modules}",
+                        {{"modules", one_line(strangers, 80)}}}});
   }
 }
 

@@ -26,6 +26,16 @@ namespace kvplan {
 
 namespace {
 
+// A request laid out and weighed: what every figure of its plan is made of.
+struct Pieces {
+  const Engine& engine;
+  const EngineInput& input;
+  const CacheLayout& layout;
+  const RankWeights& weights;
+  ExtraLines extras;
+  std::vector<Note> notes;  // in the order of a plan's
+};
+
 void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& margin) {
   if (line.low != line.high && line.basis == Basis::kExact) line.basis = Basis::kEstimate;
   apply_margin(line, margin);
@@ -39,9 +49,8 @@ void add_line(GpuMemory& gpu, LedgerLine line, const std::optional<double>& marg
 }
 
 // One GPU of a stage: the cache of its rank, and what the engine takes beside it.
-GpuMemory memory_of(const EngineInput& input, const Engine& engine, std::size_t stage,
-                    const std::vector<LedgerLine>& cache, const RankWeights& weights, const ExtraLines& extras,
-                    Plan& plan) {
+GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<LedgerLine>& cache, Plan& plan) {
+  const auto& [engine, input, layout, weights, extras, notes] = pieces;
   const std::optional<double> margin = plan.request.margin;
   GpuMemory gpu;
   gpu.kv_cache = Bytes(0);
@@ -65,15 +74,15 @@ GpuMemory memory_of(const EngineInput& input, const Engine& engine, std::size_t 
 }
 
 // The ledger of every GPU.
-void fill_memory(const EngineInput& input, const Engine& engine, const std::vector<RankCache>& ranks,
-                 const RankWeights& weights, const ExtraLines& extras, Plan& plan) {
+void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan& plan) {
+  plan.memory.clear();
   const std::uint64_t per_stage = ranks.size() / plan.request.parallel.pipeline;
   // One for each copy; with DP attention the copies share their experts and the MLPs, and stand on a part of the ranks.
   const std::uint64_t copies = plan.request.parallel.data;
   for (std::uint64_t copy = 0; copy < copies; ++copy) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const std::size_t stage = per_stage == 0 ? 0 : r / per_stage;
-      plan.memory.push_back(memory_of(input, engine, stage, ranks[r].lines, weights, extras, plan));
+      plan.memory.push_back(memory_of(pieces, stage, ranks[r].lines, plan));
       plan.memory.back().gpu = plan.memory.size() - 1;
     }
   }
@@ -116,7 +125,9 @@ Bytes beside_cache(const GpuMemory& gpu) {
 }
 
 // What is left for the cache on the fullest GPU, or what the user set.
-std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine, const Plan& plan) {
+std::optional<Bytes> cache_budget(const Pieces& pieces, const Plan& plan) {
+  const EngineInput& input = pieces.input;
+  const Engine& engine = pieces.engine;
   if (plan.request.kv_cache_memory_bytes) return plan.request.kv_cache_memory_bytes;
   const std::optional<Bytes>& memory = input.request.card.memory;
   if (!memory) return std::nullopt;
@@ -143,27 +154,20 @@ std::optional<Bytes> cache_budget(const EngineInput& input, const Engine& engine
 }
 
 // One GPU of each stage, numbers alone: what a search asks.
-void fill_stages(const EngineInput& input, const Engine& engine, const CacheLayout& layout, const RankWeights& weights,
-                 const ExtraLines& extras, Plan& plan) {
-  const std::vector<Bytes> stages = layout.reserved_by_stage(plan.load, plan.request.parallel.pipeline);
+void fill_stages(const Pieces& pieces, Plan& plan) {
+  const std::vector<Bytes> stages = pieces.layout.reserved_by_stage(plan.load, plan.request.parallel.pipeline);
   plan.memory.clear();
   plan.kv_cache.reserved = Bytes(0);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const std::vector<LedgerLine> cached{exact_line(Section::kKvCache, "", stages[stage], "", "")};
     plan.kv_cache.reserved = std::max(plan.kv_cache.reserved, stages[stage]);
-    plan.memory.push_back(memory_of(input, engine, stage, cached, weights, extras, plan));
+    plan.memory.push_back(memory_of(pieces, stage, cached, plan));
   }
 }
 
 // What fits one copy of the engine, as requests (each with its beams or samples) over all of them.
 std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
   return checked_mul(sequences, request.parallel.data, "the sequences of all copies") / request.extras.copies();
-}
-
-// As many of one copy as the least number of requests takes; 0 where none was named.
-std::uint64_t least_sequences(const Request& request) {
-  const std::uint64_t all = checked_mul(request.limits.min_seqs.value_or(0), request.extras.copies(), "the sequences");
-  return ceil_div(all, request.parallel.data);
 }
 
 // The largest n up to kAnyCount that fits, from a guess that may be off either way.
@@ -183,8 +187,7 @@ std::uint64_t largest_near(std::uint64_t guess, const Fits& fits) {
   return low;
 }
 
-std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights& weights, const ExtraLines& extras,
-                                   const Plan& plan) {
+std::vector<LedgerLine> host_lines(const Pieces& pieces, const Plan& plan) {
   std::vector<LedgerLine> out;
   const auto add = [&](const std::vector<LedgerLine>& lines, std::uint64_t copies) {
     for (LedgerLine line : lines) {
@@ -195,23 +198,20 @@ std::vector<LedgerLine> host_lines(const CacheLayout& layout, const RankWeights&
       out.push_back(std::move(line));
     }
   };
-  add(layout.host(plan.load), plan.request.parallel.data);
-  add(weights.host, layout_copies(plan.request));
-  add(extras.host, layout_copies(plan.request));
+  add(pieces.layout.host(plan.load), plan.request.parallel.data);
+  add(pieces.weights.host, layout_copies(plan.request));
+  add(pieces.extras.host, layout_copies(plan.request));
   return out;
 }
 
 // A budget is what the request leaves. What lies beside the cache can grow with the load (scores, compute buffers,
 // logits): a longer load is asked for with its own, and judged as a plan of it would be.
-void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLayout& layout,
-                   const RankWeights& weights, const ExtraLines& extras, Depth depth, Plan& plan) {
-  const auto budget = cache_budget(input, engine, plan);
+void fill_capacity(const Pieces& pieces, Plan& plan) {
+  const EngineInput& input = pieces.input;
+  const Engine& engine = pieces.engine;
+  const CacheLayout& layout = pieces.layout;
+  const auto budget = cache_budget(pieces, plan);
   if (!budget) return;
-  // A verdict rests on the budget, and on what it holds only where a least was asked for.
-  if (depth == Depth::kVerdict && !plan.request.limits.min_context && !plan.request.limits.min_seqs) {
-    plan.capacity.emplace().kv_cache_memory = *budget;
-    return;
-  }
   Capacity capacity = layout.capacity(*budget, plan.load);
   capacity.kv_cache_memory = *budget;
   if (const auto range = budget_range(input, engine, plan, *budget)) {
@@ -234,31 +234,25 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
       try {
         other.load = load;
         other.calibrated.clear();
-        fill_stages(input, engine, layout, weights, extras, other);
-        if (shared) other.host = host_lines(layout, weights, extras, other);
+        fill_stages(pieces, other);
+        if (shared) other.host = host_lines(pieces, other);
         for (std::size_t i = 0; i < other.memory.size(); ++i) {
           const Bytes card = other.card_of(i, *memory);
           if (other.memory[i].total > (has_rule ? card : usable_memory(engine, input, card))) return false;
           if (shared && other.memory[i].total + other.host_total() > *shared) return false;
         }
-        return !has_rule || layout.shortfall(cache_budget(input, engine, other).value_or(Bytes(0)), load).empty();
+        return !has_rule || layout.shortfall(cache_budget(pieces, other).value_or(Bytes(0)), load).empty();
       } catch (const Error& error) {
         take_as_misfit(error);
         return false;  // an overflow is more than any memory
       }
     };
-    // A verdict asks for no more than the least that was asked for.
-    const auto largest = [&](std::uint64_t guess, std::uint64_t least, const auto& holds) {
-      if (depth == Depth::kPlan) return largest_near(guess, holds);
-      return least > 0 && least <= kAnyCount && holds(least) ? least : 0;
-    };
-    const Tokens least = plan.request.limits.min_context.value_or(Tokens(0));
-    capacity.max_model_len = largest(capacity.max_model_len, least.count(), [&](std::uint64_t tokens) {
+    capacity.max_model_len = largest_near(capacity.max_model_len, [&](std::uint64_t tokens) {
       Load load = plan.load;
       load.max_model_len = Tokens(tokens);
       return fits(load);
     });
-    capacity.max_num_seqs = largest(capacity.max_num_seqs, least_sequences(plan.request), [&](std::uint64_t sequences) {
+    capacity.max_num_seqs = largest_near(capacity.max_num_seqs, [&](std::uint64_t sequences) {
       Load load = plan.load;
       load.num_seqs = sequences;
       return fits(load);
@@ -270,9 +264,10 @@ void fill_capacity(const EngineInput& input, const Engine& engine, const CacheLa
         static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());
   }
   if (const std::uint64_t most = engine.most_sequences; most > 0 && capacity.max_num_seqs > most) {
-    plan.notes.push_back({NoteLevel::kInfo, "most_sequences",
-                          "the memory would hold more sequences; " + std::string(engine.name) + " takes " +
-                              std::to_string(most) + " at most"});
+    plan.notes.push_back({NoteLevel::kInfo,
+                          "most_sequences",
+                          {"the memory would hold more sequences; {engine} takes {most} at most",
+                           {{"engine", engine.name}, {"most", most}}}});
     capacity.max_num_seqs = most;
     if (!capacity.tokens) capacity.max_concurrency = std::min(capacity.max_concurrency, static_cast<double>(most));
   }
@@ -309,98 +304,78 @@ void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
     plan.taken_at_start = plan.fullest().total - plan.kv_cache.reserved + plan.capacity->kv_cache_memory;
 }
 
-// The verdict of plan_layout from numbers alone: one GPU of each stage, and nothing told.
-VerdictReport verdict_of_layout(PlanCache& cache, const Request& request) {
-  const ModelSpec& model = cache.model(request);
-  check_gpus(request);
-  Plan plan;
-  plan.request = request;
-  const Engine& engine = engine_of(request);
-  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
-  const EngineInput& input = laid_out.input;
-  const CacheLayout& layout = *laid_out.layout;
-  plan.load = load_of(model, request);
-  check_extras(model, request);
-  const RankWeights& weights = cache.weighed(request, false).weights;
-  const ExtraLines extras = extra_lines(model, input, plan.notes);
-  fill_stages(input, engine, layout, weights, extras, plan);
-  // A card of its own has nothing to do with the host's memory, unless that is judged too.
-  if (shared_memory(request) || request.card.host_memory) plan.host = host_lines(layout, weights, extras, plan);
-  check_total(plan);
-  fill_capacity(input, engine, layout, weights, extras, Depth::kVerdict, plan);
-  judge(input, engine, layout, Depth::kVerdict, plan);
-  return std::move(plan.verdict);
+Pieces pieces_of(PlanCache& cache, const Request& request, const PlanCache::LaidOut& laid_out) {
+  check_extras(cache.model(request), request);
+  const PlanCache::Weighed& weighed = cache.weighed(request);
+  Pieces out{engine_of(request), laid_out.input, *laid_out.layout, weighed.weights, {}, laid_out.notes};
+  out.notes.insert(out.notes.end(), weighed.notes.begin(), weighed.notes.end());
+  out.extras = extra_lines(cache.model(request), laid_out.input, out.notes);
+  return out;
 }
 
-// Whether one stage is more than a card holds: any would settle it, and the second-last mostly has the most layers.
-bool stage_exceeds(PlanCache& cache, const Request& request) {
-  const ModelSpec& model = cache.model(request);
-  const Engine& engine = engine_of(request);
-  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
-  const EngineInput& input = laid_out.input;
-  // Lengths that were stated decide, and not the full ones that are reserved here.
-  if (request.avg_len || !request.seq_lens.empty()) return false;
-  // Where the table is on the host, figures of one stage hang on all weights.
-  if (!input.request.card.memory || engine.loading.embedding_on_host) return false;
-  if (engine.cache_budget == nullptr && usable_share(engine, input) > 1) return false;
+// What a search asks, and the first step of a plan: one GPU of each stage, the cache's budget and the verdict.
+Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces) {
   Plan plan;
   plan.request = request;
   plan.load = load_of(model, request);
-  const std::size_t stage = request.parallel.pipeline > 1 ? request.parallel.pipeline - 2 : 0;
-  const RankWeights weights = rank_weights(model, cache.weigher(request), request, false, plan.notes, stage);
-  const std::vector<Bytes> stages = laid_out.layout->reserved_by_stage(plan.load, request.parallel.pipeline);
-  if (stage >= stages.size()) return false;
-  const std::vector<LedgerLine> cached{exact_line(Section::kKvCache, "", stages[stage], "", "")};
-  return memory_of(input, engine, stage, cached, weights, {}, plan).total > *input.request.card.memory;
+  fill_stages(pieces, plan);
+  // A card of its own has nothing to do with the host's memory, unless that is judged too.
+  if (shared_memory(request) || request.card.host_memory) plan.host = host_lines(pieces, plan);
+  check_total(plan);
+  // The verdict rests on the budget, and on what it holds only where a least was asked for.
+  if (request.limits.min_context || request.limits.min_seqs)
+    fill_capacity(pieces, plan);
+  else if (const auto budget = cache_budget(pieces, plan))
+    plan.capacity.emplace().kv_cache_memory = *budget;
+  judge(pieces.input, pieces.engine, pieces.layout, plan);
+  return plan;
 }
 
 Plan plan_layout(PlanCache& cache, const Request& request) {
   const ModelSpec& model = cache.model(request);
   check_gpus(request);
-  Plan plan;
-  plan.model = cache.facts(request);
-  plan.request = request;
+  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
+  const Pieces pieces = pieces_of(cache, request, laid_out);
+  const auto& [engine, input, layout, weights, extras, notes] = pieces;
+  Plan plan = judged(model, request, pieces);
+  std::vector<Note> of_capacity = std::move(plan.notes);
   plan.notes = model.notes;
-  for (const AdapterFile& adapter : request.extras.adapters)
-    plan.notes.insert(plan.notes.end(), adapter.notes.begin(), adapter.notes.end());
-  const Engine& engine = engine_of(request);
+  const auto note_all = [&](const std::vector<Note>& more) {
+    plan.notes.insert(plan.notes.end(), more.begin(), more.end());
+  };
+  for (const AdapterFile& adapter : request.extras.adapters) note_all(adapter.notes);
+  note_all(notes);
+  note_all(of_capacity);
+  plan.model = cache.facts(request);
+  plan.engine = engine.name;
   plan.engine_version =
       request.engine_version.empty() ? std::string(engine.versions.back().version) : request.engine_version;
-  const PlanCache::LaidOut& laid_out = cache.laid_out(request);
-  const EngineInput& input = laid_out.input;
-  const CacheLayout& layout = *laid_out.layout;
   plan.types = input.types;
   plan.draft_method = input.draft_method;
   if (request.extras.draft != nullptr) plan.draft_source = request.extras.draft->source;
-  plan.load = load_of(model, request);
   if (engine.settings != nullptr) plan.settings = engine.settings(input, plan.load);
-  check_extras(model, request);
   plan.attention = cache.attention();
   plan.layers = layer_facts(cache.groups(), plan.types, plan.load);
-  plan.notes.insert(plan.notes.end(), laid_out.notes.begin(), laid_out.notes.end());
   const std::vector<RankCache> ranks = layout.explain(plan.load);
   if (!laid_out.whole) laid_out.whole = TermSum(input.caches, input.types, 1);
   fill_cache(*laid_out.whole, layout, ranks, plan);
-  const PlanCache::Weighed& weighed = cache.weighed(request);
-  const RankWeights& weights = weighed.weights;
-  plan.notes.insert(plan.notes.end(), weighed.notes.begin(), weighed.notes.end());
   plan.weights_dtype = weights.type;
   if (const WeightType* type = find_weight_type(weights.type))
     plan.weights_loss = type->scope == Scope::kEverything ? "none" : type->quality;
-  const ExtraLines extras = extra_lines(model, input, plan.notes);
-  fill_memory(input, engine, ranks, weights, extras, plan);
-  plan.host = host_lines(layout, weights, extras, plan);
-  fill_capacity(input, engine, layout, weights, extras, Depth::kPlan, plan);
+  fill_memory(pieces, ranks, plan);
+  plan.host = host_lines(pieces, plan);
+  if (!request.limits.min_context && !request.limits.min_seqs) fill_capacity(pieces, plan);
   fill_card(input, engine, plan);
-  judge(input, engine, layout, Depth::kPlan, plan);
+  advise(layout, plan);
   plan.mix = mix_of(input, layout, plan.load);
   const bool writes = !is_encoder(input) && !model.embeds;
   if (writes) plan.roofline = roofline_of(model, cache.groups(), plan, weights);
 
   if (request.card.name && !runs_on(engine, parse_gpu(*request.card.name)))
-    plan.notes.push_back(
-        {NoteLevel::kWarning, "unsupported_card",
-         std::string(engine.name) + " does not list " + *request.card.name + " among the cards it runs on"});
+    plan.notes.push_back({NoteLevel::kWarning,
+                          "unsupported_card",
+                          {"{engine} does not list {card} among the cards it runs on",
+                           {{"engine", engine.name}, {"card", *request.card.name}}}});
   if (auto memory = find_figure(request, kUsableFigure); memory && request.card.name && !request.card.memory) {
     memory->what = "memory of the card";
     plan.calibrated.push_back(std::move(*memory));
@@ -412,18 +387,20 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   if (request.calibration && request.calibration->named && plan.calibrated.empty())
     plan.notes.push_back({NoteLevel::kWarning, "calibration_unused",
                           "the calibration holds nothing for this card, engine and model: nothing was changed by it"});
-  if (std::string stands_for = unknown_release(engine, request); !stands_for.empty())
+  if (Template stands_for = unknown_release(engine, request); !stands_for.empty())
     plan.notes.push_back({NoteLevel::kInfo, "unknown_release", std::move(stands_for)});
-  if (!request.card.note.empty()) plan.notes.push_back({NoteLevel::kInfo, "detected_cards", request.card.note});
+  if (!request.card.note.empty())
+    plan.notes.push_back({NoteLevel::kInfo, "detected_cards", Template::quoted(request.card.note)});
   if (model.max_model_len > Tokens(0) && plan.load.max_model_len > model.max_model_len)
-    plan.notes.push_back({NoteLevel::kWarning, "beyond_maximum",
-                          std::to_string(plan.load.max_model_len.count()) +
-                              " tokens are beyond the model's maximum of " +
-                              std::to_string(model.max_model_len.count())});
+    plan.notes.push_back({NoteLevel::kWarning,
+                          "beyond_maximum",
+                          {"{asked} tokens are beyond the model's maximum of {max_model_len}",
+                           {{"asked", plan.load.max_model_len}, {"max_model_len", model.max_model_len}}}});
   if (model.max_model_len == Tokens(0) && !request.max_model_len && !request.llama_cpp.ctx_size)
     plan.notes.push_back(
-        {NoteLevel::kInfo, "default_context",
-         "the config names no maximum length: planned for " + std::to_string(kDefaultContext) + " tokens"});
+        {NoteLevel::kInfo,
+         "default_context",
+         {"the config names no maximum length: planned for {tokens} tokens", {{"tokens", kDefaultContext}}}});
   return plan;
 }
 
@@ -435,15 +412,12 @@ Plan make_plan(const ModelSpec& model, const Request& request) {
 }
 
 std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request) {
-  const ModelSpec& model = cache.model(request);
   check_gpus(request);
   const PlanCache::LaidOut& laid_out = cache.laid_out(request);
   Plan plan;
   plan.request = request;
-  plan.load = load_of(model, request);
-  const ExtraLines extras = extra_lines(model, laid_out.input, plan.notes);
-  fill_stages(laid_out.input, engine_of(request), *laid_out.layout, cache.weighed(request, false).weights, extras,
-              plan);
+  plan.load = load_of(cache.model(request), request);
+  fill_stages(pieces_of(cache, request, laid_out), plan);
   return std::move(plan.memory);
 }
 
@@ -451,32 +425,31 @@ Plan make_plan(PlanCache& cache, const Request& request) {
   if (request.llama_cpp.fit) {
     const Request placed = fitted(cache, request);
     Plan plan = make_plan(cache, placed);
-    plan.notes.push_back({NoteLevel::kInfo, "fitted", "-ngl auto: " + placement_text(request, placed)});
+    plan.notes.push_back(
+        {NoteLevel::kInfo, "fitted", {"-ngl auto: {placement}", {{"placement", placement_text(request, placed)}}}});
     return plan;
   }
   const bool searched = searches_layouts(request);
   Plan plan = plan_layout(cache, searched ? chosen_layout(cache, request) : request);
   plan.asked_parallel = request.parallel;
-  if (std::string repeated = repeated_cache(cache, plan); !repeated.empty())
+  if (Template repeated = repeated_cache(cache, plan); !repeated.empty())
     plan.notes.push_back({NoteLevel::kInfo, "repeated_cache", std::move(repeated)});
   if (!searched) return plan;
   plan.notes.push_back(
       {NoteLevel::kInfo, "chosen_layout",
-       std::to_string(request.card.count) + " GPUs: " + layout_name(plan.request.parallel) + ", " +
+       Template("{gpus} GPUs: {layout}, ",
+                {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
            (plan.verdict.status == Verdict::kDoesNotFit ? "of the layouts that do not fit the one that lacks least"
                                                         : reason_of_layout(cache, plan.request))});
   return plan;
 }
 
-bool layout_fits(PlanCache& cache, const Request& request) {
-  if (request.llama_cpp.fit) return layout_fits(cache, fitted(cache, request));
-  check_gpus(request);
-  return !stage_exceeds(cache, request) && verdict_of_layout(cache, request).status == Verdict::kFits;
-}
-
 VerdictReport verdict_of(PlanCache& cache, const Request& request) {
   if (request.llama_cpp.fit) return verdict_of(cache, fitted(cache, request));
-  return verdict_of_layout(cache, searches_layouts(request) ? chosen_layout(cache, request) : request);
+  const Request laid = searches_layouts(request) ? chosen_layout(cache, request) : request;
+  check_gpus(laid);
+  const PlanCache::LaidOut& laid_out = cache.laid_out(laid);
+  return judged(cache.model(laid), laid, pieces_of(cache, laid, laid_out)).verdict;
 }
 
 }  // namespace kvplan

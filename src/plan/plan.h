@@ -18,14 +18,12 @@ Plan make_plan(const ModelSpec& model, const Request& request);
 // The same for many plans of one model.
 class PlanCache;
 Plan make_plan(PlanCache& cache, const Request& request);
-// Whether it fits, and the room that is left or missing: the verdict of make_plan from numbers alone, without a word.
+// The verdict of make_plan, without what a plan tells besides: what searches ask.
 VerdictReport verdict_of(PlanCache& cache, const Request& request);
 // GPUs of a plan at most.
 inline constexpr std::uint64_t kMostGpusOfPlan = 2048;
-// One GPU of each pipeline stage, in numbers alone: what a search over placements asks.
+// One GPU of each pipeline stage: what a search over placements asks.
 std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request);
-// The verdict of a layout, as yes or no: one stage that exceeds the card settles it.
-bool layout_fits(PlanCache& cache, const Request& request);
 
 // Steps of make_plan, for those who ask many questions of one model (fit, compare, sweeps).
 // `known`: an earlier input of the same model, which has what does not depend on the request.

@@ -113,15 +113,15 @@ const Weigher& PlanCache::weigher(const Request& request) {
   return weighers_.emplace_front(own, type, dtype).weigher;
 }
 
-const PlanCache::Weighed& PlanCache::weighed(const Request& request, bool in_words) {
+const PlanCache::Weighed& PlanCache::weighed(const Request& request) {
   Request key = of_weights(request);
   for (auto known = weighed_.begin(); known != weighed_.end(); ++known) {
-    if ((in_words && !known->in_words) || known->key != key) continue;
+    if (known->key != key) continue;
     weighed_.splice(weighed_.begin(), weighed_, known);
     return *known;
   }
-  Weighed fresh{std::move(key), in_words, {}, {}};
-  fresh.weights = rank_weights(model(request), weigher(request), request, in_words, fresh.notes);
+  Weighed fresh{std::move(key), {}, {}};
+  fresh.weights = rank_weights(model(request), weigher(request), request, fresh.notes);
   weighed_.push_front(std::move(fresh));
   if (weighed_.size() > kMostWeighed) weighed_.pop_back();
   return weighed_.front();

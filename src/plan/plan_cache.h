@@ -40,14 +40,13 @@ class PlanCache {
   };
   const LaidOut& laid_out(const Request& request);
 
-  // The weights of the request, whatever the load and the card. In words: with what the ledger says of them.
+  // The weights of the request, whatever the load and the card.
   struct Weighed {
     Request key;
-    bool in_words = false;
     RankWeights weights;
     std::vector<Note> notes;
   };
-  const Weighed& weighed(const Request& request, bool in_words = true);
+  const Weighed& weighed(const Request& request);
   // The model's own, for the request's types.
   const Weigher& weigher(const Request& request);
 

@@ -41,12 +41,12 @@ bool is_read(Component component, bool embedding_is_head) {
   }
 }
 
-void take(WeightLine& line, Bytes bytes, std::string_view why) {
+void take_to_host(WeightLine& line, Bytes bytes) {
   if (bytes == Bytes(0)) return;
   line.bytes = line.bytes - bytes;
   line.low = line.low > bytes ? line.low - bytes : Bytes(0);
   line.high = line.high - bytes;
-  line.formula += ", less " + std::to_string(bytes.count()) + " B " + std::string(why);
+  line.formula += {", less {moved} B in host memory", {{"moved", bytes}}};
 }
 
 // The first `budget` bytes of the layers' weights, from each line its share.
@@ -69,7 +69,7 @@ Bytes offload(std::vector<WeightLine>& lines, Bytes budget) {
     if (!in_layers(lines[i].component)) continue;
     const Bytes more = std::min(left, lines[i].bytes - parts[i]);
     left = left - more;
-    take(lines[i], parts[i] + more, "in host memory");
+    take_to_host(lines[i], parts[i] + more);
   }
   return moved;
 }
@@ -128,21 +128,20 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
                                 attention_layers(model, asked.share.first_layer, layers),
                                 index_topk(model)};
   std::vector<Bytes> tables;
-  std::string formula;
+  Template formula;
   for (const RotaryTable& table : model.rotary_tables) {
     const Bytes bytes = engine.loading.rotary_table != nullptr ? engine.loading.rotary_table(table, beside, element)
                                                                : Bytes(table.positions) * table.width * element;
     if (bytes == Bytes(0)) continue;
     tables.push_back(bytes);
-    if (!asked.in_words) continue;
     constexpr std::uint64_t kTable = 1024;  // rows; fewer are frequencies, not a table of angles
     const std::uint64_t rows = std::min(table.positions, bytes.count() / table.width / element);
     const std::uint64_t each = bytes.count() / std::max<std::uint64_t>(rows, 1) / table.width;
-    formula +=
-        (formula.empty() ? "" : " + ") + (rows < std::min(kTable, table.positions)
-                                              ? std::to_string(bytes.count()) + " B of frequencies"
-                                              : std::to_string(rows) + " positions x " + std::to_string(table.width) +
-                                                    " x " + std::to_string(each) + " B");
+    if (!formula.empty()) formula += " + ";
+    if (rows < std::min(kTable, table.positions))
+      formula += {"{bytes} B of frequencies", {{"bytes", bytes}}};
+    else
+      formula += {"{rows} positions x {width} x {each} B", {{"rows", rows}, {"width", table.width}, {"each", each}}};
   }
   const bool reserves = engine.loading.counted == CountedAs::kReserved;
   LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);
@@ -162,12 +161,17 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
   if (taken <= exact) return out;
   const Bytes more = taken - exact;
   // Quantized tensors are repacked while they load: that is not followed.
-  out.push_back({Section::kWeights, "loading: the allocator's pieces", more,
-                 loaded.is_packed ? std::min(more, loaded.absorbed) : more, loaded.is_packed ? more * 2 : more,
-                 loaded.absorbed > Bytes(0) ? std::to_string(loaded.absorbed.count()) +
-                                                  " B of kv_b_proj cut in two, and what PyTorch's pieces leave over"
-                                            : "what PyTorch's pieces leave over",
-                 "PyTorch CUDACachingAllocator.cpp", LineId::kLoading});
+  out.push_back(
+      {Section::kWeights,
+       "loading: the allocator's pieces",
+       more,
+       loaded.is_packed ? std::min(more, loaded.absorbed) : more,
+       loaded.is_packed ? more * 2 : more,
+       {loaded.absorbed > Bytes(0) ? "{absorbed} B of kv_b_proj cut in two, and what PyTorch's pieces leave over"
+                                   : "what PyTorch's pieces leave over",
+        {{"absorbed", loaded.absorbed}}},
+       "PyTorch CUDACachingAllocator.cpp",
+       LineId::kLoading});
   return out;
 }
 
@@ -205,17 +209,24 @@ std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& re
     padding = checked_add(padding, checked_mul(padding_of(group, alignment), tensors, "padding"), "padding");
   }
   if (padding == 0) return std::nullopt;
-  return of_kind(LineId::kLoading, exact_line(Section::kWeights, "padding of tensors", Bytes(padding),
-                                              "tensors begin at multiples of " + std::to_string(alignment) + " B",
-                                              "ggml-alloc.c, ggml-cuda.cu"));
+  return of_kind(LineId::kLoading,
+                 exact_line(Section::kWeights, "padding of tensors", Bytes(padding),
+                            {"tensors begin at multiples of {alignment} B", {{"alignment", alignment}}},
+                            "ggml-alloc.c, ggml-cuda.cu"));
 }
 
 LedgerLine ledger_line(const WeightLine& line, const std::string& source) {
-  return {Section::kWeights, line.what,    line.bytes, line.low,
-          line.high,         line.formula, source,     static_cast<LineId>(static_cast<int>(line.component) + 1)};
+  return {Section::kWeights,
+          {"{part}", {{"part", name(line.component)}}},
+          line.bytes,
+          line.low,
+          line.high,
+          line.formula,
+          source,
+          static_cast<LineId>(static_cast<int>(line.component) + 1)};
 }
 
-LedgerLine host_line(std::string what, Bytes bytes, std::string formula, std::string source) {
+LedgerLine host_line(Template what, Bytes bytes, Template formula, std::string source) {
   return exact_line(Section::kWeights, std::move(what), bytes, std::move(formula), std::move(source));
 }
 
@@ -228,7 +239,7 @@ bool has_towers(const ModelSpec& model) {
 
 bool hears(const ModelSpec& model) {
   return std::any_of(model.sides.begin(), model.sides.end(),
-                     [](const SideModel& side) { return side.what == "audio encoder"; });
+                     [](const SideModel& side) { return side.what == SideKind::kAudio; });
 }
 
 // The checkpoint is quantized, and the engine sees nothing of it.
@@ -266,19 +277,21 @@ std::optional<std::string> asked_weights(const ModelSpec& model, const Request& 
 
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes) {
   const std::optional<Dtype> dtype = loaded_dtype(request, model.known_as->id, model.dtype);
-  return rank_weights(model, Weigher(model, asked_weights(model, request), dtype), request, true, notes);
+  return rank_weights(model, Weigher(model, asked_weights(model, request), dtype), request, notes);
 }
 
-RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
-                         std::vector<Note>& notes, std::optional<std::size_t> only_stage) {
+RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request,
+                         std::vector<Note>& notes) {
   RankWeights out;
   WeightRequest asked;
-  asked.in_words = in_words;
   asked.type = asked_weights(model, request);
   if (ignores_quantization(model, request) && !request.weights)
-    notes.push_back({NoteLevel::kWarning, "no_quant_method",
-                     "the quantization names no quant_method: " + std::string(engine_of(request).name) +
-                         " sees none, and loads the weights as " + *asked.type + " without their scales"});
+    notes.push_back(
+        {NoteLevel::kWarning,
+         "no_quant_method",
+         {"the quantization names no quant_method: {engine} sees none, and loads the weights as {type} without "
+          "their scales",
+          {{"engine", engine_of(request).name}, {"type", *asked.type}}}});
   asked.dtype = loaded_dtype(request, model.known_as->id, model.dtype);
   asked.with_mtp = request.mtp;
   // A file of the text model alone: encoders of images and sounds come with a projector file. Where the model is itself
@@ -316,11 +329,6 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   Bytes offloaded;
   Bytes host_experts;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    if (only_stage && stage != *only_stage) {
-      out.lines.emplace_back();
-      out.segments.emplace_back();
-      continue;
-    }
     const StageShare& part = stages[stage];
     const bool whole = part.layers == layers && part.has_embedding && part.has_head;
     share.first_layer = part.first_layer;
@@ -336,7 +344,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
       first.share.layers = std::min(part.layers, *request.llama_cpp.cpu_moe_layers - part.first_layer);
       const Bytes bytes = bytes_of(weigher.weigh(first).lines, Component::kExperts);
       for (WeightLine& line : report.lines)
-        if (line.component == Component::kExperts) take(line, std::min(bytes, line.bytes), "in host memory");
+        if (line.component == Component::kExperts) take_to_host(line, std::min(bytes, line.bytes));
       host_experts += bytes;
       out.host_experts += bytes;
     }
@@ -356,20 +364,19 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     out.lines.push_back(std::move(lines));
     if (stage == 0) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
-  if (!out.is_known || only_stage) return out;
-  if (in_words && engine.extras.has_projector_files && !asked.with_towers && !request.extras.projector &&
-      has_towers(model))
+  if (!out.is_known) return out;
+  if (engine.extras.has_projector_files && !asked.with_towers && !request.extras.projector && has_towers(model))
     notes.push_back({NoteLevel::kInfo, "towers_left_out",
                      "a GGUF of this model holds its text part alone: for images or sounds add --mmproj FILE"});
   if (offloaded > Bytes(0))
     out.host.push_back(host_line("weights moved from the GPUs", offloaded, "--cpu-offload-gb of every rank's layers",
-                                 request.engine + " --cpu-offload-gb"));
+                                 std::string(engine_of(request).name) + " --cpu-offload-gb"));
   if (host_experts > Bytes(0))
-    out.host.push_back(host_line(
-        "experts", host_experts,
-        "of the first " +
-            std::to_string(std::min<std::uint64_t>(model.layers.size(), *request.llama_cpp.cpu_moe_layers)) + " layers",
-        "llama.cpp --n-cpu-moe"));
+    out.host.push_back(
+        host_line("experts", host_experts,
+                  {"of the first {num_layers} layers",
+                   {{"num_layers", std::min<std::uint64_t>(model.layers.size(), *request.llama_cpp.cpu_moe_layers)}}},
+                  "llama.cpp --n-cpu-moe"));
   if (engine.loading.embedding_on_host) {
     // The table, and the layers before the first on a GPU; the head with them where no GPU has it.
     WeightRequest rest = asked;

@@ -37,8 +37,8 @@ std::optional<std::string> asked_weights(const ModelSpec& model, const Request& 
 
 // `weigher` is the model's, for the request's types. Not in words: lines have bytes alone. Of one stage, where it is
 // named: the lines of the others stay empty.
-RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request, bool in_words,
-                         std::vector<Note>& notes, std::optional<std::size_t> only_stage = std::nullopt);
+RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request,
+                         std::vector<Note>& notes);
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);
 
 }  // namespace kvplan

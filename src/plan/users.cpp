@@ -49,20 +49,16 @@ std::optional<UsersPlan> fewest_for_users(PlanCache& cache, const Request& reque
   return best;
 }
 
-std::string spoken(const UsersPlan& plan) {
+Template sentence_of(const UsersPlan& plan) {
   const auto& [users, of_a_copy, copies, gpus, nodes] = plan.answer;
-  const auto counted_as = [](std::uint64_t n, const std::string& what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
-  std::string out = counted_as(users, "user") + " at once: " + counted_as(gpus, "GPU");
-  if (nodes > 1) out += " in " + counted_as(nodes, "node");
+  Template out("{users:user} at once: {gpus:GPU}", {{"users", users}, {"gpus", gpus}});
+  if (nodes > 1) out += {" in {nodes:node}", {{"nodes", nodes}}};
   if (plan.copy.avg_len && plan.copy.max_model_len == plan.copy.avg_len && engine_of(plan.copy).slot_tokens != nullptr)
     out += ", slots in one pool (--kv-unified)";
   if (gpus == 1) return out;
-  out += ", ";
-  if (copies > 1) out += std::to_string(copies) + " copies of ";
-  out += layout_name(plan.copy.parallel);
-  return copies > 1 ? out + ", " + std::to_string(of_a_copy) + " users each" : out;
+  out += {copies > 1 ? ", {copies} copies of {layout}, {users} users each" : ", {layout}",
+          {{"copies", copies}, {"layout", layout_name(plan.copy.parallel)}, {"users", of_a_copy}}};
+  return out;
 }
 
 }  // namespace kvplan

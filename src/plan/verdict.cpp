@@ -5,7 +5,6 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/ranges.h"
-#include "kvplan/spoken.h"
 #include "plan/certainty.h"
 
 namespace kvplan {
@@ -22,9 +21,7 @@ void require_shared_memory(const Plan& plan, const GpuMemory& gpu, Bytes low, By
   const std::optional<Bytes> all = shared_memory(plan.request);
   if (!all || plan.host.empty()) return;
   const Bytes host = plan.host_total();
-  if (gpu.total + host > *all)
-    require(gpu.total + host, low + host, high + host, *all, VerdictLimit::kSharedMemory,
-            "the memory that GPU and processor share");
+  if (gpu.total + host > *all) require(gpu.total + host, low + host, high + host, *all, VerdictLimit::kSharedMemory);
 }
 
 // What the engine keeps in the machine's own memory, where that is known. A machine without a card has nothing else.
@@ -39,7 +36,7 @@ void require_host_memory(const Plan& plan, const GpuMemory& gpu, const Require& 
   }
   const Bytes all = *plan.request.card.host_memory;
   const bool alone = !plan.request.card.name && !plan.request.card.memory && gpu.total == Bytes(0);
-  if (need > all || alone) require(need, low, high, all, VerdictLimit::kHostMemory, "the host memory");
+  if (need > all || alone) require(need, low, high, all, VerdictLimit::kHostMemory);
 }
 
 // Whether the engine starts with what the verdict was held against.
@@ -125,8 +122,7 @@ Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory
   return Bytes(static_cast<std::uint64_t>(static_cast<double>(memory.count()) * usable_share(engine, input)));
 }
 
-void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan) {
-  const bool in_words = depth == Depth::kPlan;
+void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan) {
   VerdictReport& verdict = plan.verdict;
   const GpuMemory* fullest = &plan.fullest();
   const Range range = range_of(fullest->lines);
@@ -151,9 +147,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.needed = needed;
     verdict.budget = budget;
   };
-  Bytes over;  // where it is close: what the high end of the range has too much
-  const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, VerdictLimit kind,
-                           const std::string& what) {
+  const auto require = [&](Bytes need, Bytes need_low, Bytes need_high, Bytes limit, VerdictLimit kind) {
     if (verdict.status == Verdict::kDoesNotFit) return;
     held_against(kind, need, limit);
     verdict.low = need_low;
@@ -161,20 +155,16 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     // One limit that is close makes the verdict close, unless another is broken for certain.
     verdict.status = need <= limit ? Verdict::kFits : Verdict::kDoesNotFit;
     verdict.close = need_low <= limit && (verdict.close || limit < need_high);
-    over = std::max(over, need_high > limit ? need_high - limit : Bytes(0));
+    verdict.over = std::max(verdict.over, need_high > limit ? need_high - limit : Bytes(0));
     verdict.headroom = difference(limit, need);
-    if (!in_words) return;
-    const std::string needed = spoken_gib(need);
-    const std::string there = spoken_gib(limit);
-    verdict.reason = needed + (need <= limit ? " fits " : " is more than ") + what + " of " + there;
-    if (need > limit && needed == there) verdict.reason += " by " + spoken(need - limit);
   };
   // The engine's own rule for its cache, where a budget is known.
   const auto require_cache = [&](Bytes budget) {
     if (verdict.status == Verdict::kDoesNotFit) return;
-    std::string shortfall = stated ? "" : layout.shortfall(budget, plan.load);
+    Template shortfall = stated ? Template() : layout.shortfall(budget, plan.load);
     if (stated && (stated->running ? *stated->running < stated->sequences : held > budget))
-      shortfall = "the stated lengths need " + spoken_gib(held) + " of cache, and " + spoken_gib(budget) + " are there";
+      shortfall = {"the stated lengths need {needed:GiB} of cache, and {budget:GiB} are there",
+                   {{"needed", held}, {"budget", budget}}};
     // What an engine must hold to start, it must hold whatever was stated.
     if (stated && shortfall.empty() && engine.start == Start::kOneSequence) {
       Load one = plan.load;
@@ -188,9 +178,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.close = verdict.close && shortfall.empty();
     verdict.headroom = shortfall.empty() ? std::max<std::int64_t>(difference(budget, need), 0)
                                          : std::min<std::int64_t>(difference(budget, need), -1);
-    if (in_words)
-      verdict.reason =
-          shortfall.empty() ? spoken_gib(need) + " fits the cache's budget of " + spoken_gib(budget) : shortfall;
+    verdict.shortfall = std::move(shortfall);
   };
   if (memory && engine.cache_budget != nullptr) {
     const Bytes card = less(*memory, kept);
@@ -199,76 +187,71 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     const Bytes budget = has_budget ? less(plan.capacity->kv_cache_memory, kept) : Bytes(0);
     if (has_budget && budget == Bytes(0))
       require(total, low, high, std::min(card, less(usable_memory(engine, input, *memory), kept)),
-              VerdictLimit::kUsable, "the usable memory of a GPU");
+              VerdictLimit::kUsable);
     else if (!has_budget || (held <= budget && total > card))
-      require(total, low, high, card, VerdictLimit::kCard, "the memory of a GPU");
+      require(total, low, high, card, VerdictLimit::kCard);
     if (has_budget) {
       require_cache(budget);
       // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
       const Bytes most = held + (high - total);
       const bool may_fit = low <= card && held <= budget + (total - low);
-      over = std::max(over, most > budget ? most - budget : Bytes(0));
-      verdict.close = may_fit && over > Bytes(0);
+      verdict.over = std::max(verdict.over, most > budget ? most - budget : Bytes(0));
+      verdict.close = may_fit && verdict.over > Bytes(0);
     }
   } else if (memory) {
     const Bytes usable = less(usable_memory(engine, input, *memory), kept);
-    require(total, low, high, usable, VerdictLimit::kUsable, "the usable memory of a GPU");
+    require(total, low, high, usable, VerdictLimit::kUsable);
   }
   require_shared_memory(plan, *fullest, low, high, require);
   require_host_memory(plan, *fullest, require);
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
-  if (plan.request.limits.max_vram)
-    require(total, low, high, *plan.request.limits.max_vram, VerdictLimit::kMaxVram, "--max-vram");
-  const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, std::string_view what,
-                            std::string_view option) {
+  if (plan.request.limits.max_vram) require(total, low, high, *plan.request.limits.max_vram, VerdictLimit::kMaxVram);
+  const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, VerdictLimit limit) {
     if (!wanted || verdict.status == Verdict::kDoesNotFit) return;
     const bool enough = have >= *wanted;
     if (enough && verdict.status != Verdict::kUnknown) return;
-    verdict.limit = option == "--min-context" ? VerdictLimit::kMinContext : VerdictLimit::kMinSeqs;
+    verdict.limit = limit;
+    verdict.count = have;
+    verdict.least = *wanted;
+    verdict.counts_room = plan.capacity.has_value();
     verdict.status = enough ? Verdict::kFits : Verdict::kDoesNotFit;
-    if (!in_words) return;
-    const bool one = have == 1;
-    const std::string_view verb = plan.capacity ? (one ? " fits" : " fit") : one ? " is asked for" : " are asked for";
-    verdict.reason = counted(have, what) + std::string(verb) + (enough ? ", at least " : ", fewer than ") +
-                     std::string(option) + " " + std::to_string(*wanted);
   };
   const std::uint64_t context = plan.capacity ? plan.capacity->max_model_len : plan.load.max_model_len.count();
   const std::uint64_t seqs = plan.capacity ? plan.capacity->max_num_seqs : plan.request.num_seqs;
   at_least(plan.request.limits.min_context ? std::optional(plan.request.limits.min_context->count()) : std::nullopt,
-           context, "token", "--min-context");
-  at_least(plan.request.limits.min_seqs, seqs, "sequence", "--min-seqs");
+           context, VerdictLimit::kMinContext);
+  at_least(plan.request.limits.min_seqs, seqs, VerdictLimit::kMinSeqs);
   verdict.starts = starts(engine, layout, plan);
   if (engine.refusal != nullptr) verdict.refusal = engine.refusal(input, plan.load);
   // The positions of an encoder are a table, or what it was trained with: there is nothing to stretch while it runs.
   if (const Tokens most = input.model.max_model_len;
       !verdict.refusal && most > Tokens(0) && plan.load.max_model_len > most && is_encoder(input))
     verdict.refusal = Refusal{"position_table",
-                              std::to_string(plan.load.max_model_len.count()) + " tokens are more than the " +
-                                  std::to_string(most.count()) + " positions of this encoder",
-                              "use --max-model-len " + std::to_string(most.count())};
-  if (in_words) verdict.runs_at_once = runs_at_once(layout, plan, Bytes(0));
-  if (verdict.runs_at_once && *verdict.runs_at_once < kAnyCount)
-    verdict.runs_at_once =
-        checked_mul(*verdict.runs_at_once, plan.request.parallel.data, "the sequences of all copies");
+                              {"{asked} tokens are more than the {positions} positions of this encoder",
+                               {{"asked", plan.load.max_model_len}, {"positions", most}}},
+                              {"use --max-model-len {positions}", {{"positions", most}}}};
   // A part that is not known may be the largest: without it nothing is said to fit.
   const bool whole =
       fullest->weights && ((fullest->activation && fullest->runtime) || verdict.limit == VerdictLimit::kHostMemory);
-  if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes) {
+  if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes)
     verdict.status = Verdict::kUnknown;
-    verdict.reason = "the known parts fit, but the weights are not known";
-  } else if (verdict.status == Verdict::kUnknown)
-    verdict.reason = "no GPU, size or limit was given";
   if (verdict.refusal) {
     verdict.status = Verdict::kDoesNotFit;
     verdict.starts = false;
     verdict.close = false;
-    if (in_words) verdict.reason = verdict.refusal->words + "; " + verdict.refusal->cure;
   }
   if (verdict.status == Verdict::kUnknown) verdict.close = false;
-  if (verdict.close && in_words) {
-    verdict.either_way = Bytes((high - low).count() / 2);
-    verdict.advice = what_to_lower(layout, plan, *fullest, over);
-  }
+  if (verdict.close) verdict.either_way = Bytes((high - low).count() / 2);
+}
+
+void advise(const CacheLayout& layout, Plan& plan) {
+  VerdictReport& verdict = plan.verdict;
+  verdict.asked_gpus = plan.request.card.count;
+  verdict.runs_at_once = runs_at_once(layout, plan, Bytes(0));
+  if (verdict.runs_at_once && *verdict.runs_at_once < kAnyCount)
+    verdict.runs_at_once =
+        checked_mul(*verdict.runs_at_once, plan.request.parallel.data, "the sequences of all copies");
+  if (verdict.close) verdict.advice = what_to_lower(layout, plan, plan.fullest(), verdict.over);
 }
 
 }  // namespace kvplan

@@ -7,9 +7,6 @@
 
 namespace kvplan {
 
-// How much of a plan is asked for: whether it fits, or all that there is to tell.
-enum class Depth { kVerdict, kPlan };
-
 // The share of a card that an engine without a rule of its own (cache_budget) uses, and what that is of `memory`.
 double usable_share(const Engine& engine, const EngineInput& input);
 Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory);
@@ -18,7 +15,9 @@ Bytes usable_memory(const Engine& engine, const EngineInput& input, Bytes memory
 std::optional<Bytes> shared_memory(const Request& request);
 
 // Fills plan.verdict from its ledger, cache and capacity.
-void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Depth depth, Plan& plan);
+void judge(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan);
+// What a reader is told besides: how many sequences run at once, and where it is close what to lower first.
+void advise(const CacheLayout& layout, Plan& plan);
 
 }  // namespace kvplan
 

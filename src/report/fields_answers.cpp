@@ -55,7 +55,7 @@ struct Sides {
 
 std::vector<Note> notes_of(const Answers& answers) {
   std::vector<Note> out = answers.asked.notes;
-  for (const std::string& sentence : answers.sentences) out.push_back({NoteLevel::kInfo, "answer", sentence});
+  for (const Template& sentence : answers.sentences) out.push_back({NoteLevel::kInfo, "answer", sentence});
   return out;
 }
 
@@ -125,26 +125,27 @@ const Table<Fleet>& table() {
 template <>
 const Table<Answer>& table() {
   using T = Answer;
-  static constexpr auto rows =
-      rows_of<T>({{"name", at<&T::name>, "", column("answer")},
-                  {"changes", at<&T::changes>, "option and value"},
-                  {"weights_dtype", [](const T& of) { return if_any(of.plan.weights_dtype); }},
-                  {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.plan.types); }},
-                  {"layout", [](const T& of) { return layout_name(of.plan.request.parallel); }, "as people write it"},
-                  {"note", [](const T& of) { return if_any(of.note); }, "why a layout is so, or what it rests on"},
-                  {"other_checkpoint", at<&T::other_checkpoint>,
-                   "the engine does not make such weights of this model while it loads"},
-                  {"stored", at<&T::stored>, "models of local stores that have such weights"},
-                  {"max_model_len", [](const T& of) { return if_bounded(of.longest); },
-                   "of a layout: the longest context that fits at the requested sequences"},
-                  {"max_num_seqs", [](const T& of) { return if_bounded(of.most_seqs); },
-                   "of a layout: the most sequences that fit at the requested length"},
-                  {"kv_cache", at<&T::plan, &Plan::kv_cache>},
-                  {"memory", at<&T::plan, &Plan::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
-                  {"total", at<&T::plan, &Plan::total>},
-                  {"capacity", at<&T::plan, &Plan::capacity>},
-                  {"verdict", at<&T::plan, &Plan::verdict>},
-                  {"plan", at<&T::plan>, "", csv_only()}});
+  static constexpr auto rows = rows_of<T>(
+      {{"name", at<&T::name>, "", column("answer")},
+       {"changes", at<&T::changes>, "option and value"},
+       {"weights_dtype", [](const T& of) { return if_any(of.plan.weights_dtype); }},
+       {"kv_cache_dtype", [](const T& of) { return cache_types_name(of.plan.types); }},
+       {"layout", [](const T& of) { return layout_name(of.plan.request.parallel); }, "as people write it"},
+       {"note", [](const T& of) { return of.note.empty() ? std::nullopt : std::optional(in_words(of.note)); },
+        "why a layout is so, or what it rests on"},
+       {"other_checkpoint", at<&T::other_checkpoint>,
+        "the engine does not make such weights of this model while it loads"},
+       {"stored", at<&T::stored>, "models of local stores that have such weights"},
+       {"max_model_len", [](const T& of) { return if_bounded(of.longest); },
+        "of a layout: the longest context that fits at the requested sequences"},
+       {"max_num_seqs", [](const T& of) { return if_bounded(of.most_seqs); },
+        "of a layout: the most sequences that fit at the requested length"},
+       {"kv_cache", at<&T::plan, &Plan::kv_cache>},
+       {"memory", at<&T::plan, &Plan::memory>, "a row for each GPU", limit(R"("minItems": 1)")},
+       {"total", at<&T::plan, &Plan::total>},
+       {"capacity", at<&T::plan, &Plan::capacity>},
+       {"verdict", at<&T::plan, &Plan::verdict>},
+       {"plan", at<&T::plan>, "", csv_only()}});
   static constexpr Table<T> fields("answer", "a plan, with the options in which it differs from the request", rows);
   return fields;
 }

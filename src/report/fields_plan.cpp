@@ -1,6 +1,7 @@
 // The fields of a plan. Bytes are integers; what does not apply is null, never absent.
 #include "kvplan/ranges.h"
 #include "report/fields_tables.h"
+#include "report/words.h"
 
 namespace kvplan {
 
@@ -80,8 +81,9 @@ const Table<ConfigFact>& table() {
 template <>
 const Table<SideFacts>& table() {
   using T = SideFacts;
-  static constexpr auto rows = rows_of<T>(
-      {{"what", at<&T::what>}, {"model_type", or_null<&T::model_type>}, {"num_layers", or_null<&T::num_layers>}});
+  static constexpr auto rows = rows_of<T>({{"what", [](const T& side) { return name(side.what); }},
+                                           {"model_type", or_null<&T::model_type>},
+                                           {"num_layers", or_null<&T::num_layers>}});
   static constexpr Table<T> fields("", "", rows);
   return fields;
 }
@@ -132,7 +134,7 @@ const Table<RequestOf>& table() {
   using E = ExtrasRequest;
   using Of = RequestOf;
   static constexpr auto rows = rows_of<Of>(
-      {{"engine", at<&Of::plan, &Plan::request, &R::engine>, "", column()},
+      {{"engine", at<&Of::plan, &Plan::engine>, "", column()},
        {"engine_version", at<&Of::plan, &Plan::engine_version>},
        {"max_model_len", [](const Of& of) { return of.plan->load.max_model_len; }, "tokens of one sequence",
         column().limit(kFromOne)},
@@ -179,7 +181,8 @@ const Table<RequestOf>& table() {
 template <>
 const Table<GapLine>& table() {
   using T = GapLine;
-  static constexpr auto rows = rows_of<T>({{"reason", at<&T::reason>}, {"bytes", at<&T::bytes>}});
+  static constexpr auto rows =
+      rows_of<T>({{"reason", [](const T& line) { return in_words(line.reason); }}, {"bytes", at<&T::bytes>}});
   static constexpr Table<T> fields("", "", rows);
   return fields;
 }
@@ -221,11 +224,11 @@ const Table<LedgerLine>& table() {
       rows_of<T>({{"id", [](const T& line) { return id_of(line); }, "what it stands for: stable, for programs"},
                   {"basis", at<&T::basis>, "what the figure rests on"},
                   {"part", at<&T::part>},
-                  {"what", at<&T::what>},
+                  {"what", [](const T& line) { return in_words(line.what); }},
                   {"bytes", at<&T::bytes>},
                   {"low_bytes", at<&T::low>},
                   {"high_bytes", at<&T::high>},
-                  {"formula", at<&T::formula>},
+                  {"formula", [](const T& line) { return in_words(line.formula); }},
                   {"source", at<&T::source>}});
   static constexpr Table<T> fields("line", "", rows);
   return fields;
@@ -374,10 +377,10 @@ const Table<VerdictReport>& table() {
   static constexpr auto rows = rows_of<T>(
       {{"status", at<&T::status>, "", column("verdict")},
        {"close", at<&T::close>, "the limit lies inside the range", column()},
-       {"reason", at<&T::reason>},
+       {"reason", [](const T& v) { return reason_of(v); }},
        {"headroom_bytes", at<&T::headroom>, "negative where memory is missing", column()},
        {"starts", at<&T::starts>, "the engine starts, whether or not all sequences run at once; null where not known"},
-       {"refusal", [](const T& v) { return if_any(v.refusal ? std::string_view(v.refusal->words) : ""); },
+       {"refusal", [](const T& v) { return v.refusal ? std::optional(in_words(v.refusal->words)) : std::nullopt; },
         "why it does not start, where that is not memory"},
        {"runs_at_once", at<&T::runs_at_once>,
         "sequences like the request's that the engine's scheduler runs together; null where not known"},
@@ -386,7 +389,7 @@ const Table<VerdictReport>& table() {
        {"suggestions", at<&T::suggestions>, "what makes it fit: one change each, the one that gives up least first"},
        {"either_way_bytes", [](const T& of) { return of.close ? std::optional(of.either_way) : std::nullopt; },
         "where it is close: half the width of the range of what a GPU needs"},
-       {"advice", or_null<&T::advice>,
+       {"advice", [](const T& v) { return v.advice.empty() ? std::nullopt : std::optional(in_words(v.advice)); },
         "where it is close: what to lower first; where a stated mix of lengths is not what the verdict is for: whether "
         "it fits"}});
   static constexpr Table<T> fields("verdict", "", rows);
@@ -396,8 +399,9 @@ const Table<VerdictReport>& table() {
 template <>
 const Table<Note>& table() {
   using T = Note;
-  static constexpr auto rows = rows_of<T>(
-      {{"level", at<&T::level>}, {"code", at<&T::code>, "stable, for programs"}, {"message", at<&T::message>}});
+  static constexpr auto rows = rows_of<T>({{"level", at<&T::level>},
+                                           {"code", at<&T::code>, "stable, for programs"},
+                                           {"message", [](const T& note) { return in_words(note.message); }}});
   static constexpr Table<T> fields("note", "", rows);
   return fields;
 }

@@ -7,6 +7,7 @@
 #include "kvplan/strings.h"
 #include "report/report.h"
 #include "report/text.h"
+#include "report/words.h"
 
 namespace kvplan {
 
@@ -44,7 +45,7 @@ std::string launch_k8s(const Plan& plan) {
 
 std::string launch_warning(const Plan& plan) {
   std::vector<std::string> out;
-  if (plan.verdict.status == Verdict::kDoesNotFit) out.push_back("does not fit: " + plan.verdict.reason);
+  if (plan.verdict.status == Verdict::kDoesNotFit) out.push_back("does not fit: " + reason_of(plan.verdict));
   if (plan.launch) out.insert(out.end(), plan.launch->remarks.begin(), plan.launch->remarks.end());
   return join(out, "; ");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kvplan/spoken.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
 #include "report/text.h"
@@ -47,14 +48,15 @@ std::string facts_of_plan(const Plan& plan) {
   if (model.max_model_len > Tokens(0))
     out += fmt::format(", up to {} tokens", tokens_text(model.max_model_len.count()));
   for (const SideFacts& side : model.sides)
-    out += (std::string_view("aeiou").find(side.what.front()) != std::string_view::npos ? ", plus an " : ", plus a ") +
-           side.what;
+    out +=
+        fmt::format(", plus {} {}", side.what == SideKind::kVision || side.what == SideKind::kTextEncoder ? "a" : "an",
+                    name(side.what));
   return out;
 }
 
 std::string engine_text(const Plan& plan) {
-  if (plan.request.engine == "logical") return "no engine (what the architecture needs)";
-  return plan.request.engine + " " + plan.engine_version;
+  if (plan.engine == "logical") return "no engine (what the architecture needs)";
+  return plan.engine + " " + plan.engine_version;
 }
 
 std::string request_text(const Plan& plan) {
@@ -124,26 +126,71 @@ std::string need_text(const VerdictReport& verdict) {
     return need + " of " + budget + option + ": " +
            human_bytes(verdict.budget - std::min(verdict.needed, verdict.budget)) + " free";
   // Whole blocks may not hold what the bytes would.
-  if (verdict.needed <= verdict.budget) return need + " of " + budget + ", " + verdict.reason;
+  if (verdict.needed <= verdict.budget) return need + " of " + budget + ", " + reason_of(verdict);
   return need + ", " + budget + " available" + option + ": " + human_bytes(verdict.needed - verdict.budget) + " short";
+}
+
+std::string_view name_of(VerdictLimit limit) {
+  switch (limit) {
+    case VerdictLimit::kCard: return "the memory of a GPU";
+    case VerdictLimit::kUsable: return "the usable memory of a GPU";
+    case VerdictLimit::kSharedMemory: return "the memory that GPU and processor share";
+    case VerdictLimit::kHostMemory: return "the host memory";
+    case VerdictLimit::kMaxVram: return "--max-vram";
+    default: return "the cache's budget";
+  }
+}
+
+std::string reason_of_limit(const VerdictReport& verdict) {
+  const bool fits = verdict.status == Verdict::kFits;
+  if (verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs) {
+    const bool is_context = verdict.limit == VerdictLimit::kMinContext;
+    const bool one = verdict.count == 1;
+    return fmt::format("{} {}, {} {} {}", counted(verdict.count, is_context ? "token" : "sequence"),
+                       verdict.counts_room ? (one ? "fits" : "fit") : (one ? "is asked for" : "are asked for"),
+                       fits ? "at least" : "fewer than", is_context ? "--min-context" : "--min-seqs", verdict.least);
+  }
+  if (!fits && verdict.limit == VerdictLimit::kCacheBudget) return in_words(verdict.shortfall);
+  const std::string needed = spoken_gib(verdict.needed);
+  const std::string budget = spoken_gib(verdict.budget);
+  std::string out =
+      fmt::format("{} {} {} of {}", needed, fits ? "fits" : "is more than", name_of(verdict.limit), budget);
+  if (!fits && needed == budget) out += " by " + spoken(verdict.needed - verdict.budget);
+  return out;
 }
 
 // "3.18 GiB short"; what the engine says where whole blocks do not hold what the bytes would.
 std::string short_text(const VerdictReport& verdict) {
-  if (verdict.needed <= verdict.budget) return verdict.reason;
+  if (verdict.needed <= verdict.budget) return reason_of(verdict);
   return human_bytes(verdict.needed - verdict.budget) + " short";
 }
 
 }  // namespace
 
+std::string reason_of(const VerdictReport& verdict) {
+  if (verdict.status == Verdict::kUnknown)
+    return verdict.limit == VerdictLimit::kNone ? "no GPU, size or limit was given"
+                                                : "the known parts fit, but the weights are not known";
+  std::string out = verdict.refusal ? in_words(verdict.refusal->words) + "; " + in_words(verdict.refusal->cure)
+                                    : reason_of_limit(verdict);
+  if (!verdict.has_sought || verdict.status == Verdict::kFits) return out;
+  // A refusal names its cure already.
+  if (verdict.suggestions.empty()) return verdict.refusal ? out : out + "; no one change makes it fit";
+  const Remedy& first = verdict.suggestions.front();
+  out += "; " + options_of(first.changes);
+  if (first.gpus != verdict.asked_gpus) out += fmt::format(" ({} GPUs)", first.gpus);
+  return out + " makes it fit";
+}
+
 std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan) {
   std::vector<Headline> out;
   if (verdict.status == Verdict::kUnknown) return out;
   if (verdict.refusal)
-    return {{Tone::kBad, "DOES NOT START", verdict.refusal->words}, {Tone::kPlain, "", verdict.refusal->cure}};
+    return {{Tone::kBad, "DOES NOT START", in_words(verdict.refusal->words)},
+            {Tone::kPlain, "", in_words(verdict.refusal->cure)}};
   const bool fits = verdict.status == Verdict::kFits;
   const bool of_counts = verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs;
-  const std::string says = of_counts ? verdict.reason : need_text(verdict);
+  const std::string says = of_counts ? reason_of(verdict) : need_text(verdict);
   const bool runs_some = !fits && verdict.starts == true && verdict.runs_at_once && *verdict.runs_at_once > 0 &&
                          *verdict.runs_at_once < plan.request.num_seqs;
   if (fits)
@@ -159,9 +206,9 @@ std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& pla
         verdict.low == verdict.high
             ? fmt::format("the estimates beside it vary by {}", human_bytes(verdict.either_way * 2))
             : fmt::format("{} to {}, the limit is {}", gib_number(verdict.low), gib(verdict.high), gib(verdict.budget));
-    out.push_back({Tone::kCareful, "close", range + (verdict.advice.empty() ? "" : "; " + verdict.advice)});
+    out.push_back({Tone::kCareful, "close", range + (verdict.advice.empty() ? "" : "; " + in_words(verdict.advice))});
   } else if (!verdict.advice.empty()) {
-    out.push_back({Tone::kCareful, "", verdict.advice});
+    out.push_back({Tone::kCareful, "", in_words(verdict.advice)});
   }
   return out;
 }
@@ -194,7 +241,7 @@ std::vector<PageNote> notes_of(const std::vector<Note>& notes) {
   std::vector<PageNote> out;
   for (const Note& note : notes) {
     const bool warning = note.level == NoteLevel::kWarning;
-    out.push_back({warning ? Tone::kCareful : Tone::kFaint, warning ? "warning:" : "note:", note.message});
+    out.push_back({warning ? Tone::kCareful : Tone::kFaint, warning ? "warning:" : "note:", in_words(note.message)});
   }
   return out;
 }

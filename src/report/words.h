@@ -29,6 +29,8 @@ std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "
 // "-ctk q8_0 -ctv q8_0".
 std::string options_of(const std::vector<std::pair<std::string, std::string>>& changes);
 
+// Why a verdict is what it is, in one sentence.
+std::string reason_of(const VerdictReport& verdict);
 // A count that may be without an end.
 std::string count_text(std::uint64_t n);
 std::string part_text(const std::optional<Bytes>& part);  // "2.14", "-"

@@ -98,9 +98,10 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
   for (const auto& [key, sum] : sums) {
     // A tied head that the file holds all the same is not loaded twice.
     if (key.first == Component::kLmHead && tied && has_embedding) {
-      model.notes.push_back(
-          {NoteLevel::kInfo, "tied_head_stored",
-           "the file holds the tied head besides the embedding (" + sized(sum.bytes) + "): counted once"});
+      model.notes.push_back({NoteLevel::kInfo,
+                             "tied_head_stored",
+                             {"the file holds the tied head besides the embedding ({size}): counted once",
+                              {{"size", sized(sum.bytes)}}}});
       continue;
     }
     model.stored.push_back({key.first, key.second, sum.tensors, sum.elements, sum.bytes});
@@ -134,8 +135,10 @@ void read_stored(const std::string& directory, ModelSpec& model) {
         more += sums_of(it->path().string()).bytes;
     if (more > Bytes(0) && !model.stored.empty())
       model.stored.push_back({Component::kOther, "sentence-transformers", 1, Elements(0), more});
-    model.notes.push_back({NoteLevel::kInfo, "sentence_transformers",
-                           "a sentence-transformers layout: its modules behind the model take " + sized(more)});
+    model.notes.push_back(
+        {NoteLevel::kInfo,
+         "sentence_transformers",
+         {"a sentence-transformers layout: its modules behind the model take {size}", {{"size", sized(more)}}}});
   }
   if (exists(directory + "/adapter_config.json")) {
     Sums adapter;
@@ -144,9 +147,12 @@ void read_stored(const std::string& directory, ModelSpec& model) {
         adapter.elements += Elements(tensor.elements);
         adapter.bytes += Bytes(tensor.bytes);
       });
-    model.notes.push_back({NoteLevel::kInfo, "adapter",
-                           "an adapter lies beside the model: " + std::to_string(adapter.elements.count()) +
-                               " parameters, " + sized(adapter.bytes) + ", not part of the plan (--lora adds it)"});
+    model.notes.push_back(
+        {NoteLevel::kInfo,
+         "adapter",
+         {"an adapter lies beside the model: {parameters} parameters, {size}, not part of the plan (--lora "
+          "adds it)",
+          {{"parameters", adapter.elements}, {"size", sized(adapter.bytes)}}}});
   }
 }
 

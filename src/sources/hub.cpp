@@ -35,7 +35,8 @@ ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const
     for (const GgufHeader& part : snapshot.gguf)
       parts.push_back({std::as_bytes(std::span(part.bytes)), part.file_bytes});
     ModelSpec model = read_gguf(Gguf::parse(parts), source, options.read);
-    model.notes.push_back({NoteLevel::kInfo, "gguf_file", "planned from " + one_line(snapshot.gguf_path, 200)});
+    model.notes.push_back(
+        {NoteLevel::kInfo, "gguf_file", {"planned from {file}", {{"file", one_line(snapshot.gguf_path, 200)}}}});
     return model;
   }
   ModelSpec model = read_config(snapshot.config, snapshot.quant_config, source, options.read);
@@ -232,9 +233,10 @@ ModelSpec load_from_hub(const std::string& argument, const SourceOptions& option
     const auto snapshot = cache.find(known, id.gguf);
     if (!snapshot) throw;
     ModelSpec model = model_of(*snapshot, argument, options);
-    model.notes.push_back(
-        {NoteLevel::kWarning, "hub_unreachable",
-         "planned from the copy of commit " + known.substr(0, 12) + ": " + one_line(error.what(), 200)});
+    model.notes.push_back({NoteLevel::kWarning,
+                           "hub_unreachable",
+                           {"planned from the copy of commit {commit}: {error}",
+                            {{"commit", known.substr(0, 12)}, {"error", one_line(error.what(), 200)}}}});
     return model;
   }
 }

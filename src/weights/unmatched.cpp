@@ -67,11 +67,15 @@ std::vector<Note> notes_of_unmatched(const WeightModel& model, const RuleBook& b
   for (const List& list : lists) {
     if (list.unmatched == 0) continue;
     const NoteLevel level = 2 * list.unmatched > list.rules ? NoteLevel::kWarning : NoteLevel::kInfo;
-    out.push_back({level, "unmatched_modules",
-                   std::to_string(list.unmatched) + " of " + std::to_string(list.rules) + " names in \"" +
-                       std::string(list.key) +
-                       "\" of the quantization config match no module of this model (first: \"" +
-                       one_line(list.first, 60) + "\"): they are not applied"});
+    out.push_back(
+        {level,
+         "unmatched_modules",
+         {"{unmatched} of {names} names in \"{key}\" of the quantization config match no module of this model "
+          "(first: \"{first}\"): they are not applied",
+          {{"unmatched", list.unmatched},
+           {"names", list.rules},
+           {"key", list.key},
+           {"first", one_line(list.first, 60)}}}});
   }
   return out;
 }

@@ -318,8 +318,10 @@ void add_unknown(const WeightModel& model, const Storer& storer, const WeightReq
       sum.high += storer.bytes(part, mine(part.high));
       sum.elements += mine(part.estimate);
     }
-    report.notes.push_back({NoteLevel::kWarning, "estimated_weights",
-                            "the config does not determine " + part.what + ": its weights are an estimate"});
+    report.notes.push_back(
+        {NoteLevel::kWarning,
+         "estimated_weights",
+         {"the config does not determine {part}: its weights are an estimate", {{"part", part.what}}}});
   }
 }
 
@@ -348,10 +350,11 @@ void use_stored(const WeightModel& model, const WeightRequest& request, const st
     constexpr double kAnother = 0.25;
     const bool same = off > -kAnother && off < kAnother;
     const bool index = model.stored.front().type == "index";
-    report.notes.push_back({same ? NoteLevel::kInfo : NoteLevel::kWarning, "weights_from_headers",
-                            std::string("the weights are those of the checkpoint's ") + (index ? "index" : "headers") +
-                                "; the config alone would have said " + std::to_string(guess.count()) + " bytes (" +
-                                percent(off) + ")"});
+    report.notes.push_back({same ? NoteLevel::kInfo : NoteLevel::kWarning,
+                            "weights_from_headers",
+                            {"the weights are those of the checkpoint's {source}; the config alone would have said "
+                             "{guess} bytes ({off})",
+                             {{"source", index ? "index" : "headers"}, {"guess", guess}, {"off", percent(off)}}}});
   }
   report.lines.clear();
   report.total = report.low = report.high = Bytes(0);
@@ -368,7 +371,7 @@ void use_stored(const WeightModel& model, const WeightRequest& request, const st
                                              0.5L));
     }
     report.lines.push_back(
-        {component, std::string(name(component)), share, share, share, types[component], "headers of the checkpoint"});
+        {component, share, share, share, Template::quoted(types[component]), "headers of the checkpoint"});
     report.total += share;
   }
   report.low = report.high = report.total;
@@ -453,7 +456,7 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
   report.type = storer.name();
   report.is_known = !model.tensors.empty() || !model.stored.empty();
   if (!report.is_known) return report;
-  if (request.in_words) report.notes = storer.notes();
+  report.notes = storer.notes();
   std::map<Component, Sum> sums;
   for (const TensorGroup& group : model.tensors) {
     if (!counts(group, request)) continue;
@@ -479,9 +482,12 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
   // A dialect that nobody knows may pack its weights to two bits, or not at all.
   const bool vague = !request.type && is_declared(model.quantization) && !model.quantization.is_known;
   if (vague)
-    report.notes.push_back({NoteLevel::kWarning, "unknown_quantization",
-                            "the quantization \"" + one_line(model.quantization.dialect, 40) +
-                                "\" is not known: the weights are an estimate, between 2 and 16 bits each"});
+    report.notes.push_back(
+        {NoteLevel::kWarning,
+         "unknown_quantization",
+         {"the quantization \"{method}\" is not known: the weights are an estimate, between 2 and 16 "
+          "bits each",
+          {{"method", one_line(model.quantization.dialect, 40)}}}});
   // Which tensor gets which type has changed from build to build: logs of 2024 have up to 1.4 % more.
   const bool mixed = request.type && is_gguf_mixture(*request.type) &&
                      (report.type.find("_k") != std::string::npos || report.type.starts_with("iq"));
@@ -498,19 +504,11 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
     report.total += sum.bytes;
     report.low += sum.low;
     report.high += sum.high;
-    if (!request.in_words) {
-      report.lines.push_back({component, "", sum.bytes, sum.low, sum.high, "", ""});
-      continue;
-    }
-    std::string formula = std::to_string(sum.elements.count()) + " elements";
-    if (sum.elements > Elements(0)) {
-      char bits[48];
-      std::snprintf(bits, sizeof bits, " * %.4g bits",
-                    8 * static_cast<double>(sum.bytes.count()) / static_cast<double>(sum.elements.count()));
-      formula += bits;
-    }
-    report.lines.push_back(
-        {component, std::string(name(component)), sum.bytes, sum.low, sum.high, formula, report.type});
+    Template formula("{elements} elements", {{"elements", sum.elements}});
+    if (sum.elements > Elements(0))
+      formula += {" * {bits} bits",
+                  {{"bits", 8 * static_cast<double>(sum.bytes.count()) / static_cast<double>(sum.elements.count())}}};
+    report.lines.push_back({component, sum.bytes, sum.low, sum.high, formula, report.type});
   }
   return report;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kvplan/note.h"
+#include "kvplan/template.h"
 #include "kvplan/weight_model.h"
 
 namespace kvplan {
@@ -42,14 +43,12 @@ struct WeightRequest {
   WeightShare share;
   bool with_mtp = false;
   bool with_towers = true;  // vision and audio, their projectors
-  bool in_words = true;     // formulas with the lines; false: numbers alone
 };
 
 struct WeightLine {
   Component component = Component::kOther;
-  std::string what;
   Bytes bytes, low, high;
-  std::string formula;
+  Template formula;
   std::string source;
 };
 

@@ -39,7 +39,7 @@ Request with_draft(Request request, ModelSpec draft) {
 const LedgerLine* find_line(const Plan& plan, std::string_view beginning, std::size_t gpu = 0) {
   const auto& lines = plan.memory.at(gpu).lines;
   const auto found = std::find_if(lines.begin(), lines.end(),
-                                  [&](const LedgerLine& line) { return line.what.starts_with(beginning); });
+                                  [&](const LedgerLine& line) { return in_words(line.what).starts_with(beginning); });
   return found == lines.end() ? nullptr : &*found;
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("a draft's cache has the target's type where the engine settles it onc
   constexpr std::uint64_t kElements = 57344ULL * 16384;
   const auto draft_cache = [](const ModelSpec& model, const std::string& engine, std::optional<Dtype> asked) {
     Request request = with_draft({}, test_model("qwen3-0.6b"));
-    request.engine = engine;
+    request.engine = engine_named(engine);
     request.max_model_len = Tokens(16384);
     request.num_speculative_tokens = 4;
     request.cache_type_k = request.cache_type_v = asked;
@@ -296,7 +296,7 @@ TEST_CASE("beams and samples are sequences of their own") {
   CHECK(make_plan(model, request).kv_cache.logical == one * 4);
   request.extras.num_samples = 3;
   CHECK(make_plan(model, request).kv_cache.reserved == one * 12);
-  request.engine = "llama.cpp";
+  request.engine = engine_named("llama.cpp");
   CHECK_THROWS_AS(make_plan(model, request), Error);
   request.extras.num_beams = 1;
   CHECK(make_plan(model, request).kv_cache.reserved == one * 3);
@@ -307,12 +307,12 @@ TEST_CASE("vLLM: the encoder cache holds a budget of embeddings") {
   const ModelSpec model = test_model("qwen3.5-27b");
   REQUIRE(model.hidden_size == 5120);
   Request request = request_for("vllm", 4096);
-  CHECK(bytes_of_line(make_plan(model, request), kEncoderCache) == Bytes(16384ULL * 5120 * 2));
+  CHECK(bytes_of_line(make_plan(model, request), "encoder cache") == Bytes(16384ULL * 5120 * 2));
   request.max_num_batched_tokens = Tokens(32768);
-  CHECK(bytes_of_line(make_plan(model, request), kEncoderCache) == Bytes(32768ULL * 5120 * 2));
+  CHECK(bytes_of_line(make_plan(model, request), "encoder cache") == Bytes(32768ULL * 5120 * 2));
   request.extras.mm_limits = {{"image", 0}, {"video", 0}};
-  CHECK(find_line(make_plan(model, request), kEncoderCache) == nullptr);
-  CHECK(find_line(make_plan(test_model("llama-3.1-8b"), request_for("vllm", 4096)), kEncoderCache) == nullptr);
+  CHECK(find_line(make_plan(model, request), "encoder cache") == nullptr);
+  CHECK(find_line(make_plan(test_model("llama-3.1-8b"), request_for("vllm", 4096)), "encoder cache") == nullptr);
   // It comes out of what the cache gets.
   Request with = request_for("vllm", 4096);
   with.card.memory = Bytes(80 * kGib);

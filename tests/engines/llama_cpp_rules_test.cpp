@@ -33,13 +33,13 @@ Load load_for(std::uint64_t tokens, std::uint64_t seqs = 1, bool pooled = false)
 
 std::int64_t reason(const RankCache& rank, std::string_view text) {
   for (const GapLine& line : rank.gap)
-    if (line.reason == text) return line.bytes;
+    if (in_words(line.reason) == text) return line.bytes;
   return 0;
 }
 
 Bytes line_of(const RankCache& rank, std::string_view what) {
   for (const LedgerLine& line : rank.lines)
-    if (line.what == what) return line.bytes;
+    if (in_words(line.what) == what) return line.bytes;
   return Bytes(0);
 }
 

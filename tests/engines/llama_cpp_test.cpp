@@ -18,7 +18,7 @@ constexpr double kMib = 1048576;
 
 Request llama_request(std::uint64_t tokens, std::uint64_t num_seqs = 1) {
   Request request;
-  request.engine = "llama.cpp";
+  request.engine = engine_named("llama.cpp");
   request.max_model_len = Tokens(tokens);
   request.num_seqs = num_seqs;
   return request;
@@ -60,7 +60,7 @@ EngineInput made_input(std::string_view model_type, std::vector<LayerCache> cach
   input.model.num_heads = 8;
   input.model.hidden_size = 256;
   input.caches = std::move(caches);
-  input.request.engine = "llama.cpp";
+  input.request.engine = engine_named("llama.cpp");
   input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kBfloat16, Dtype::kBfloat16};
   return input;
 }
@@ -155,7 +155,7 @@ TEST_CASE("llama.cpp: V is as wide as the widest layer's without flash attention
   input.request.llama_cpp.flash_attention = FlashAttention::kOff;
   const LlamaCppLayout off(input);
   CHECK(off.reserved(load) == Bytes(99614720));
-  CHECK(off.explain(load).front().gap.back().reason == "V padded to the widest layer");
+  CHECK(in_words(off.explain(load).front().gap.back().reason) == "V padded to the widest layer");
   CHECK(off.explain(load).front().gap.back().bytes == 99614720 - (62 << 20));
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("llama.cpp: CUDA pads the last row of quantized tensors") {
   for (const LedgerLine& line : rank.lines) told += line.bytes;
   CHECK(told == rank.reserved);
   REQUIRE(!rank.gap.empty());
-  CHECK(rank.gap.back().reason == "quantized rows padded for CUDA");
+  CHECK(in_words(rank.gap.back().reason) == "quantized rows padded for CUDA");
   CHECK(rank.gap.back().bytes == 19968);
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("llama.cpp: layers and the output are units that GPUs share") {
 
 TEST_CASE("llama.cpp: --ctx-size is the total of all slots") {
   Request request;
-  request.engine = "llama.cpp";
+  request.engine = engine_named("llama.cpp");
   request.llama_cpp.ctx_size = Tokens(16384);
   request.num_seqs = 3;
   const ModelSpec model = test_model("llama-3.1-8b");
@@ -209,7 +209,7 @@ TEST_CASE("llama.cpp: --ctx-size is the total of all slots") {
   request.llama_cpp.kv_unified = true;
   CHECK(load_of(model, request).max_model_len == Tokens(300));
   CHECK(load_of(model, request).pooled);
-  request.engine = "logical";
+  request.engine = engine_named("logical");
   CHECK(load_of(model, request).max_model_len == Tokens(300));
   CHECK_FALSE(load_of(model, request).pooled);
 }
@@ -255,8 +255,9 @@ TEST_CASE("llama.cpp: the context of MTP layers") {
   bool inside = false;
   const Plan plan = make_plan(model, request);
   for (const LedgerLine& line : plan.memory.front().lines) {
-    if (line.what.find("MTP layers") != std::string::npos) cache += static_cast<double>(line.bytes.count()) / kMib;
-    if (line.what.find("MTP context") == std::string::npos) continue;
+    if (in_words(line.what).find("MTP layers") != std::string::npos)
+      cache += static_cast<double>(line.bytes.count()) / kMib;
+    if (in_words(line.what).find("MTP context") == std::string::npos) continue;
     inside = static_cast<double>(line.low.count()) / kMib <= 520.06 &&
              static_cast<double>(line.high.count()) / kMib >= 520.06;
   }

@@ -38,9 +38,9 @@ TEST_CASE("logical: the architecture's need, and nothing else") {
   CHECK(rank.logical == rank.reserved);
   CHECK(rank.gap.empty());
   REQUIRE(rank.lines.size() == 2);
-  CHECK(rank.lines[0].what == "gqa, 3 layers");
+  CHECK(in_words(rank.lines[0].what) == "gqa, 3 layers");
   CHECK(rank.lines[0].bytes == Bytes(3 * 3 * 1000 * 4096));
-  CHECK(rank.lines[1].what == "sliding_window, 1 layers");
+  CHECK(in_words(rank.lines[1].what) == "sliding_window, 1 layers");
   REQUIRE(layout->groups().size() == 2);
   CHECK(layout->groups()[0].layers == 3);
   CHECK(layout->groups()[1].layers == 1);
@@ -48,7 +48,7 @@ TEST_CASE("logical: the architecture's need, and nothing else") {
   const auto buffers = layout->buffers(load, 0);
   REQUIRE(buffers.size() == 8);
   CHECK(buffers[0].name == "layer 0, key");
-  CHECK(buffers[0].line == "gqa, 3 layers");
+  CHECK(in_words(buffers[0].line) == "gqa, 3 layers");
   CHECK(buffers[0].bytes == Bytes(3 * 1000 * 2048));
   // Tokens at the slope beyond the window: three layers.
   const Capacity held = layout->capacity(Bytes(12288 * 700 + 12287), load);
@@ -88,10 +88,10 @@ TEST_CASE("logical: a draft stands on the last stage") {
   CHECK(ranks[0].gap.empty());
   CHECK(ranks[0].lines.size() == 2);
   REQUIRE(ranks[1].gap.size() == 1);
-  CHECK(ranks[1].gap[0].reason == "draft model, 1 layer");
+  CHECK(in_words(ranks[1].gap[0].reason) == "draft model, 1 layer");
   CHECK(ranks[1].gap[0].bytes == 2 * 1000 * 200);
   CHECK(ranks[1].logical == Bytes(2 * 1000 * 4096));
-  CHECK(ranks[1].lines.back().formula == "2 sequences of 1000 tokens x 200 B a token of the draft");
+  CHECK(in_words(ranks[1].lines.back().formula) == "2 sequences of 1000 tokens x 200 B a token of the draft");
   // 8,192 B a token on the first stage, 4,296 on the last; on one stage 12,288 and 200.
   CHECK(layout->capacity(Bytes(8192 * 50), load).tokens == 50);
   input.request.parallel.pipeline = 1;

@@ -44,8 +44,8 @@ std::vector<LedgerLine> lines(const EngineInput& input, std::uint64_t tokens, st
 }
 
 const LedgerLine* find(const std::vector<LedgerLine>& all, std::string_view beginning) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const LedgerLine& line) { return line.what.starts_with(beginning); });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const LedgerLine& line) { return in_words(line.what).starts_with(beginning); });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("overhead: allowances are what their lines say") {
     const LedgerLine* line = find(all, row.line);
     CHECK(range_of(line) == Range{row.low, row.bytes, row.high});
     CHECK(line->part == Section::kRuntime);
-    CHECK(line->formula.find(row.words) != std::string::npos);
+    CHECK(in_words(line->formula).find(row.words) != std::string::npos);
   }
 }
 

@@ -168,7 +168,7 @@ TEST_CASE("parts: answers that a layout gives without a rule of its own") {
   const Load load{Tokens(100), 2, Tokens(0)};
   // 1700 bytes for each of two sequences.
   CHECK(line.shortfall(Bytes(3400), load).empty());
-  CHECK(line.shortfall(Bytes(3399), load).find("3.3 KiB") != std::string::npos);
+  CHECK(in_words(line.shortfall(Bytes(3399), load)).find("3.3 KiB") != std::string::npos);
   CHECK(line.buffers(load, 3).size() == 1);
   CHECK(line.buffers(load, 3).front().bytes == Bytes(3400));
   CHECK(line.buffers(load, 4).empty());
@@ -195,7 +195,7 @@ TEST_CASE("parts: a draft beside a model") {
   CHECK(rank.lines.size() == 4);
   CHECK(both->block_size() == 16);
   CHECK(both->host(load).size() == 2);
-  CHECK(both->host(load).back().what == "draft: host");
+  CHECK(in_words(both->host(load).back().what) == "draft: host");
   // 1950 a sequence of 100 tokens: 5 in 9750 bytes. One sequence of n tokens: 1100 + 7 n + 3 (n / 2) = 9750 at 1017.
   const Capacity held = both->capacity(Bytes(9750), Load{Tokens(100), 1, Tokens(0)});
   CHECK(held.max_num_seqs == 5);
@@ -239,7 +239,7 @@ TEST_CASE("parts: MTP layers are decoder layers of the main kind") {
   input.caches[1].compact.own().push_back(index);
   CHECK(width() == 128);
   CHECK(draft_layers(input).label == "MTP layers");
-  CHECK(draft_layers(input).line() == "MTP layers, 2 layers");
+  CHECK(in_words(draft_layers(input).line()) == "MTP layers, 2 layers");
   // DeepSeek-V4's hold a window of latents alone.
   Term latent = window_of(1, 448, 128);
   latent.part = Part::kLatent;
@@ -276,7 +276,7 @@ TEST_CASE("parts: a draft model's layers stand behind the model's") {
   const DraftLayers layers = draft_layers(input);
   REQUIRE(layers.caches.size() == 1);
   CHECK(layers.caches.front().layer == 32);
-  CHECK(layers.line() == "draft model, 1 layer");
+  CHECK(in_words(layers.line()) == "draft model, 1 layer");
   input.draft_method = DraftMethod::kEagle;
   CHECK(draft_layers(input).label == "EAGLE layers");
   input.draft_method = DraftMethod::kEagle3;
@@ -342,10 +342,10 @@ TEST_CASE("parts: a cache of holdings, by stages and ranks") {
     CHECK(rank.logical == Bytes(3 * 100 * 4096));
     CHECK(rank.reserved == Bytes(3 * 112 * 4096));
     REQUIRE(rank.gap.size() == 1);
-    CHECK(rank.gap.front().reason == "gqa: blocks");
+    CHECK(in_words(rank.gap.front().reason) == "gqa: blocks");
     CHECK(rank.gap.front().bytes == 3 * 12 * 4096);
-    CHECK(rank.lines.front().what == "gqa, 2 layers");
-    CHECK(rank.lines.front().formula == "(112 x 4096 B) x 3 sequences");
+    CHECK(in_words(rank.lines.front().what) == "gqa, 2 layers");
+    CHECK(in_words(rank.lines.front().formula) == "(112 x 4096 B) x 3 sequences");
   }
   CHECK(layout->reserved_by_stage(load, 2) == std::vector<Bytes>{Bytes(3 * 112 * 4096), Bytes(3 * 112 * 4096)});
   REQUIRE(layout->groups().size() == 1);
@@ -367,7 +367,8 @@ TEST_CASE("parts: a cache of holdings, by stages and ranks") {
   CHECK_FALSE(loose->capacity(Bytes(200000), load).num_blocks);
   CHECK_FALSE(loose->block_size());
   CHECK(loose->explain(load).front().gap.empty());
-  CHECK(loose->explain(Load{Tokens(1), 1, Tokens(0)}).front().lines.front().formula == "(1 x 16384 B) x 1 sequence");
+  CHECK(in_words(loose->explain(Load{Tokens(1), 1, Tokens(0)}).front().lines.front().formula) ==
+        "(1 x 16384 B) x 1 sequence");
 }
 
 TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") {
@@ -391,7 +392,7 @@ TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") 
   const auto ranks = with->explain(load);
   REQUIRE(ranks.size() == 2);
   CHECK(ranks[1].reserved - ranks[1].logical == Bytes(2 * 500 * 100));
-  CHECK(ranks[1].gap.back().reason == "draft model: its own cache");
+  CHECK(in_words(ranks[1].gap.back().reason) == "draft model: its own cache");
   CHECK(ranks[0].gap.empty());
 }
 
@@ -436,13 +437,13 @@ TEST_CASE("parts: engines by name and release") {
   CHECK(version("vllm") == 33);
   CHECK(version("llama.cpp@b6900") == 0);
   CHECK(version("hf") == 5023);
-  CHECK(request.engine == "transformers");
+  CHECK(request.engine == engine_named("transformers"));
   CHECK(version("trt-llm@1.0") == 1000);
   for (const char* bad : {"vllm@", "vllm@x", "vllm@0.", "vllm@0.20x", "vllm@0.1000", "vllm@0-20", "vllm@1000000.1",
                           "llama.cpp@b", "llama.cpp@b69x", "vllm@0.20.1x", "vlm", ""})
     CHECK_THROWS_AS(version(bad), Error);
-  request.engine = "none such";
-  CHECK_THROWS_AS(engine_of(request), Error);
+  CHECK_THROWS_AS(engine_named("none such"), Error);
+  CHECK(engine_of(Request()).is_logical);
   CHECK(version("vllm@100000.1") == 100000001);
 }
 

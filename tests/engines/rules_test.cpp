@@ -6,6 +6,8 @@
 
 #include "engines/lora_slots.h"
 #include "engines/requests.h"
+#include "engines/sglang/lora.h"
+#include "engines/vllm/lora.h"
 #include "engines/vllm/rules.h"
 #include "engines/vllm/tensors.h"
 #include "formulas/compressed.h"
@@ -63,7 +65,7 @@ std::string refusal(const EngineInput& input) {
   }
   if (engine.refusal == nullptr) return {};
   const std::optional<Refusal> found = engine.refusal(input, {Tokens(1000), 1, Tokens(0)});
-  return found ? found->words : std::string();
+  return found ? in_words(found->words) : std::string();
 }
 
 CacheTypes types_of(const std::string& engine, const ModelShape& model, std::optional<Dtype> asked = {}) {
@@ -232,8 +234,12 @@ TEST_CASE("rules: transformers") {
   CHECK(one("zaya", single) == state);
   std::vector<Note> none;
   const EngineInput column = input_of("transformers", "mamba", {single});
-  CHECK(engine_of(column.request).layout(column, none)->explain({Tokens(1), 1, Tokens(0)}).front().gap.front().reason ==
-        "kind: convolution states keep every kernel column");
+  CHECK(in_words(engine_of(column.request)
+                     .layout(column, none)
+                     ->explain({Tokens(1), 1, Tokens(0)})
+                     .front()
+                     .gap.front()
+                     .reason) == "kind: convolution states keep every kernel column");
   // gpt_neo's config names no window to the cache.
   CHECK(one("mistral", heads(8, 128, 100), 5000) == 100 * 4096);
   CHECK(one("gpt_neo", heads(8, 128, 100), 5000) == 5000 * 4096);
@@ -272,7 +278,7 @@ TEST_CASE("rules: transformers") {
   std::vector<Note> notes;
   const auto gap = engine_of(latent.request).layout(latent, notes)->explain({Tokens(10), 1, Tokens(0)}).front().gap;
   REQUIRE(gap.size() == 1);
-  CHECK(gap.front().reason == "kind: K and V expanded");
+  CHECK(in_words(gap.front().reason) == "kind: K and V expanded");
   latent.request.engine_version = "5.0";
   CHECK(reserved(latent, 10) == 10 * 512 * 2);
   CHECK(codes(latent).empty());
@@ -434,7 +440,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   const auto reason = [&](std::string_view text) {
     const RankCache all = rank();
     for (const GapLine& line : all.gap)
-      if (line.reason == text) return line.bytes;
+      if (in_words(line.reason) == text) return line.bytes;
     return std::int64_t{0};
   };
   CHECK(rank().logical == Bytes(2 * 1000 * 4096 + 2 * 1000000));
@@ -443,7 +449,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(reason("page rounding") == 2 * 24 * 4096);
   CHECK(reason("state page alignment") == 2 * (kPage - 1000000));
   REQUIRE(rank().lines.size() == 2);
-  CHECK(rank().lines[0].formula == "1 sequence x 1 block x 2097152 B a block");
+  CHECK(in_words(rank().lines[0].formula) == "1 sequence x 1 block x 2097152 B a block");
   const auto groups = engine_of(input.request).layout(input, notes)->groups();
   REQUIRE(groups.size() == 2);
   CHECK_FALSE(groups[0].block_size);
@@ -470,9 +476,9 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(reason("padding layers") == 4 * kPage);
   CHECK(reason("more states of a sequence") == 2 * 1000000);
   REQUIRE(rank().lines.size() == 4);
-  CHECK(rank().lines[1].what == "kind, 1 layers");
+  CHECK(in_words(rank().lines[1].what) == "kind, 1 layers");
   CHECK(rank().lines[1].bytes == Bytes(4 * kPage));
-  CHECK(rank().lines[2].what == "MTP layers, 1 layer");
+  CHECK(in_words(rank().lines[2].what) == "MTP layers, 1 layer");
   CHECK(rank().lines[2].bytes == Bytes(4 * kPage));
   CHECK(rank().lines[3].bytes == Bytes(8 * kPage));
   input.model.num_nextn_layers = 0;
@@ -488,7 +494,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   drafted.draft = draft;
   const auto beside = engine_of(drafted.request).layout(drafted, notes)->explain({Tokens(1000), 1, Tokens(0)}).front();
   REQUIRE(beside.lines.size() == 2);
-  CHECK(beside.lines[1].what == "draft model, 1 layer");
+  CHECK(in_words(beside.lines[1].what) == "draft model, 1 layer");
   // States alone: as many requests as pages; "tokens" has no end.
   EngineInput alone = input_of("vllm", "mamba", {{state}, {state}});
   const auto mamba = engine_of(alone.request).layout(alone, notes);
@@ -559,15 +565,15 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   CHECK(rank.logical == Bytes(3 * (2 * 1000 + 2 * 128) * 4096));
   CHECK(rank.reserved == Bytes((3 * 63 + 47 + 2 * 9) * 131072));
   REQUIRE(rank.gap.size() == 2);
-  CHECK(rank.gap[0].reason == "page rounding");
+  CHECK(in_words(rank.gap[0].reason) == "page rounding");
   CHECK(rank.gap[0].bytes == 3 * 2 * 8 * 4096);
-  CHECK(rank.gap[1].reason == "window reserve");
+  CHECK(in_words(rank.gap[1].reason) == "window reserve");
   CHECK(rank.gap[1].bytes == (47 + 2 * 9 - 3 * 8) * 131072);
   REQUIRE(rank.lines.size() == 2);
-  CHECK(rank.lines[0].what == "kind, 2 layers");
-  CHECK(rank.lines[0].formula == "3 sequences x 63 blocks of 16 tokens x 131072 B a block");
+  CHECK(in_words(rank.lines[0].what) == "kind, 2 layers");
+  CHECK(in_words(rank.lines[0].formula) == "3 sequences x 63 blocks of 16 tokens x 131072 B a block");
   CHECK(rank.lines[1].bytes == Bytes((47 + 2 * 9) * 131072));
-  CHECK(rank.lines[1].formula == "(1 sequence x 47 blocks + 2 x 9 of 16 tokens) x 131072 B a block");
+  CHECK(in_words(rank.lines[1].formula) == "(1 sequence x 47 blocks + 2 x 9 of 16 tokens) x 131072 B a block");
   CHECK(layout->block_size() == 16);
   const auto buffers = layout->buffers(load, 0);
   REQUIRE(buffers.size() == 2);
@@ -591,7 +597,7 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   const auto oldest = engine_of(input.request).layout(input, notes);
   CHECK(oldest->capacity(Bytes(1000 * 131072), load).tokens == 1000 / 2 * 16);
   CHECK(oldest->capacity(Bytes(1000 * 131072), load).max_concurrency == doctest::Approx(8.0));
-  CHECK(oldest->explain(load).front().gap.back().reason == "windows at full length");
+  CHECK(in_words(oldest->explain(load).front().gap.back().reason) == "windows at full length");
   CHECK(oldest->explain(load).front().gap.back().bytes == 3 * 2 * (1008 - 128) * 4096);
   // Two stages of one layer of each: a block is half as large.
   input.request.engine_version = "0.25";
@@ -600,7 +606,7 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   CHECK(stages->reserved(load) == Bytes(254 * 65536));
   REQUIRE(stages->explain(load).size() == 2);
   for (const RankCache& half : stages->explain(load)) {
-    CHECK(half.lines[0].what == "kind, 1 layers");
+    CHECK(in_words(half.lines[0].what) == "kind, 1 layers");
     CHECK(half.gap[0].bytes == 3 * 8 * 4096);
   }
   CHECK(stages->explain(load)[1].logical == Bytes(3 * (1000 + 128) * 4096));

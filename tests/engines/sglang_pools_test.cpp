@@ -53,12 +53,12 @@ Load load_for(std::uint64_t tokens, std::uint64_t seqs = 1, std::uint64_t source
 
 Bytes line_of(const RankCache& rank, std::string_view beginning) {
   for (const LedgerLine& line : rank.lines)
-    if (line.what.starts_with(beginning)) return line.bytes;
+    if (in_words(line.what).starts_with(beginning)) return line.bytes;
   return Bytes(0);
 }
 std::int64_t reason(const RankCache& rank, std::string_view text) {
   for (const GapLine& line : rank.gap)
-    if (line.reason == text) return line.bytes;
+    if (in_words(line.reason) == text) return line.bytes;
   return 0;
 }
 
@@ -80,11 +80,12 @@ TEST_CASE("sglang pools: windows alone are one pool of windows") {
   CHECK(held.num_blocks == 1000);
   CHECK(held.max_num_seqs == 7);  // 903 tokens
   CHECK(layout->shortfall(Bytes(130 * 4096), load_for(4096)).empty());
-  CHECK(layout->shortfall(Bytes(129 * 4096), load_for(4096)).find("one window and a page (130)") != std::string::npos);
-  CHECK(layout->shortfall(Bytes(130 * 4096), load_for(4096, 5)).find("645 tokens of the pool are needed and 130 fit") !=
+  CHECK(in_words(layout->shortfall(Bytes(129 * 4096), load_for(4096))).find("one window and a page (130)") !=
         std::string::npos);
+  CHECK(in_words(layout->shortfall(Bytes(130 * 4096), load_for(4096, 5)))
+            .find("645 tokens of the pool are needed and 130 fit") != std::string::npos);
   // Five sequences want 645 tokens: 2,641,920 bytes.
-  const std::string shortfall = layout->shortfall(Bytes(600 * 4096), load_for(4096, 5));
+  const std::string shortfall = in_words(layout->shortfall(Bytes(600 * 4096), load_for(4096, 5)));
   CHECK(shortfall.find("645 tokens of the pool are needed and 600 fit") != std::string::npos);
   CHECK(shortfall.find("give the cache 2.6 MiB") != std::string::npos);
 }
@@ -198,13 +199,13 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(reason(rank, "padding slot of the state pool") == 1000000);
   CHECK(reason(rank, "state slots that the radix tree keeps") == 4000000);
   CHECK(layout->shortfall(Bytes(38000001), load_for(1000, 5)).empty());
-  CHECK(layout->shortfall(Bytes(38000001), load_for(1000, 6)).find("18 state slots are needed and 17 fit") !=
+  CHECK(in_words(layout->shortfall(Bytes(38000001), load_for(1000, 6))).find("18 state slots are needed and 17 fit") !=
         std::string::npos);
-  CHECK(layout->shortfall(Bytes(2000000), load_for(1000)).find("no state slot fits") != std::string::npos);
-  CHECK(layout->shortfall(Bytes(2000000), load_for(1000)).find("take 1.9 MiB") != std::string::npos);
+  CHECK(in_words(layout->shortfall(Bytes(2000000), load_for(1000))).find("no state slot fits") != std::string::npos);
+  CHECK(in_words(layout->shortfall(Bytes(2000000), load_for(1000))).find("take 1.9 MiB") != std::string::npos);
   // Four slots and three for a request: 0.9 / 1.9 of 8,444,445 B.
   CHECK(layout->shortfall(Bytes(8444445), load_for(1)).empty());
-  CHECK(layout->shortfall(Bytes(8444443), load_for(1)).find("give the cache 8.1 MiB") != std::string::npos);
+  CHECK(in_words(layout->shortfall(Bytes(8444443), load_for(1))).find("give the cache 8.1 MiB") != std::string::npos);
   // --max-num-seqs moves nothing, which is said.
   CHECK(laid(input).notes.empty());
   input.request.max_num_seqs = 100;
@@ -263,7 +264,7 @@ TEST_CASE("sglang pools: until 0.5.16 the padding slot was in no budget") {
   const Bytes budget(static_cast<std::uint64_t>(65.608 * static_cast<double>(kGib)));
   const auto told = [&](const char* version) {
     input.request.engine_version = version;
-    return laid(input).layout->shortfall(budget, load_for(1, 1000));
+    return in_words(laid(input).layout->shortfall(budget, load_for(1, 1000)));
   };
   for (const char* version : {"0.4", "0.5.9", "0.5.16"}) CHECK(told(version).find("and 218 fit") != std::string::npos);
   for (const char* version : {"0.5.17", "0.5", ""}) CHECK(told(version).find("and 217 fit") != std::string::npos);
@@ -302,8 +303,7 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   CHECK(held().max_num_seqs == 2);
   CHECK(laid(input).layout->reserved(load_for(1000)) == Bytes(8 * 1000000 + 1001 * 2048));
   CHECK(laid(input).layout->shortfall(budget, load_for(1000, 2)).empty());
-  CHECK(laid(input)
-            .layout->shortfall(budget, load_for(1000, 3))
+  CHECK(in_words(laid(input).layout->shortfall(budget, load_for(1000, 3)))
             .find("9 state slots are needed and 7 were asked for; raise --max-mamba-cache-size") != std::string::npos);
   input.request.parallel.tensor = input.request.parallel.data = 2;
   input.request.parallel.dp_attention = true;
@@ -329,8 +329,7 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   input.request.block_size = 64;
   CHECK(held().tokens == 4992);
   CHECK(laid(input).layout->shortfall(budget, load_for(2496, 2)).empty());
-  CHECK(laid(input)
-            .layout->shortfall(budget, load_for(2497, 2))
+  CHECK(in_words(laid(input).layout->shortfall(budget, load_for(2497, 2)))
             .find("5120 tokens of the pool are needed and --max-total-tokens allows 5000") != std::string::npos);
   // --swa-full-tokens-ratio 0.25: full + 0.25 * windows for each token.
   EngineInput windows = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128)});
@@ -377,7 +376,7 @@ TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
   std::vector<std::string> names;
   for (const CacheBuffer& buffer : layout->buffers(load, 0)) {
     sum += buffer.bytes;
-    names.push_back(buffer.line);
+    names.push_back(in_words(buffer.line));
   }
   // (6 slots, padding, 4 guesses of 3) states; K and V of two layers of 2001 tokens; the draft's pool.
   CHECK(sum == Bytes(19 * 1000000 + 2001 * (4096 + 300)));

@@ -3,6 +3,7 @@
 #include "engines/requests.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "report/words.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -51,11 +52,11 @@ TEST_CASE("SGLang: a window pool smaller than a window does not fit, and the pla
   const ModelSpec model = test_model("gpt-oss-20b");
   const Plan small = make_plan(model, request_for("sglang", 1024, 5 << 20));
   CHECK(small.verdict.status == Verdict::kDoesNotFit);
-  CHECK(small.verdict.reason.find("window") != std::string::npos);
-  const auto at = small.verdict.reason.find("give the cache ");
+  CHECK(reason_of(small.verdict).find("window") != std::string::npos);
+  const auto at = reason_of(small.verdict).find("give the cache ");
   REQUIRE(at != std::string::npos);
-  REQUIRE(small.verdict.reason.find(" MiB a GPU", at) != std::string::npos);
-  const auto remedy = static_cast<std::uint64_t>(std::stod(small.verdict.reason.substr(at + 15)) * (1 << 20));
+  REQUIRE(reason_of(small.verdict).find(" MiB a GPU", at) != std::string::npos);
+  const auto remedy = static_cast<std::uint64_t>(std::stod(reason_of(small.verdict).substr(at + 15)) * (1 << 20));
   CHECK(make_plan(model, request_for("sglang", 1024, remedy)).verdict.status == Verdict::kFits);
   // It is rounded up to a tenth of a MiB.
   CHECK(make_plan(model, request_for("sglang", 1024, remedy - (1 << 18))).verdict.status == Verdict::kDoesNotFit);
@@ -70,7 +71,7 @@ TEST_CASE("SGLang: 0.9 / 1.9 of the budget is state slots, one of them padding")
   CHECK(plan.capacity->tokens.value() < 333626);
   const Plan none = make_plan(model, request_for("sglang", 8192, 300 << 20));
   CHECK(none.verdict.status == Verdict::kDoesNotFit);
-  CHECK(none.verdict.reason.find("state slot") != std::string::npos);
+  CHECK(reason_of(none.verdict).find("state slot") != std::string::npos);
 }
 
 TEST_CASE("SGLang: cells of sparse MLA") {
@@ -113,7 +114,7 @@ TEST_CASE("SGLang: with DP attention every data parallel rank has a pool of its 
 const LedgerLine& weights_line(const Plan& plan, std::string_view what) {
   static const LedgerLine kNone;
   for (const LedgerLine& line : plan.memory.front().lines)
-    if (line.part == Section::kWeights && line.what == what) return line;
+    if (line.part == Section::kWeights && in_words(line.what) == what) return line;
   return kNone;
 }
 
@@ -132,7 +133,7 @@ TEST_CASE("SGLang: with DP attention a rank holds its own attention and table, a
   };
   const Plan eight = plan("sglang", 8);
   CHECK(eight.memory.size() == 8);
-  CHECK(weights_line(eight, "attention").formula.starts_with("11413422324 elements"));
+  CHECK(in_words(weights_line(eight, "attention").formula).starts_with("11413422324 elements"));
   CHECK(weights_line(eight, "embedding").bytes == Bytes(std::uint64_t{129280} * 7168 * 2));
   CHECK(weights_line(eight, "lm_head").bytes == Bytes(std::uint64_t{129280} * 7168 * 2 / 8));
   CHECK(weights_line(eight, "experts").bytes == weights_line(plan("sglang", 1), "experts").bytes);

@@ -95,13 +95,13 @@ TEST_CASE("smallest: SGLang") {
   CHECK(full->reserved(load_for(1)) == Bytes(2));
   CHECK(full->explain(load_for(1)).front().lines.size() == 2);
   CHECK(full->explain(load_for(1)).front().gap.size() == 1);
-  CHECK(full->explain(load_for(1)).front().gap.front().reason == "dummy page");
+  CHECK(in_words(full->explain(load_for(1)).front().gap.front().reason) == "dummy page");
   CHECK(full->buffers(load_for(1), 0).size() == 1);
   CHECK(sum(full->buffers(load_for(1), 0)) == Bytes(2));
   CHECK(full->capacity(Bytes(5), load_for(1)).tokens == 5);
   CHECK(full->capacity(Bytes(5), load_for(1)).max_num_seqs == 5);
   CHECK(full->reserved(load_for(0)) == Bytes(0));
-  CHECK(full->shortfall(Bytes(0), load_for(1)).find("give the cache 0.1 MiB") != std::string::npos);
+  CHECK(in_words(full->shortfall(Bytes(0), load_for(1))).find("give the cache 0.1 MiB") != std::string::npos);
   // A window of one token: a pool of three, and its dummy.
   const auto window = laid(input_of("sglang", "gpt_oss", {{byte_of(Role::kKey, 1)}}));
   CHECK(window->reserved(load_for(5)) == Bytes(3 + 1));
@@ -114,12 +114,12 @@ TEST_CASE("smallest: SGLang") {
   const auto slots = laid(state);
   CHECK(slots->reserved(load_for(1)) == Bytes(2));
   CHECK(slots->explain(load_for(1)).front().lines.size() == 2);
-  CHECK(slots->explain(load_for(1)).front().gap.front().reason == "padding slot of the state pool");
+  CHECK(in_words(slots->explain(load_for(1)).front().gap.front().reason) == "padding slot of the state pool");
   CHECK(slots->buffers(load_for(1), 0).size() == 1);
   CHECK(slots->capacity(Bytes(5), load_for(1)).max_num_seqs == 1);  // 2.4 bytes
   CHECK(slots->capacity(Bytes(4), load_for(1)).max_num_seqs == 0);  // 1.9
   CHECK(slots->capacity(Bytes(2), load_for(1)).max_num_seqs == 0);  // 0.9
-  CHECK(slots->shortfall(Bytes(4), load_for(1)).find("no state slot") != std::string::npos);
+  CHECK(in_words(slots->shortfall(Bytes(4), load_for(1))).find("no state slot") != std::string::npos);
   CHECK(slots->capacity(Bytes(5), load_for(1)).tokens == 1);  // as many as the context has
   // One token is verified: a state for the request and the padding.
   state.draft_method = DraftMethod::kNgram;
@@ -183,7 +183,7 @@ TEST_CASE("smallest: a window of one token") {
   for (const char* engine : {"tensorrt-llm", "mistralrs"}) {
     CHECK(rank(engine).reserved == Bytes(64 * 2));
     REQUIRE(rank(engine).gap.size() == 1);
-    CHECK(rank(engine).gap.front().reason == "kind: windows keep every token");
+    CHECK(in_words(rank(engine).gap.front().reason) == "kind: windows keep every token");
     CHECK(rank(engine).gap.front().bytes == 63 * 2);
   }
   for (const char* engine : {"mlx", "transformers"}) {
@@ -221,10 +221,10 @@ TEST_CASE("smallest: llama.cpp") {
   state.draft_method = DraftMethod::kEagle3;
   state.request.num_speculative_tokens = 1;
   CHECK(layout_bytes(state, 1) == 2 * 4);
-  CHECK(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula ==
+  CHECK(in_words(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula) ==
         "1 sequence x (1 + 1 rows to roll back)");
   state.draft_method.reset();
-  CHECK(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula == "1 sequence");
+  CHECK(in_words(LlamaCppLayout(state).explain(load_for(1)).front().lines.front().formula) == "1 sequence");
   // A state does not grow: any length, and no number of tokens.
   const LlamaCppLayout fixed(input_of("llama.cpp", "mamba", {{state_byte()}}));
   CHECK_FALSE(fixed.capacity(Bytes(40), load_for(1)).tokens);

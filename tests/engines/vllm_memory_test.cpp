@@ -128,7 +128,7 @@ TEST_CASE("vllm: V0 ran the encoder of Llama-3.2-Vision over an image for every 
         vllm_overhead({&input, Load{Tokens(8192), 1, Tokens(source)}, 0, Bytes(0), std::nullopt});
     Bytes out;
     for (const LedgerLine& line : all)
-      if (line.what.find("vision encoder") != std::string::npos) out += line.bytes;
+      if (in_words(line.what).find("vision encoder") != std::string::npos) out += line.bytes;
     return out + (out > Bytes(0) ? all.front().bytes : Bytes(0));
   };
   // 256 prompts of 6404 patches: 6 times width and MLP, 24 times the width, and the decoder's width, 2 B of it.
@@ -252,7 +252,7 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
     input.request.parallel.tensor = row.ranks;
     input.model.experts.used = row.experts;
     const LedgerLine line = lines(input).at(2);
-    CHECK(line.what == "CUDA graphs");
+    CHECK(in_words(line.what) == "CUDA graphs");
     CHECK(line.part == Section::kRuntime);
     CHECK(gib(line.bytes) == doctest::Approx(gib(Bytes(row.bytes))).epsilon(1e-6));
     if (row.printed == 0) continue;
@@ -302,7 +302,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   const auto encoder = [&](std::size_t at) { return lines(input).at(at); };
   // compute_mm_encoder_budget: the larger of a batch and an item; whole items are held.
   REQUIRE(lines(input).size() == 4);
-  CHECK(encoder(2).what == kEncoderCache);
+  CHECK(in_words(encoder(2).what) == "encoder cache");
   CHECK(encoder(2).part == Section::kKvCache);
   CHECK(encoder(2).bytes == Bytes(8192ULL * 2560 * 2));
   CHECK(encoder(2).low == Bytes(0));
@@ -356,8 +356,8 @@ TEST_CASE("vllm: swap space of V0 and offloaded caches") {
   request.parallel.pipeline = 2;
   REQUIRE(host(request).size() == 1);
   CHECK(host(request).front().bytes == Bytes(16 * kGib));
-  CHECK(host(request).front().formula == "--swap-space on each of 4 ranks");
-  CHECK(host(request_for("vllm@0.8", 8192)).front().formula == "--swap-space on each of 1 rank");
+  CHECK(in_words(host(request).front().formula) == "--swap-space on each of 4 ranks");
+  CHECK(in_words(host(request_for("vllm@0.8", 8192)).front().formula) == "--swap-space on each of 1 rank");
   request.vllm.swap_space = Bytes(0);
   CHECK(host(request).empty());
   CHECK(host(request_for("vllm@0.9", 8192)).empty());

@@ -30,7 +30,11 @@ CacheTerms heads(std::uint64_t units, std::uint64_t width, std::uint64_t window 
 
 Term state_of(std::string_view name, std::uint64_t units, std::uint64_t vectors, std::uint64_t width,
               std::uint64_t columns = 0) {
-  Term out{.name = name, .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
+  Term out{.name = name,
+           .role = Role::kState,
+           .part = name == "ssm state" ? Part::kScan : Part::kPlain,
+           .growth = Growth::kSequence,
+           .storage = Storage::kModel};
   out.shape = {.units = units, .vectors = vectors, .width = width, .columns = columns};
   return out;
 }

@@ -49,7 +49,7 @@ Laid laid(const std::string& model, const Request& request) {
 std::string refusal(const std::string& model, const Request& request) {
   try {
     const Plan plan = planned(model, request);
-    if (plan.verdict.refusal) return plan.verdict.refusal->words;
+    if (plan.verdict.refusal) return in_words(plan.verdict.refusal->words);
   } catch (const Error& error) {
     CHECK(error.code() == Exit::kBadInput);
     return error.what();
@@ -61,7 +61,7 @@ std::string refusal(const std::string& model, const Request& request) {
 TEST_CASE("vllm: blocks of latents are the kernel's of the card") {
   const auto block = [](const char* card) {
     Request request;
-    request.engine = "vllm";
+    request.engine = engine_named("vllm");
     request.max_model_len = Tokens(4096);
     if (card != nullptr) request.card.name = card;
     return make_plan(test_model("deepseek-v3"), request).kv_cache.block_size;
@@ -332,7 +332,7 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
   CHECK(plan_of("vllm@0.12", 4.0, "rtx-4090").capacity->max_concurrency == doctest::Approx(12.75).epsilon(0.0005));
   // V0's pass over every prompt's image is of models that see.
   const Plan old = plan_of("vllm@0.7", 10.14, "rtx-4090");
-  for (const LedgerLine& line : old.memory[0].lines) CHECK(line.what.find("image") == std::string::npos);
+  for (const LedgerLine& line : old.memory[0].lines) CHECK(in_words(line.what).find("image") == std::string::npos);
 }
 
 // Logs of Gemma-4-26B-A4B in 0.25.1 on an L40S: 12.75 GiB are 321,600 tokens, 9.81x; of GLM-5.3-NVFP4, which has
@@ -380,7 +380,8 @@ TEST_CASE("vllm: towers of images that are not allowed are not loaded") {
     const Plan plan = make_plan(model, request);
     Bytes out;
     for (const LedgerLine& line : plan.memory[0].lines)
-      if (line.what == "vision tower" || line.what == "projector" || line.id == LineId::kEncoderCache)
+      if (in_words(line.what) == "vision tower" || in_words(line.what) == "projector" ||
+          line.id == LineId::kEncoderCache)
         out += line.bytes;
     return out;
   };

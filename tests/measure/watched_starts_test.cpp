@@ -49,7 +49,7 @@ WatchReport report_of(const Json& start) {
   }
   const ModelSpec model = load_model(folder.write("config.json", start.at("config").dump()), {});
   Request request;
-  request.engine = start.at("engine").get<std::string>();
+  request.engine = engine_named(start.at("engine").get<std::string>());
   const LogReading log = read_log(lines_of(start));
   if (log.observations.empty()) {
     out.plan = make_plan(model, request);
@@ -98,7 +98,7 @@ TEST_CASE("watched starts: what real engines took is what is planned for them") 
     // The stages in the order in which they were seen end with the lines of the log that is kept.
     std::vector<StartStage> told;
     for (const Json& line : start.at("log"))
-      if (const auto ended = stage_ended_by(report.plan.request.engine, line.get<std::string>()))
+      if (const auto ended = stage_ended_by(report.plan.engine, line.get<std::string>()))
         if (told.empty() || told.back() < *ended) told.push_back(*ended);
     std::vector<StartStage> seen;
     for (const WatchedStage& stage : report.seen.stages) seen.push_back(stage.stage);

@@ -396,7 +396,7 @@ TEST_CASE("an unknown architecture is planned from plain fields or refused with 
   std::string line;
   CHECK(refusal(odd, &line) == Exit::kUnknownArchitecture);
   CHECK(line.find("novaformer.ssm.state_size") != std::string::npos);
-  CHECK(read(odd, {true}).notes.at(0).message.find("ssm.state_size") != std::string::npos);
+  CHECK(in_words(read(odd, {true}).notes.at(0).message).find("ssm.state_size") != std::string::npos);
   CHECK(refusal(attending("novaformer", 32, 4096, 32, 8).u32(".attention.sliding_window", 16)) ==
         Exit::kUnknownArchitecture);
 }

@@ -31,7 +31,7 @@ TEST_CASE("a family added as CONTRIBUTING says") {
 
   Request request;
   request.max_model_len = Tokens(4096);
-  request.engine = "vllm";
+  request.engine = engine_named("vllm");
   // 4 layers of 2 x 4 heads of 64 numbers in 16 bits, and the spare page of each.
   const Plan plan = make_plan(model, request);
   CHECK(plan.kv_cache.logical == Bytes(std::uint64_t{4096} * 4 * 2 * 4 * 64 * 2));

@@ -11,6 +11,7 @@
 #include "plan/complete.h"
 #include "plan/facts.h"
 #include "plan/plan_cache.h"
+#include "report/words.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -56,11 +57,11 @@ TEST_CASE("vLLM starts where one sequence fits, and llama.cpp where all do") {
   request.max_model_len = Tokens(131072);
   request.num_seqs = 1;
   CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == false);
-  request.engine = "llama.cpp";
+  request.engine = engine_named("llama.cpp");
   CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == false);
   request.max_model_len = Tokens(8192);
   CHECK(complete_plan("llama-3.1-8b", request).verdict.starts == true);
-  request.engine = "transformers";
+  request.engine = engine_named("transformers");
   CHECK_FALSE(complete_plan("llama-3.1-8b", request).verdict.starts);
 }
 
@@ -78,7 +79,7 @@ TEST_CASE("what makes it fit does, and gives up the least first") {
     CHECK(remedy.headroom.value_or(-1) >= 0);
     CHECK(remedy.total > Bytes(0));
   }
-  CHECK(plan.verdict.reason.find("--kv-cache-dtype") != std::string::npos);
+  CHECK(reason_of(plan.verdict).find("--kv-cache-dtype") != std::string::npos);
 }
 
 TEST_CASE("a line says what it stands for, and what it rests on") {

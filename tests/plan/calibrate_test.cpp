@@ -36,7 +36,7 @@ Request on(const std::string& gpu, const std::string& engine, std::vector<Calibr
 
 const LedgerLine* line_of(const Plan& plan, std::string_view word) {
   for (const LedgerLine& line : plan.memory.front().lines)
-    if (line.what.find(word) != std::string::npos) return &line;
+    if (in_words(line.what).find(word) != std::string::npos) return &line;
   return nullptr;
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("calibrate: a card's context is the least of its line, and libraries s
   CHECK(context->source.find("measured 2 times on NVIDIA H100 80GB HBM3") != std::string::npos);
   REQUIRE(plan.calibrated.size() == 3);
   CHECK(plan.roofline->bandwidth_gb_s == doctest::Approx(3350));  // the maker's: what was read is below, and no bound
-  CHECK(plan.calibrated[0].what == context->what);
+  CHECK(plan.calibrated[0].what == in_words(context->what));
   CHECK(plan.calibrated[1].what == "memory of the card");
   // The total of a program is the measured one: 80000 MiB less what does not belong to the cache.
   REQUIRE(plan.capacity);

@@ -42,7 +42,7 @@ TEST_CASE("fit is the exact inverse of the plan") {
     for (const Engine& engine : engines()) {
       for (const std::uint64_t gib : {8U, 24U, 80U, 192U}) {
         Request request;
-        request.engine = engine.name;
+        request.engine = &engine;
         request.card.memory = Bytes(gib << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(2048);
@@ -73,7 +73,7 @@ TEST_CASE("a plan's room is what plans of that length and of that many sequences
     for (const Engine& engine : engines()) {
       for (const std::uint64_t copies : {1U, 3U}) {
         Request request;
-        request.engine = engine.name;
+        request.engine = &engine;
         request.card.memory = Bytes(std::uint64_t{24} << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(8192);
@@ -116,7 +116,7 @@ TEST_CASE("fit is the exact inverse of the plan on several GPUs, whatever the la
         if (experts && (!engine.parallel.expert || model.experts.count == 0)) continue;
         for (const char* card : {"rtx-4090", "h100-80gb"}) {
           Request request;
-          request.engine = engine.name;
+          request.engine = &engine;
           request.card.name = card;
           request.card.count = tensor * pipeline;
           request.parallel.given = true;
@@ -150,7 +150,7 @@ TEST_CASE("fit is the exact inverse of the plan with extras") {
     for (const Engine& engine : engines()) {
       for (const std::uint64_t gib : {24U, 80U, 192U}) {
         Request request;
-        request.engine = engine.name;
+        request.engine = &engine;
         request.card.memory = Bytes(gib << 30);
         request.parallel.given = true;
         request.max_model_len = Tokens(2048);

@@ -28,7 +28,7 @@ TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
         CAPTURE(row.weights);
         CAPTURE(cards[c]);
         Request here = request;
-        here.engine = row.engine;
+        here.engine = engine_named(row.engine);
         here.weights = row.weights;
         here.card.name = cards[c];
         const Plan plan = make_plan(model, here);
@@ -64,7 +64,7 @@ TEST_CASE("grid: plans of a shared cache equal plans of their own") {
       for (const std::uint64_t count : {1U, 8U}) {
         for (const std::uint64_t tokens : {100U, 4096U, 100000U}) {
           Request request;
-          request.engine = engine.name;
+          request.engine = &engine;
           request.card.name = card;
           request.card.count = count;
           request.max_model_len = Tokens(tokens);
@@ -99,7 +99,7 @@ TEST_CASE("fit without a card offers only cards that the engine runs on") {
   const ModelSpec model = test_model("llama-3.1-8b");
   for (const Engine& engine : engines()) {
     Request request;
-    request.engine = engine.name;
+    request.engine = &engine;
     request.max_model_len = Tokens(8192);
     const Answers answers = fit_model(model, request);
     CAPTURE(engine.name);

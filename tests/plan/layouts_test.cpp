@@ -16,7 +16,7 @@ namespace {
 
 Request deepseek(std::uint64_t gpus, std::uint64_t seqs) {
   Request request;
-  request.engine = "vllm";
+  request.engine = engine_named("vllm");
   request.card.name = "h200-141gb";
   request.card.count = gpus;
   request.card.count_given = true;
@@ -51,7 +51,7 @@ TEST_CASE("layouts: those in use, each of all GPUs, and none twice") {
   PlanCache cache(model);
   for (const char* engine : {"vllm", "sglang", "llama.cpp", "transformers", "logical"}) {
     Request request = deepseek(8, 8);
-    request.engine = engine;
+    request.engine = engine_named(engine);
     std::vector<std::string> names;
     for (const Request& layout : layouts_of(cache, request, 8)) {
       CAPTURE(engine);
@@ -65,16 +65,16 @@ TEST_CASE("layouts: those in use, each of all GPUs, and none twice") {
     const auto has = [&](const char* name) { return std::binary_search(names.begin(), names.end(), name); };
     CHECK(has("TP 8"));
     CHECK(has("TP 4, PP 2"));
-    CHECK(has("DP 8, EP") == (request.engine == "vllm"));
-    CHECK(has("TP 8, DCP 8") == (request.engine == "vllm"));
-    CHECK(has("TP 8, DP 8 (attention)") == (request.engine == "sglang"));
+    CHECK(has("DP 8, EP") == (request.engine == engine_named("vllm")));
+    CHECK(has("TP 8, DCP 8") == (request.engine == engine_named("vllm")));
+    CHECK(has("TP 8, DP 8 (attention)") == (request.engine == engine_named("sglang")));
   }
 }
 
 TEST_CASE("layouts: GPUs are counted as they are rented") {
   const ModelSpec model = test_model("deepseek-v3");
   Request request;
-  request.engine = "vllm";
+  request.engine = engine_named("vllm");
   request.card.name = "h100-80gb";
   request.max_model_len = Tokens(32768);
   const Answers answers = fit_model(model, request);
@@ -92,7 +92,7 @@ TEST_CASE("reserve: what is kept free is no part of the budget, and capacity kee
   for (const char* engine : {"logical", "vllm", "llama.cpp", "sglang", "transformers"}) {
     CAPTURE(engine);
     Request request;
-    request.engine = engine;
+    request.engine = engine_named(engine);
     request.card.name = "l40s";
     request.max_model_len = Tokens(8192);
     const Plan plain = make_plan(model, request);
@@ -111,7 +111,7 @@ TEST_CASE("reserve: what is kept free is no part of the budget, and capacity kee
 TEST_CASE("users: copies of a layout hold them all, and one copy less does not") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
-  request.engine = "vllm";
+  request.engine = engine_named("vllm");
   request.card.name = "rtx-4090";
   request.max_model_len = Tokens(8192);
   request.num_seqs = 500;
@@ -136,7 +136,7 @@ TEST_CASE("users: copies of a layout hold them all, and one copy less does not")
 TEST_CASE("users: fit names the layouts that hold the lengths that were stated") {
   // 200 x 4,096 tokens of 131,072 B are 100 GiB, an eighth of them on each of 8 L4 of 20.27 GiB; 128k each were 3,200.
   Request request;
-  request.engine = "vllm";
+  request.engine = engine_named("vllm");
   request.card.name = "l4";
   request.num_seqs = 200;
   request.avg_len = Tokens(4096);
@@ -145,7 +145,8 @@ TEST_CASE("users: fit names the layouts that hold the lengths that were stated")
   bool named = false;
   for (const Answer& answer : answers.answers) named = named || answer.name == "layout";
   CHECK(named);
-  for (const std::string& sentence : answers.sentences) {
+  for (const Template& told : answers.sentences) {
+    const std::string sentence = in_words(told);
     CHECK(sentence.find("no layout") == std::string::npos);
     CHECK(sentence.find("no room for any KV cache") == std::string::npos);
   }
@@ -155,7 +156,7 @@ TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
   // 8 x 4,096 tokens of 131,072 B are 4 GiB beside 14 of weights; 8 slots of the model's 131,072 tokens were 128.
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
-  request.engine = "llama.cpp";
+  request.engine = engine_named("llama.cpp");
   request.card.name = "rtx-4090";
   request.num_seqs = 8;
   request.avg_len = Tokens(4096);
@@ -164,7 +165,7 @@ TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
   const auto found = fewest_for_users(cache, request);
   REQUIRE(found.has_value());
   CHECK(found->answer.gpus == 1);
-  CHECK(spoken(*found) == "8 users at once: 1 GPU, slots in one pool (--kv-unified)");
+  CHECK(in_words(sentence_of(*found)) == "8 users at once: 1 GPU, slots in one pool (--kv-unified)");
   Plan plan = make_plan(model, request);
   suggest(model, plan);
   REQUIRE(!plan.verdict.suggestions.empty());
@@ -180,7 +181,7 @@ TEST_CASE("one card, several models: the shares add up to no more than the card"
   const ModelSpec large = test_model("llama-3.1-8b");
   const ModelSpec small = test_model("qwen3-0.6b");
   Request request;
-  request.engine = "vllm";
+  request.engine = engine_named("vllm");
   request.card.name = "l40s";
   request.max_model_len = Tokens(16384);
   const SharedCard shared = share_card({{&large, request}, {&small, beside_the_first(small, request)}});

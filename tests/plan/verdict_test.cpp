@@ -11,6 +11,7 @@
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
+#include "report/words.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -101,7 +102,7 @@ TEST_CASE("the short way to a verdict agrees with the plan, whatever the sizes")
 }
 
 std::string reason(const Request& request) {
-  return make_plan(test_model("llama-3.1-8b"), request).verdict.reason;
+  return reason_of(make_plan(test_model("llama-3.1-8b"), request).verdict);
 }
 
 TEST_CASE("a broken limit says what fits, with its unit") {

@@ -73,7 +73,7 @@ Bytes slots_of(const ModelSpec& model, const std::string& engine, const ExtrasRe
   request.extras = extras;
   const Plan plan = make_plan(model, request);
   for (const LedgerLine& line : plan.memory.front().lines)
-    if (line.what == "LoRA slots") return line.bytes;
+    if (in_words(line.what) == "LoRA slots") return line.bytes;
   return Bytes(0);
 }
 
@@ -127,8 +127,8 @@ TEST_CASE("an adapter that is wider than its slots") {
     request.extras.adapters = extras.adapters;
     const Plan plan = make_plan(model, request);
     const auto& lines = plan.memory.front().lines;
-    const auto line =
-        std::find_if(lines.begin(), lines.end(), [](const LedgerLine& l) { return l.what == "LoRA adapter"; });
+    const auto line = std::find_if(lines.begin(), lines.end(),
+                                   [](const LedgerLine& l) { return in_words(l.what) == "LoRA adapter"; });
     REQUIRE(line != lines.end());
     CHECK(line->bytes == Bytes(static_cast<std::uint64_t>(bytes)));
   }

@@ -18,27 +18,27 @@ constexpr std::uint64_t kDefaultDraft = 3;  // tokens of a draft where --num-spe
 constexpr std::uint64_t kCudaRow = 512;     // elements that CUDA's matrix kernels read at once
 constexpr std::uint64_t kAlignment = 128;   // bytes between the tensors of a buffer
 constexpr std::uint64_t kMostCells = std::uint64_t{1} << 40;
-constexpr std::string_view kWhat = "the cells of a cache";
+constexpr const char* kWhat = "the cells of a cache";
 
-constexpr std::string_view kStates = "float32 states";
-constexpr std::string_view kIndexType = "index keys at the K type";
-constexpr std::string_view kExpandedReason = "keys and values in place of the latent";
-constexpr std::string_view kCross = "cross attention is not cached";
-constexpr std::string_view kFullWindows = "windows kept in full";
-constexpr std::string_view kReserve = "window reserve of a micro-batch";
-constexpr std::string_view kStreams = "a whole stream for each sequence";
-constexpr std::string_view kFullStates = "states of short sequences kept in full";
-constexpr std::string_view kPadding = "cell padding";
-constexpr std::string_view kWidest = "V padded to the widest layer";
-constexpr std::string_view kRollback = "rows to roll back drafts";
-constexpr std::string_view kCheckpoints = "checkpoints of states";
-constexpr std::string_view kBeyondWindow = "tokens kept beyond a window, and a batch";
-constexpr std::string_view kMtp = "MTP layers";
-constexpr std::string_view kRecurrent = "recurrent state (R and S)";
-constexpr std::string_view kRows = "quantized rows padded for CUDA";
-constexpr std::string_view kIndexValues = "values beside the index keys";
-constexpr std::string_view kLatentValues = "latents kept a second time, as values";
-constexpr std::string_view kTypes = "types of the cache";
+constexpr const char* kStates = "float32 states";
+constexpr const char* kIndexType = "index keys at the K type";
+constexpr const char* kExpandedReason = "keys and values in place of the latent";
+constexpr const char* kCross = "cross attention is not cached";
+constexpr const char* kFullWindows = "windows kept in full";
+constexpr const char* kReserve = "window reserve of a micro-batch";
+constexpr const char* kStreams = "a whole stream for each sequence";
+constexpr const char* kFullStates = "states of short sequences kept in full";
+constexpr const char* kPadding = "cell padding";
+constexpr const char* kWidest = "V padded to the widest layer";
+constexpr const char* kRollback = "rows to roll back drafts";
+constexpr const char* kCheckpoints = "checkpoints of states";
+constexpr const char* kBeyondWindow = "tokens kept beyond a window, and a batch";
+constexpr const char* kMtp = "MTP layers";
+constexpr const char* kRecurrent = "recurrent state (R and S)";
+constexpr const char* kRows = "quantized rows padded for CUDA";
+constexpr const char* kIndexValues = "values beside the index keys";
+constexpr const char* kLatentValues = "latents kept a second time, as values";
+constexpr const char* kTypes = "types of the cache";
 
 // In the order in which they are told.
 constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType, kIndexValues,  kLatentValues, kTypes,
@@ -404,7 +404,12 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
   raw.pad = 1;
   raw.n_ctx_seq = context.unpadded;
   std::map<std::string_view, std::int64_t> gap;
-  std::map<std::string, std::pair<Bytes, std::string>> lines;
+  struct Line {
+    LineId id = LineId::kUsual;
+    Bytes bytes;
+    Template what, formula;
+  };
+  std::map<std::string, Line> lines;  // by their names
   RankCache out;
   for (const Tensor& tensor : tensors_) {
     if (tensor.device != device) continue;
@@ -416,7 +421,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
       continue;
     }
     Bytes total;
-    std::string formula;
+    Template formula;
     if (tensor.cells == Cells::kSequence) {
       const Bytes typed = tensor.cell * entries * load.num_seqs;
       const Bytes full = tensor.cell * tensor.rows * load.num_seqs;
@@ -426,10 +431,10 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
         gap[kFullStates] += signed_bytes(full) - signed_bytes(typed);
         gap[own_engine_ ? kCheckpoints : kRollback] += signed_bytes(total) - signed_bytes(full);
       }
-      formula = std::to_string(load.num_seqs) + (load.num_seqs == 1 ? " sequence" : " sequences");
+      formula = {"{num_seqs:sequence}", {{"num_seqs", load.num_seqs}}};
       if (tensor.rollback > 0)
-        formula +=
-            " x (1 + " + std::to_string(tensor.rollback) + (own_engine_ ? " checkpoints)" : " rows to roll back)");
+        formula += {own_engine_ ? " x (1 + {rollback} checkpoints)" : " x (1 + {rollback} rows to roll back)",
+                    {{"rollback", tensor.rollback}}};
     } else {
       const std::uint64_t streams = tensor.own_streams ? context.num_seqs : context.streams;
       const std::uint64_t cells = cells_of(tensor.cells, tensor.window, tensor.stride, context);
@@ -450,29 +455,29 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
         gap[kWidest] += signed_bytes(wide);
         gap[kRows] += signed_bytes(tensor.row_padding);
       }
-      formula = std::to_string(streams) + " streams x " + std::to_string(cells) + " cells";
+      formula = {"{streams} streams x {cells} cells", {{"streams", streams}, {"cells", cells}}};
     }
     if (tensor.extra) gap[kMtp] += signed_bytes(total);
     out.reserved += total;
     // One line for the buffers that llama.cpp prints apart.
-    const std::string what = tensor.extra                       ? std::string(kMtp)
-                             : tensor.cells == Cells::kSequence ? std::string(kRecurrent)
-                             : tensor.cells == Cells::kWindow   ? "KV of windows"
-                             : tensor.cells == Cells::kCompressed
-                                 ? "KV, one cell for " + std::to_string(tensor.stride) + " tokens"
-                             : tensor.logical.role == Role::kIndex ? "index keys"
-                                                                   : "KV";
-    auto& line = lines[what];
-    line.first += total;
-    line.second = formula;
+    const Template what = tensor.extra                       ? kMtp
+                          : tensor.cells == Cells::kSequence ? kRecurrent
+                          : tensor.cells == Cells::kWindow   ? "KV of windows"
+                          : tensor.cells == Cells::kCompressed
+                              ? Template("KV, one cell for {stride} tokens", {{"stride", tensor.stride}})
+                          : tensor.logical.role == Role::kIndex ? "index keys"
+                                                                : "KV";
+    Line& line = lines[in_words(what)];
+    if (tensor.cells == Cells::kSequence && !tensor.extra) line.id = LineId::kStates;
+    line.what = what;
+    line.bytes += total;
+    line.formula = formula;
   }
-  for (const std::string_view reason : kReasons)
-    if (const auto it = gap.find(reason); it != gap.end() && it->second != 0)
-      out.gap.push_back({std::string(reason), it->second});
-  for (auto& [what, line] : lines)
-    out.lines.push_back(
-        of_kind(what == kRecurrent ? LineId::kStates : LineId::kUsual,
-                exact_line(Section::kKvCache, what, line.first, line.second, "llama.cpp KV buffer size")));
+  for (const char* reason : kReasons)
+    if (const auto it = gap.find(reason); it != gap.end() && it->second != 0) out.gap.push_back({reason, it->second});
+  for (const auto& [name, line] : lines)
+    out.lines.push_back(of_kind(
+        line.id, exact_line(Section::kKvCache, line.what, line.bytes, line.formula, "llama.cpp KV buffer size")));
   return out;
 }
 

@@ -106,6 +106,7 @@ void widen(Widths& out, const LayerCache& cache, const EngineInput& input, bool 
 struct Moment {
   std::string_view what;
   std::uint64_t bytes = 0;
+  bool is_scores = false;  // of attention: one tensor, and by far the largest
 };
 
 // Sizes of one graph, in bytes.
@@ -143,8 +144,8 @@ Graph graph_of(const EngineInput& input, const Load& load) {
 
   // Residual streams beside the first (Gemma 3n, DeepSeek-V4) are alive throughout.
   const std::uint64_t residual = mul(3 * llama_cpp_residual_streams(model), hidden);
-  const auto widest = [&out](std::string_view what, std::uint64_t bytes) {
-    if (bytes > out.work.bytes) out.work = {what, bytes};
+  const auto widest = [&out](std::string_view what, std::uint64_t bytes, bool is_scores = false) {
+    if (bytes > out.work.bytes) out.work = {what, bytes, is_scores};
   };
   const ExpertShape& experts = model.experts;
   if (experts.used == 0 || experts.dense_layers > 0)
@@ -163,8 +164,10 @@ Graph graph_of(const EngineInput& input, const Load& load) {
       widest("attention", add(mul(row, add(2 * hidden, widths.query, widths.output)), add(out.mask, chosen),
                               mul(mul(mul(cells, context.streams), widths.copied), 2)));
     else
-      widest("attention scores", add(mul(row, add(2 * hidden, 2 * widths.query, widths.key_value)), out.mask,
-                                     mul(mul(cells, ub), mul(model.num_heads, kFloat))));
+      widest("attention scores",
+             add(mul(row, add(2 * hidden, 2 * widths.query, widths.key_value)), out.mask,
+                 mul(mul(cells, ub), mul(model.num_heads, kFloat))),
+             true);
   }
   if (widths.inner > 0) {
     // Projection (inner, gate and what passes the convolution), the convolution's input and output, time steps, scan.
@@ -191,7 +194,7 @@ std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load
       Bytes(most.bytes),
       Bytes(most.bytes / 20 * 14),
       Bytes(add(most.bytes, most.bytes / 10, 32 * kMiB)),
-      std::string(most.what) + " of a micro-batch of " + std::to_string(graph.context.n_ubatch) + " tokens",
+      {"{moment} of a micro-batch of {n_ubatch} tokens", {{"moment", most.what}, {"n_ubatch", graph.context.n_ubatch}}},
       "llama.cpp common/speculative.cpp, sched_reserve"};
 }
 
@@ -202,15 +205,16 @@ LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPl
                       std::uint64_t bytes) {
   const EngineInput& input = *in.engine;
   const ModelShape& model = input.model;
-  LedgerLine out{Section::kActivation,
-                 "compute buffer",
-                 Bytes(bytes),
-                 Bytes(bytes),
-                 Bytes(bytes),
-                 "graph of a micro-batch of " + std::to_string(graph.context.n_ubatch) + " tokens, placed as ggml does",
-                 "llama.cpp sched_reserve, ggml_gallocr; checked against runs of v0.5.0 and v0.6.0",
-                 LineId::kComputeBuffer,
-                 Basis::kExact};
+  LedgerLine out{
+      Section::kActivation,
+      "compute buffer",
+      Bytes(bytes),
+      Bytes(bytes),
+      Bytes(bytes),
+      {"graph of a micro-batch of {n_ubatch} tokens, placed as ggml does", {{"n_ubatch", graph.context.n_ubatch}}},
+      "llama.cpp sched_reserve, ggml_gallocr; checked against runs of v0.5.0 and v0.6.0",
+      LineId::kComputeBuffer,
+      Basis::kExact};
   const bool all_on_gpu = placement.first_on_gpu == 0 && !input.request.llama_cpp.no_kv_offload &&
                           input.request.llama_cpp.cpu_moe_layers.value_or(0) == 0;
   if (model.is_gguf && model.graph.is_checked && model.experts.used == 0 && all_on_gpu && placement.gpus == 1)
@@ -236,7 +240,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
   const bool pipelined = placement.gpus > 1 && placement.first_on_gpu == 0;
 
   Moment most = graph.work;
-  std::string formula = " of a micro-batch of " + std::to_string(graph.context.n_ubatch) + " tokens";
+  Template formula{" of a micro-batch of {n_ubatch} tokens", {{"n_ubatch", graph.context.n_ubatch}}};
   if (pipelined) {
     // The masks are among the copies.
     most.bytes -= std::min(most.bytes, graph.mask);
@@ -246,10 +250,10 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     formula += ", 4 copies of its inputs";
   } else if (last && graph.logits.bytes > most.bytes) {
     most = graph.logits;
-    formula = " of " + std::to_string(graph.context.num_seqs) + " slots";
+    formula = {" of {num_seqs} slots", {{"num_seqs", graph.context.num_seqs}}};
   }
-  // Scores are one tensor, and by far the largest; else fewer tensors may be alive at once.
-  Bytes low(most.bytes / 20 * (most.what == "attention scores" ? 19 : 14));
+  // Beside scores, fewer tensors may be alive at once.
+  Bytes low(most.bytes / 20 * (most.is_scores ? 19 : 14));
   Bytes high(add(most.bytes, most.bytes / 10, 32 * kMiB));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
   // Smaller batches are multiplied where the weights lie.
@@ -265,13 +269,12 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     high = high + Bytes(add(copied, copied / 2));
     formula += ", the largest matrix of the host's layers as stored";
   }
-  formula = std::string(most.what) + formula;
   LedgerLine compute{Section::kActivation,
                      "compute buffer",
                      Bytes(most.bytes),
                      low,
                      high,
-                     formula,
+                     Template("{moment}", {{"moment", most.what}}) + formula,
                      "llama.cpp sched_reserve; checked against runs of v0.5.0",
                      LineId::kComputeBuffer,
                      Basis::kEstimate};
@@ -304,11 +307,11 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
 std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const Load& load) {
   const Graph graph = graph_of(input, load);
   Bytes compute(add(mul(2, graph.hidden), graph.mask));
-  std::string formula = "inputs of a micro-batch and its masks";
+  Template formula("inputs of a micro-batch and its masks");
   const bool alone = llama_without_gpu(input.request);
   if (alone) {
     compute += Bytes(std::max(graph.work.bytes, graph.logits.bytes));
-    formula = std::string(graph.work.what) + " of a micro-batch, its inputs and masks";
+    formula = {"{moment} of a micro-batch, its inputs and masks", {{"moment", graph.work.what}}};
   }
   Bytes low = compute, high = compute * 2;
   if (const auto buffers = llama_compute_buffers(input, load)) {
@@ -321,7 +324,7 @@ std::vector<LedgerLine> llama_cpp_host_buffers(const EngineInput& input, const L
            "llama.cpp sched_reserve", LineId::kComputeBuffer, Basis::kEstimate},
           of_kind(LineId::kSampled,
                   exact_line(Section::kActivation, "logits", logits,
-                             "vocab_size * " + std::to_string(graph.context.num_seqs) + " sequences * 4 B",
+                             {"vocab_size * {num_seqs} sequences * 4 B", {{"num_seqs", graph.context.num_seqs}}},
                              "llama.cpp output buffer"))};
 }
 

@@ -162,7 +162,7 @@ std::function<Load(const Load&)> draft_load(const Request& request) {
   };
 }
 
-std::string draft_label(const EngineInput& input) {
+Template draft_label(const EngineInput& input) {
   return input.draft_method == DraftMethod::kEagle3 ? "EAGLE-3 layers" : "draft model";
 }
 
@@ -177,9 +177,10 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
   check_parallel(input.request, input.model);
   check_types(input);
   if (!llama_cpp_runs(input.model)) {
-    notes.push_back({NoteLevel::kWarning, "engine_cannot_run",
-                     "llama.cpp v0.5.0 has no converter for " + std::string(input.model.architecture) +
-                         ": planned without an engine's rules"});
+    notes.push_back({NoteLevel::kWarning,
+                     "engine_cannot_run",
+                     {"llama.cpp v0.5.0 has no converter for {architecture}: planned without an engine's rules",
+                      {{"architecture", input.model.architecture}}}});
     return logical_engine().layout(input, notes);
   }
   if (input.draft == nullptr) return std::make_unique<LlamaCppLayout>(input, own_engine);
@@ -232,7 +233,11 @@ Engine llama_cpp_engine() {
   engine.slot_tokens = slot_tokens;
   engine.settings = llama_cpp_settings;
   engine.start = Start::kEverything;
-  engine.unsupported_cards = "gaudi";  // CUDA, HIP, SYCL, Vulkan and Metal
+  engine.options =
+      "--batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
+      "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v "
+      "--ctx-size-draft --cache-type-k-draft --cache-type-v-draft";
+  engine.supports = [](const Gpu& card) { return !is_gaudi(card); };  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.extras.draft_methods = "draft_model eagle3 mtp ngram";
   engine.extras.lora = LoraHolding::kFiles;
   engine.micro_batch = kLlamaMicroBatch;

@@ -18,9 +18,9 @@ namespace kvplan {
 
 namespace {
 
-std::string sequences(const Load& load) {
-  return std::to_string(load.num_seqs) + (load.num_seqs == 1 ? " sequence of " : " sequences of ") +
-         std::to_string(load.max_model_len.count()) + (load.max_model_len.count() == 1 ? " token" : " tokens");
+Template sequences(const Load& load) {
+  return {"{num_seqs:sequence} of {max_model_len:token}",
+          {{"num_seqs", load.num_seqs}, {"max_model_len", load.max_model_len}}};
 }
 
 class LogicalLayout : public CacheLayout {
@@ -69,18 +69,18 @@ class LogicalLayout : public CacheLayout {
       for (const auto& [name, caches] : stage_kinds_[s]) {
         const std::string kind(name);
         const Bytes bytes = TermSum(caches, types_, tensor_parallel_).bytes(load);
-        rank.lines.push_back(exact_line(Section::kKvCache, kind + ", " + std::to_string(caches.size()) + " layers",
-                                        bytes, "terms of " + kind + " x " + sequences(load), "formulas/" + kind));
+        rank.lines.push_back(exact_line(
+            Section::kKvCache, {"{kind}, {num_layers} layers", {{"kind", kind}, {"num_layers", caches.size()}}}, bytes,
+            Template("terms of {kind} x ", {{"kind", kind}}) + sequences(load), "formulas/" + kind));
       }
       if (const Bytes bytes = draft_bytes(s, load); bytes > Bytes(0)) {
         rank.reserved += bytes;
         rank.gap.push_back({draft_label_, static_cast<std::int64_t>(bytes.count())});
-        rank.lines.push_back(
-            of_kind(LineId::kDraftCache,
-                    exact_line(Section::kKvCache, draft_label_, bytes,
-                               sequences(load) + " x " + std::to_string(draft_.per_token_in_window().count()) +
-                                   " B a token of the draft",
-                               "the draft's own config")));
+        rank.lines.push_back(of_kind(
+            LineId::kDraftCache, exact_line(Section::kKvCache, draft_label_, bytes,
+                                            sequences(load) + Template(" x {per_token} B a token of the draft",
+                                                                       {{"per_token", draft_.per_token_in_window()}}),
+                                            "the draft's own config")));
       }
       out.insert(out.end(), tensor_parallel_, rank);
     }
@@ -93,7 +93,7 @@ class LogicalLayout : public CacheLayout {
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     std::vector<CacheBuffer> out;
     for (const auto& [kind, caches] : stage_kinds_[rank / tensor_parallel_]) {
-      const std::string line = std::string(kind) + ", " + std::to_string(caches.size()) + " layers";
+      const Template line("{kind}, {num_layers} layers", {{"kind", kind}, {"num_layers", caches.size()}});
       for (const LayerCache& cache : caches)
         for (const Term& term : cache.compact) {
           LayerCache alone = cache;
@@ -132,7 +132,7 @@ class LogicalLayout : public CacheLayout {
   std::vector<TermSum> stages_;
   std::vector<Kinds> stage_kinds_;
   TermSum draft_;
-  std::string draft_label_;
+  Template draft_label_;
   std::vector<CacheGroup> groups_;
 };
 
@@ -157,8 +157,8 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                         floor,
                         floor,
                         floor * 4,
-                        std::to_string(chunk) + " tokens of a prefill chunk * hidden_size " +
-                            std::to_string(input.model.hidden_size) + " * 2 B",
+                        {"{tokens} tokens of a prefill chunk * hidden_size {hidden_size} * 2 B",
+                         {{"tokens", chunk}, {"hidden_size", input.model.hidden_size}}},
                         "estimate: the floor; an engine's peak is a few times higher"};
   LedgerLine runtime{Section::kRuntime,
                      "driver context and libraries",
@@ -173,14 +173,28 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 constexpr EngineVersion kVersions[] = {{"1", "arithmetic on the formulas"}};
 
+// Pairs for every linear layer of one adapter.
+LoraSlots lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>&) {
+  constexpr std::uint64_t kDefaultRank = 16;
+  LoraSlots out;
+  out.source = "pairs for every linear layer";
+  out.slots = request.extras.max_loras.value_or(1);
+  out.rank = std::max(request.extras.max_lora_rank.value_or(kDefaultRank), asked.largest_rank);
+  return out;
+}
+
 }  // namespace
 
 Engine logical_engine() {
   Engine out{"logical", "none", "what the architecture needs, no allocator", kVersions, 1.0, resolve, layout, overhead};
   out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.extras.lora = LoraHolding::kSlotsOrFiles;
-  out.extras.lora_slots = logical_lora_slots;
+  out.extras.lora_slots = lora_slots;
   out.is_logical = true;
+  out.options =
+      "--block-size --mamba-ssm-cache-dtype --enable-expert-parallel --cache-type-k --cache-type-v "
+      "--ctx-size-draft --cache-type-k-draft --cache-type-v-draft --enable-lora --max-loras "
+      "--max-lora-rank --max-cpu-loras --lora-targets";
   out.extras.has_beams = true;
   return out;
 }

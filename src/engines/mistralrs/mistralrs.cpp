@@ -67,10 +67,10 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
   const std::uint64_t prompt = std::min(tokens, input.request.max_num_batched_tokens.value_or(kPromptChunk).count());
   std::vector<LedgerLine> out{mlp_activations(input, prompt, "a prompt chunk")};
-  out.push_back(
-      of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
-                                              {0.5, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                                              "estimate: the last token of each sequence")));
+  out.push_back(of_kind(LineId::kSampled,
+                        estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs), {0.5, 2},
+                                      {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},
+                                      "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "driver context and libraries", Bytes(500000000), Bytes(250000000),
                  Bytes(1000000000), "allowance of 500 MB a GPU", "estimate: a figure that users report; not measured",
                  LineId::kContext});
@@ -87,6 +87,7 @@ Engine mistralrs_engine() {
   out.loading.made_at_load = "fp8 int8 int4";  // --isq
   out.loading.halves_float32 = true;  // utils/normal.rs: bfloat16, else float16, on every GPU that has one of them
   out.settings = settings;
+  out.options = "--block-size";
   out.makers = "NVIDIA Apple";  // CUDA and Metal
   // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
   out.extras.draft_methods = "draft_model";

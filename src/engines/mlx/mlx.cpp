@@ -124,10 +124,11 @@ std::vector<LayerCache> caches_of(const EngineInput& input) {
 std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   if (const std::string_view type = input.model.root_type;
       !type.empty() && !input.model.is_gguf && module_of(input.model).name.empty())
-    return Refusal{"architecture", "Model type " + std::string(type) + " not supported.", "choose another engine"};
+    return Refusal{
+        "architecture", {"Model type {model_type} not supported.", {{"model_type", type}}}, "choose another engine"};
   if (bits_of(input.types.key) == 0 && bits_of(input.types.value) == 0) return std::nullopt;
   if (has_word(kInLists, module_of(input.model).name)) return std::nullopt;
-  const std::string cure = "leave the KV type at auto";
+  constexpr const char* cure = "leave the KV type at auto";
   if (rotates(input))
     return Refusal{"rotating_cache",
                    kept_tokens(input) ? "RotatingKVCache Quantization NYI: --max-kv-size makes such caches"
@@ -147,8 +148,8 @@ std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
                        cure};
       if (term.shape.width % kGroup != 0)
         return Refusal{"quantized_group",
-                       "MLX quantizes groups of 64, and \"" + std::string(term.name) + "\" is " +
-                           std::to_string(term.shape.width) + " wide",
+                       {"MLX quantizes groups of 64, and \"{term}\" is {width} wide",
+                        {{"term", term.name}, {"width", term.shape.width}}},
                        cure};
     }
   }
@@ -204,8 +205,10 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     notes.push_back({NoteLevel::kWarning, "unquantized_cache",
                      "mlx-lm leaves the caches of this model in its own type: --kv-bits does nothing"});
   if (input.request.mlx.max_kv_size && module.makes_caches)
-    notes.push_back({NoteLevel::kWarning, "max_kv_size_unheeded",
-                     "mlx-lm's " + std::string(module.name) + " makes its own caches: --max-kv-size does nothing"});
+    notes.push_back(
+        {NoteLevel::kWarning,
+         "max_kv_size_unheeded",
+         {"mlx-lm's {module} makes its own caches: --max-kv-size does nothing", {{"module", module.name}}}});
   if (has_states(input) && module.name.empty())
     notes.push_back(unverified_note("MLX", "recurrent states (their type)"));
   EngineInput own = input;
@@ -234,12 +237,12 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
         beside += entry_bytes(term, input.types) * chunk;
   if (beside > Bytes(0))
     out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", beside, {0, 1},
-                                std::to_string(chunk) + " tokens of every rotating cache",
+                                {"{tokens} tokens of every rotating cache", {{"tokens", chunk}}},
                                 "mlx-lm models/cache.py: window + S - 1 during prefill"));
-  out.push_back(
-      of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
-                                              {0.5, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                                              "estimate: the last token of each sequence")));
+  out.push_back(of_kind(LineId::kSampled,
+                        estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs), {0.5, 2},
+                                      {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},
+                                      "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(2000000000), Bytes(500000000),
                  Bytes(4000000000), "allowance of 2 GB",
                  "estimate: a figure that MLX users report; not measured here"});
@@ -270,6 +273,7 @@ constexpr StageMark kStages[] = {{"Starting httpd at", StartStage::kProcess}};
 Engine mlx_engine() {
   Engine out{"mlx", "mlx-lm", "mlx-lm on Apple silicon", kVersions, 0.75, resolve, layout, overhead};
   out.kv_choices = "bfloat16 int8 int4";
+  out.options = "--max-kv-size";
   out.makers = "Apple";
   out.settings = settings;
   out.extras.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way

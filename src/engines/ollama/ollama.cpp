@@ -56,7 +56,7 @@ std::optional<LlamaKeeps> own_engine(const EngineInput& input) {
 // The request as the llama.cpp below sees it.
 Request below(const Request& request) {
   Request out = request;
-  out.engine = "llama.cpp";
+  out.engine = engine_named("llama.cpp");
   out.engine_version.clear();
   if (!out.llama_cpp.n_batch) out.llama_cpp.n_batch = kBatch;
   return out;
@@ -110,7 +110,10 @@ Engine ollama_engine() {
   out.default_context = default_context;
   out.settings = settings;
   out.start = Start::kEverything;
-  out.unsupported_cards = llama_cpp_engine().unsupported_cards;
+  out.options =
+      "--batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
+      "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v";
+  out.supports = llama_cpp_engine().supports;
   out.extras.lora = LoraHolding::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;
   out.extras.has_projector_files = true;

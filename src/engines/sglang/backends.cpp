@@ -16,28 +16,28 @@ constexpr std::uint64_t kExecuted = 23;  // what 0.5.8 has otherwise; the releas
 
 constexpr std::string_view kOfGptOss = "triton trtllm_mha fa3 fa4 ascend intel_amx intel_xpu aiter";
 
-constexpr std::string_view kBlackwell = " is only supported on Blackwell GPUs. Please use a different backend.";
+constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please use a different backend.";
 
 // What the backend lacks, in SGLang's words; empty where it has all.
-std::string missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
+Template missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
   const std::uint32_t major = capability / 10;
   const bool has_latents = sglang_has_latents(input);
   const bool newer = sglang_since(input.request, kExecuted);
   if (input.model.arch == Arch::kGptOss && !has_word(kOfGptOss, name))
-    return "GptOssForCausalLM requires one of " + std::string(kOfGptOss) + " attention backend";
+    return {"GptOssForCausalLM requires one of {backends} attention backend", {{"backends", kOfGptOss}}};
   if (has_word("trtllm_mla cutedsl_mla", name) && !has_latents)
-    return std::string(name) + " backend can only be used with MLA models.";
+    return {"{backend} backend can only be used with MLA models.", {{"backend", name}}};
   if (name == "trtllm_mha" && has_latents) return "trtllm_mha backend can only be used with non-MLA models.";
   if (capability == 0) return {};
   if (name == "fa3" && major != 9 && (major != 8 || has_latents))
     return "FlashAttention v3 Backend requires SM>=80 and SM<=90. Please use `--attention-backend flashinfer`.";
-  if (name == "trtllm_mla" && major != 10 && major != 12) return "TRTLLM MLA backend" + std::string(kBlackwell);
+  if (name == "trtllm_mla" && major != 10 && major != 12) return Template("TRTLLM MLA backend") + kBlackwell;
   if (has_word("cutedsl_mla tokenspeed_mla", name) && major != 10 && newer)
-    return "CuteDSL MLA backend" + std::string(kBlackwell);
+    return Template("CuteDSL MLA backend") + kBlackwell;
   const bool has_trtllm = major == 10 || (newer && (major == 9 || major == 12));
   if (name == "trtllm_mha" && !has_trtllm)
-    return newer ? "TRTLLM MHA backend for prefill requires Hopper (SM90), Blackwell (SM100), or SM120 GPUs."
-                 : "TRTLLM MHA backend" + std::string(kBlackwell);
+    return newer ? Template("TRTLLM MHA backend for prefill requires Hopper (SM90), Blackwell (SM100), or SM120 GPUs.")
+                 : Template("TRTLLM MHA backend") + kBlackwell;
   return {};
 }
 
@@ -59,9 +59,9 @@ bool sglang_has_latents(const EngineInput& input) {
 std::optional<Refusal> sglang_backend_refusal(const EngineInput& input, std::uint32_t capability) {
   const std::string& name = input.request.extras.attention_backend;
   if (name.empty()) return std::nullopt;
-  const std::string why = missing(input, name, capability);
+  Template why = missing(input, name, capability);
   if (why.empty()) return std::nullopt;
-  return Refusal{"attention_backend", why, "leave --attention-backend out: SGLang chooses one that fits"};
+  return Refusal{"attention_backend", std::move(why), "leave --attention-backend out: SGLang chooses one that fits"};
 }
 
 // _mla_backend_page_constraints, _fa4_page_constraint.

@@ -44,7 +44,7 @@ std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings)
 LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
   constexpr std::uint64_t kWeakReferences = 6, kLean = 310 * kKiB, kCards = 1344 * kKiB, kOld = 2 * kMiB;
   constexpr std::uint64_t kFirst = 64 * kMiB, kHosts = 1152 * kMiB;
-  constexpr std::string_view kWhat = "CUDA graphs";
+  constexpr const char* kWhat = "CUDA graphs";
   const Request& request = input.request;
   const bool is_lean = sglang_since(request, kWeakReferences);
   const std::uint64_t each = is_lean ? kLean : sglang_sizes_by_card(request) ? kCards : kOld;
@@ -56,17 +56,19 @@ LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
   const std::uint64_t prefill = sglang_prefill_captured(input);
   const std::uint64_t count = checked_add(decode, prefill, kWhat);
   Bytes bytes = Bytes(first) + Bytes(count) * checked_mul(layers, each, kWhat);
-  std::string formula = (first > 0 ? std::to_string(first / kMiB) + " MiB + " : std::string()) + std::to_string(count) +
-                        " sizes * " + std::to_string(layers) + " layers * " + std::to_string(each / kKiB) + " KiB";
+  Template formula;
+  if (first > 0) formula += {"{first} MiB + ", {{"first", first / kMiB}}};
+  formula += {"{sizes} sizes * {num_layers} layers * {each} KiB",
+              {{"sizes", count}, {"num_layers", layers}, {"each", each / kKiB}}};
   if (prefill > 0) {
     const std::uint64_t mlp = ceil_div(input.model.intermediate_size, request.parallel.tensor);
     const std::uint64_t row = checked_mul(checked_add(input.model.hidden_size, mlp, kWhat), 6, kWhat);
     const std::uint64_t tokens = rank_chunk(request, settings);
     bytes += Bytes(tokens) * row;
-    formula += " + " + std::to_string(tokens) + " tokens * " + std::to_string(row) + " B of a layer";
+    formula += {" + {tokens} tokens * {row} B of a layer", {{"tokens", tokens}, {"row", row}}};
   }
-  return of_kind(LineId::kGraphs, ranged_line("sglang graphs", Section::kRuntime, std::string(kWhat), bytes,
-                                              std::move(formula), "estimate from start-up logs, 0.07 to 3.38 GiB"));
+  return of_kind(LineId::kGraphs, ranged_line("sglang graphs", Section::kRuntime, kWhat, bytes, std::move(formula),
+                                              "estimate from start-up logs, 0.07 to 3.38 GiB"));
 }
 
 }  // namespace
@@ -103,7 +105,7 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
       mlp_activations(input, std::min(tokens, rank_chunk(request, settings)), "a prefill chunk")};
   out.push_back(
       of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
-                                              {1, 2}, std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
+                                              {1, 2}, {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},
                                               "estimate: the last token of each sequence")));
   if (auto kept = loaded_weights("sglang weights", in.weights)) out.push_back(std::move(*kept));
   out.push_back({Section::kRuntime, "driver context and communication", Bytes(kContext), Bytes(300 * kMiB),
@@ -118,7 +120,7 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
       of_kind(LineId::kRequestTable,
               exact_line(Section::kRuntime, "request-to-token table",
                          Bytes(rows) * checked_add(in.load.max_model_len.count(), 4, "a row of the table") * 4,
-                         std::to_string(rows) + " requests and padding * (context + 4) * 4 B",
+                         {"{requests} requests and padding * (context + 4) * 4 B", {{"requests", rows}}},
                          "SGLang kv_cache_configurator.py resolve_max_num_reqs, memory_pool.py ReqToTokenPool")));
   return out;
 }

@@ -39,14 +39,14 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     for (const SglangStage& stage : stages_) {
       RankCache rank;
       rank.logical = stage.logical.bytes(load);
-      const auto line = [&](const std::string& what, Bytes each, std::uint64_t count, std::string_view unit,
+      const auto line = [&](const Template& what, Bytes each, std::uint64_t count, std::string_view unit,
                             LineId id = LineId::kUsual) {
         if (each == Bytes(0) || count == 0) return;
         rank.reserved += each * count;
-        rank.lines.push_back(of_kind(id, exact_line(Section::kKvCache, what, each * count,
-                                                    std::to_string(count) + " " + std::string(unit) + " x " +
-                                                        std::to_string(each.count()) + " B",
-                                                    "SGLang pool_configurator.py, memory_pool.py")));
+        rank.lines.push_back(
+            of_kind(id, exact_line(Section::kKvCache, what, each * count,
+                                   {"{count} {unit} x {each} B", {{"count", count}, {"unit", unit}, {"each", each}}},
+                                   "SGLang pool_configurator.py, memory_pool.py")));
       };
       line("KV pool: " + words(stage.full_kinds), stage.full, pools.full, "tokens");
       line("KV pool: dummy page", stage.full, pools.full > 0 ? page_ : 0, "tokens");
@@ -228,47 +228,58 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out + padding_rows_;
   }
 
-  std::string shortfall(Bytes budget, const Load& load) const override {
+  Template shortfall(Bytes budget, const Load& load) const override {
     const SglangCounts need = pools_for(load);
     const SglangCounts have = pools_of(budget, load);
     if (holds(have, need)) return {};
     if (all_slots_ && need.slots > *all_slots_)
-      return std::to_string(need.slots) + " state slots are needed and " + std::to_string(*all_slots_) +
-             " were asked for; raise --max-mamba-cache-size, or --max-num-seqs without a radix cache";
+      return {
+          "{needed} state slots are needed and {asked} were asked for; raise --max-mamba-cache-size, or "
+          "--max-num-seqs without a radix cache",
+          {{"needed", need.slots}, {"asked", *all_slots_}}};
     if (const std::uint64_t tokens = all_windows_ ? need.windows : need.full; tokens > most_tokens_ / page_ * page_)
-      return std::to_string(tokens) + " tokens of the pool are needed and --max-total-tokens allows " +
-             std::to_string(most_tokens_) + "; raise it, or ask for less";
-    const std::string remedy = "; give the cache " + spoken_up(least_budget(load)) + " a GPU";
+      return {
+          "{needed} tokens of the pool are needed and --max-total-tokens allows {allowed}; raise it, or ask for less",
+          {{"needed", tokens}, {"allowed", most_tokens_}}};
+    const Template remedy("; give the cache {least:size_up} a GPU", {{"least", least_budget(load)}});
     if (need.slots > 0 && have.slots == 0)
-      return "no state slot fits: the state pool gets " + spoken(state_share(budget)) + " of " + spoken(budget) +
-             ", a slot and its padding take " + spoken(fullest_slot() * 2) + remedy;
+      return Template(
+                 "no state slot fits: the state pool gets {share:size} of {budget:size}, a slot and its padding take "
+                 "{slots:size}",
+                 {{"share", state_share(budget)}, {"budget", budget}, {"slots", fullest_slot() * 2}}) +
+             remedy;
     if (has_windows() && have.windows < least_windows())
-      return "a window pool of " + std::to_string(have.windows) + " tokens does not hold one window and a page (" +
-             std::to_string(least_windows()) + ")" + remedy;
+      return Template("a window pool of {tokens} tokens does not hold one window and a page ({least})",
+                      {{"tokens", have.windows}, {"least", least_windows()}}) +
+             remedy;
     if (need.slots > have.slots)
-      return std::to_string(need.slots) + " state slots are needed and " + std::to_string(have.slots) + " fit" +
+      return Template("{needed} state slots are needed and {slots} fit",
+                      {{"needed", need.slots}, {"slots", have.slots}}) +
              remedy + " or ask for fewer sequences";
-    return std::to_string(all_windows_ ? need.windows : need.full) + " tokens of the pool are needed and " +
-           std::to_string(all_windows_ ? have.windows : have.full) + " fit" + remedy + " or ask for less";
+    return Template("{needed} tokens of the pool are needed and {tokens} fit",
+                    {{"needed", all_windows_ ? need.windows : need.full},
+                     {"tokens", all_windows_ ? have.windows : have.full}}) +
+           remedy + " or ask for less";
   }
 
  private:
   static constexpr std::uint64_t kLetsWindowsGo = 23;
 
-  static std::string words(const std::map<std::string, std::uint64_t>& kinds) {
-    std::string out;
+  static Template words(const std::map<std::string, std::uint64_t>& kinds) {
+    Template out;
     for (const auto& [kind, count] : kinds)
-      out += (out.empty() ? "" : " and ") + std::to_string(count) + " layers of " + kind;
+      out += {out.empty() ? "{num_layers} layers of {kind}" : " and {num_layers} layers of {kind}",
+              {{"num_layers", count}, {"kind", kind}}};
     return out;
   }
 
   // From the logical share to the pools, reason by reason; the last one takes what is left.
   void fill_gap(const SglangStage& stage, const SglangCounts& pools, const Load& load, RankCache& rank) const {
     std::int64_t rest = signed_difference(rank.reserved.count(), rank.logical.count());
-    const auto reason = [&](std::string text, Bytes amount) {
+    const auto reason = [&](const Template& text, Bytes amount) {
       if (amount == Bytes(0)) return;
       rest -= static_cast<std::int64_t>(amount.count());
-      rank.gap.push_back({std::move(text), static_cast<std::int64_t>(amount.count())});
+      rank.gap.push_back({text, static_cast<std::int64_t>(amount.count())});
     };
     const std::uint64_t asked = checked_mul(load.max_model_len.count(), load.num_seqs, "the tokens");
     const std::uint64_t rounded =

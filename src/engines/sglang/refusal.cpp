@@ -23,10 +23,6 @@ constexpr std::uint64_t kNvfp4OnHopper = 23;      // ModelOptFp4Config.get_min_c
 constexpr std::string_view kPlainKernels[] = {"MiniMaxM2ForCausalLM"};
 constexpr std::uint64_t kWindowsWanted = 12;  // 0.5.8 takes a model of two pools without windows
 
-std::string number(std::uint64_t value) {
-  return std::to_string(value);
-}
-
 // Models that run with transformers' own class, or would have to (model_loader/utils.py, models/transformers.py): a
 // class that the library does not hold ready for that, and one that has no plan for tensor parallel ranks.
 constexpr std::string_view kNoClass = "T5ForConditionalGeneration";
@@ -42,15 +38,16 @@ Found library_class(const EngineInput& input) {
   const bool newer = sglang_since(input.request, kClassesSince);
   if (!sglang_since(input.request, 0) || input.model.is_gguf) return std::nullopt;
   if (has_word(kNoClass, name) || (!newer && has_word(kNoClassBefore, name)))
-    return Refusal{
-        "model_class",
-        std::string(name) +
-            " has no SGlang implementation and the Transformers implementation is not compatible with SGLang.",
-        "use another engine"};
+    return Refusal{"model_class",
+                   {"{architecture} has no SGlang implementation and the Transformers implementation is not compatible "
+                    "with SGLang.",
+                    {{"architecture", name}}},
+                   "use another engine"};
   if (input.request.parallel.tensor > 1 && has_word(newer ? kWhole : kWholeBefore, name))
-    return Refusal{"tensor_parallel",
-                   "transformers' class of " + std::string(name) + " does not support tensor parallel yet!",
-                   "use -tp 1"};
+    return Refusal{
+        "tensor_parallel",
+        {"transformers' class of {architecture} does not support tensor parallel yet!", {{"architecture", name}}},
+        "use -tp 1"};
   return std::nullopt;
 }
 
@@ -63,9 +60,11 @@ Found quantization(const EngineInput& input, std::uint32_t capability) {
   const std::uint32_t least = is_fp8 ? 89 : sglang_since(input.request, kNvfp4OnHopper) ? 0 : 100;
   if (capability >= least) return std::nullopt;
   return Refusal{"quantization",
-                 std::string("The quantization method ") + (is_fp8 ? "modelopt_fp8" : "modelopt_fp4") +
-                     " is not supported for the current GPU. Minimum capability: " + number(least) +
-                     ". Current capability: " + number(capability),
+                 {"The quantization method {method} is not supported for the current GPU. Minimum capability: {least}. "
+                  "Current capability: {capability}",
+                  {{"method", is_fp8 ? "modelopt_fp8" : "modelopt_fp4"},
+                   {"least", std::uint64_t{least}},
+                   {"capability", std::uint64_t{capability}}}},
                  "use a newer card"};
 }
 
@@ -81,10 +80,12 @@ Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
   const bool pads = std::find(std::begin(kPlainKernels), std::end(kPlainKernels), input.model.architecture) ==
                     std::end(kPlainKernels);
   if (capability / 10 == 10 && pads && sglang_since(request, kWiderKernels)) return std::nullopt;
-  return Refusal{"fp8_blocks",
-                 "The output_size of gate's and up's weight = " + number(experts.width / ranks) +
-                     " is not divisible by weight quantization block_n = " + number(scheme->block_rows),
-                 "use --enable-expert-parallel (--ep-size " + number(ranks) + ")"};
+  return Refusal{
+      "fp8_blocks",
+      {"The output_size of gate's and up's weight = {width} is not divisible by weight quantization block_n = "
+       "{block}",
+       {{"width", experts.width / ranks}, {"block", scheme->block_rows}}},
+      {"use --enable-expert-parallel (--ep-size {ranks})", {{"ranks", ranks}}}};
 }
 
 // HybridSWAPoolConfigurator.
@@ -121,8 +122,9 @@ Found old_card(const EngineInput& input, std::uint32_t capability) {
   if (capability == 0 || capability >= kHopper || sglang_compressed(input.model.arch) || !is_sparse(input))
     return std::nullopt;
   return Refusal{"attention_backend",
-                 "DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this card has " +
-                     number(capability / 10) + "." + number(capability % 10),
+                 {"DeepSeek sparse attention (DSA) has kernels from compute capability 9.0 on, and this card has "
+                  "{major}.{minor}",
+                  {{"major", std::uint64_t{capability / 10}}, {"minor", std::uint64_t{capability % 10}}}},
                  "use a Hopper or Blackwell card"};
 }
 
@@ -136,10 +138,11 @@ Found types(const EngineInput& input) {
   const bool is_latent = sglang_since(input.request, kPlainLatentsSince) &&
                          std::any_of(input.caches.begin(), input.caches.end(), has_latents);
   if (!is_latent && input.model.state_groups == 0) return std::nullopt;
-  return Refusal{"kv_cache_dtype",
-                 std::string("NVFP4 prefill supports an FP8 E4M3 workspace or native NVFP4, but backend '") +
-                     (is_latent ? "trtllm_mla" : "triton") + "' provides neither",
-                 "use --kv-cache-dtype fp8_e4m3"};
+  return Refusal{
+      "kv_cache_dtype",
+      {"NVFP4 prefill supports an FP8 E4M3 workspace or native NVFP4, but backend '{backend}' provides neither",
+       {{"backend", is_latent ? "trtllm_mla" : "triton"}}},
+      "use --kv-cache-dtype fp8_e4m3"};
 }
 
 // arg_groups/speculative_hook.py.

@@ -1,13 +1,16 @@
 // SGLang: token pools that are sized once, from what the weights leave of the static share of the card (layout.cpp).
-#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/sglang/card.h"
 #include "engines/sglang/launcher.h"
 #include "engines/sglang/layout.h"
+#include "engines/sglang/lora.h"
 #include "engines/sglang/models.h"
 #include "engines/sglang/refusal.h"
 #include "engines/sglang/share.h"
 #include "engines/sglang/tensors.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace kvplan {
 
@@ -31,6 +34,15 @@ constexpr EngineVersion kVersions[] = {
      "and MXFP8 KV, drafts, LoRA slots. Not checked: HiCache, ROCm, disaggregation"},
     {"0.5", "as 0.5.23, the newest that was executed"},
 };
+
+// Its platform pages: CUDA from compute capability 7.5, ROCm on Instinct and Strix Halo, XPU.
+bool runs_on_card(const Gpu& card) {
+  constexpr unsigned kOldest = 75;
+  constexpr unsigned kRocm[] = {0x90a, 0x942, 0x950, 0x1151};
+  if (card.capability == 0) return true;
+  if (card.vendor == "NVIDIA") return card.capability >= kOldest;
+  return card.vendor == "AMD" && std::find(std::begin(kRocm), std::end(kRocm), card.capability) != std::end(kRocm);
+}
 
 }  // namespace
 
@@ -60,9 +72,14 @@ Engine sglang_engine() {
   };
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.parallel.expert = true;
-  // Its platform pages: CUDA from compute capability 7.5, ROCm on Instinct, XPU.
+  out.options =
+      "--block-size --enforce-eager --mamba-ssm-cache-dtype --enable-dp-attention "
+      "--enable-expert-parallel --cpu-offload-gb --speculative-num-draft-tokens --enable-lora "
+      "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --mamba-scheduler-strategy "
+      "--disable-radix-cache --swa-full-tokens-ratio --mamba-full-memory-ratio --max-mamba-cache-size "
+      "--max-total-tokens --disable-hybrid-swa-memory --cuda-graph-max-bs --attention-backend";
   out.makers = "NVIDIA AMD Intel";
-  out.unsupported_cards = "gtx- p40- p100- v100- rx- radeon- w7 r9700 mi50- mi100- gaudi";
+  out.supports = runs_on_card;
   out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram";
   out.extras.lora = LoraHolding::kSlots;
   out.extras.lora_slots = sglang_lora_slots;

@@ -27,7 +27,7 @@ class SglangStages : protected SglangPools {
   bool sums_by_page_ = true;  // DeepSeek-V4: those of ratio 4
   std::uint64_t padding_rows_ = 1;
   std::optional<Term> all_index_;  // index keys on every layer
-  std::string draft_label_;
+  Template draft_label_;
 
  private:
   static SglangRatio window_ratio(const ExtrasRequest& extras, bool compressed);

@@ -90,12 +90,23 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   std::vector<LedgerLine> out{mlp_activations(input, tokens, "a full batch of max_num_tokens")};
   const std::uint64_t rows = sampled_rows(input.request, in.load);
   out.push_back(of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, rows),
-                                                        {0.5, 2}, std::to_string(rows) + " rows * vocab_size * 4 B",
+                                                        {0.5, 2}, {"{rows} rows * vocab_size * 4 B", {{"rows", rows}}},
                                                         "estimate: the sampled rows of a batch")));
   out.push_back({Section::kRuntime, "driver context, communication and workspaces", Bytes(1024 * kMiB),
                  Bytes(512 * kMiB), Bytes(3072 * kMiB), "allowance of 1 GiB a GPU", "estimate; no log was read for it",
                  LineId::kContext});
   if (has_states(input)) out.push_back(unverified_line(in));
+  return out;
+}
+
+// llmapi LoraConfig.
+LoraSlots lora_slots(const LoraQuestion& asked, const Request& request, std::vector<Note>&) {
+  LoraSlots out;
+  out.source = "estimate: TensorRT-LLM llmapi LoraConfig";
+  out.slots = request.extras.max_loras.value_or(4);
+  out.rank = std::max(request.extras.max_lora_rank.value_or(64), asked.largest_rank);
+  out.low = 0.5;
+  out.high = 2;
   return out;
 }
 
@@ -110,13 +121,16 @@ Engine tensorrt_llm_engine() {
   out.kv_choices = "bfloat16 fp8_e4m3 nvfp4";
   out.parallel.expert = true;
   // Its support matrix: CUDA alone, from Ampere on.
+  out.options =
+      "--block-size --mamba-ssm-cache-dtype --enable-expert-parallel --enable-lora --max-loras "
+      "--max-lora-rank --max-cpu-loras --lora-targets";
   out.makers = "NVIDIA";
-  out.unsupported_cards = "gtx- rtx-20 titan- quadro- p40- p100- v100- t4";
+  out.supports = [](const Gpu& card) { return card.capability == 0 || card.capability >= 80; };
   // llmapi/llm_args.py of 1.0: MTP, Medusa, Eagle (eagle3 by an option), NGram, DraftTarget; its Lookahead is not
   // planned.
   out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.extras.lora = LoraHolding::kSlots;
-  out.extras.lora_slots = tensorrt_llm_lora_slots;
+  out.extras.lora_slots = lora_slots;
   out.log.events = kTensorRtLlmLogEvents;
   out.launch = tensorrt_llm_launch;
   out.extras.has_beams = true;

@@ -318,9 +318,10 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
                                 "transformers cache_utils.py: residual_length 128"));
   }
   const Bytes logits = logits_bytes(input, in.load.num_seqs);
-  out.push_back(of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits, {1, 2},
-                                                        std::to_string(in.load.num_seqs) + " rows * vocab_size * 4 B",
-                                                        "estimate: the last token of each sequence")));
+  out.push_back(
+      of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits, {1, 2},
+                                              {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},
+                                              "estimate: the last token of each sequence")));
   out.push_back({Section::kRuntime, "driver context and libraries", Bytes(512 * kMiB), Bytes(300 * kMiB),
                  Bytes(1024 * kMiB), "allowance of 512 MiB a GPU", "estimate: CUDA context and cuBLAS workspaces",
                  LineId::kContext});
@@ -355,6 +356,7 @@ EngineSettings settings(const EngineInput& input, const Load&) {
 
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
+  out.options = "--cache-implementation";
   out.kv_choices = "bfloat16 int8 int4";
   out.refusal = refusal;
   out.has_scores = true;

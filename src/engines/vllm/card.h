@@ -3,9 +3,14 @@
 #ifndef KVPLAN_ENGINES_VLLM_CARD_H_
 #define KVPLAN_ENGINES_VLLM_CARD_H_
 
+#include "kvplan/gpu.h"
 #include "kvplan/request.h"
 
 namespace kvplan {
+
+// CUDA from compute capability 7.0, the gfx numbers that its ROCm build names (docs/getting_started/installation), XPU;
+// Gaudi by a plugin.
+bool vllm_supports(const Gpu& card);
 
 // Of an NVIDIA card, as CUDA has it: 90 is 9.0. 0: no card is named, only its size, or it is another maker's.
 unsigned vllm_capability(const Request& request);

@@ -30,7 +30,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "CUDA graphs";
+constexpr const char* kWhat = "CUDA graphs";
 
 // Releases: V1's worker; graphs of whole decode steps beside the piecewise ones; and what later ones capture.
 constexpr std::uint64_t kV1 = 9;
@@ -126,9 +126,9 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
     const std::uint64_t row = vllm_layer_row(input);
     const Bytes kept = Bytes(captures.tokens) * row;
     return of_kind(LineId::kGraphs,
-                   ranged_line(term, Section::kRuntime, std::string(kWhat), Bytes(kept.count() / 10 * 13),
-                               std::to_string(captures.sizes) + " sizes of " + std::to_string(captures.tokens) +
-                                   " tokens in all * " + std::to_string(row) + " B of a layer * 1.3",
+                   ranged_line(term, Section::kRuntime, kWhat, Bytes(kept.count() / 10 * 13),
+                               {"{sizes} sizes of {tokens} tokens in all * {row} B of a layer * 1.3",
+                                {{"sizes", captures.sizes}, {"tokens", captures.tokens}, {"row", row}}},
                                "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
   constexpr std::uint64_t kPool = 256 * kMiB, kPoolTokens = 512;
@@ -145,17 +145,17 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   }
   const Bytes workspace = flashinfer_workspace(input, rules);
   const Bytes bytes = workspace + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kWhat);
-  std::string formula;
-  if (workspace > Bytes(0)) formula = std::to_string(workspace.count() / kMiB) + " MiB of FlashInfer + ";
+  Template formula;
+  if (workspace > Bytes(0)) formula += {"{workspace} MiB of FlashInfer + ", {{"workspace", workspace.count() / kMiB}}};
   if (pool > 0)
-    formula += std::to_string(captures.largest) + " tokens' pool of " + std::to_string(pool / kKiB) + " KiB + ";
-  formula += std::to_string(captures.count) + " graphs * " + std::to_string(layers) + " layers * " +
-             std::to_string(each) + " KiB";
+    formula += {"{tokens} tokens' pool of {pool} KiB + ", {{"tokens", captures.largest}, {"pool", pool / kKiB}}};
+  formula += {"{graphs} graphs * {num_layers} layers * {each} KiB",
+              {{"graphs", captures.count}, {"num_layers", layers}, {"each", each}}};
   std::string_view source = alone ? "estimate: 0.00 to 1.56 GiB in start-up logs, the same start often twice another"
                                   : "estimate: 0.09 to 4.13 GiB in start-up logs on several GPUs";
   if (shares) source = "estimate: what the host takes meanwhile counts too: 0.01 to 1.35 GiB in logs of unified memory";
-  return of_kind(LineId::kGraphs, ranged_line(term, Section::kRuntime, std::string(kWhat), bytes, std::move(formula),
-                                              std::string(source)));
+  return of_kind(LineId::kGraphs,
+                 ranged_line(term, Section::kRuntime, kWhat, bytes, std::move(formula), std::string(source)));
 }
 
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {

@@ -64,7 +64,7 @@ std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input,
     return rules.latent_checkpoints && has_kernels ? std::optional(kFlashKdaAlignment) : std::nullopt;
   // Mamba 2: its state is a matrix of each head.
   const bool scans =
-      any_term(input, [](const Term& term) { return term.name == "ssm state" && term.shape.vectors > 1; });
+      any_term(input, [](const Term& term) { return term.part == Part::kScan && term.shape.vectors > 1; });
   if (scans) return rules.scan_checkpoints ? std::optional<std::uint64_t>(1) : std::nullopt;
   const bool has_delta_rule = is_one_of(input.model.arch, {Arch::kQwen3Next, Arch::kQwen3p5});
   return has_delta_rule && rules.delta_checkpoints && has_kernels ? std::optional(kDeltaAlignment) : std::nullopt;

@@ -56,7 +56,7 @@ constexpr std::uint64_t kIndexWorkspace = 19;         // the oldest that was rea
 constexpr std::uint64_t kRoomByLength = 33;           // sparse_mla_prefill_workspace_factor; 0.26 has it not
 constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
-LedgerLine estimate(Section part, std::string what, Bytes bytes, Bytes low, Bytes high, std::string formula,
+LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes high, Template formula,
                     std::string source) {
   return {
       part, std::move(what), bytes, std::min(low, bytes), std::max(high, bytes), std::move(formula), std::move(source)};
@@ -91,21 +91,25 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   const Bytes layer = Bytes(tokens) * vllm_layer_row(input) + logits;
   const std::uint64_t each = sampled_bytes(input, rules);
   const Bytes libraries(vllm_has_new_runner(input, rules) ? 32 * kMiB : 0);
-  const std::string beside = libraries > Bytes(0) ? " + 32 MiB" : "";
+  const Template beside = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
   Bytes sampler;
   if (samples) sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kWhat) + Bytes(tokens) * hidden * 2;
   if (sampler > layer)
-    return of_kind(LineId::kSampled,
-                   ranged_line(term, Section::kActivation, "activation peak (sampler)", sampler + libraries,
-                               std::to_string(rows) + " rows * " + std::to_string(input.model.vocab_size) +
-                                   " logits * " + std::to_string(each) + " B + " + std::to_string(tokens) +
-                                   " tokens * " + std::to_string(hidden) + " * 2 B" + beside,
-                               std::string(kSource)));
+    return of_kind(
+        LineId::kSampled,
+        ranged_line(term, Section::kActivation, "activation peak (sampler)", sampler + libraries,
+                    Template("{rows} rows * {vocab_size} logits * {each} B + {tokens} tokens * {hidden_size} * 2 B",
+                             {{"rows", rows},
+                              {"vocab_size", input.model.vocab_size},
+                              {"each", each},
+                              {"tokens", tokens},
+                              {"hidden_size", hidden}}) +
+                        beside,
+                    std::string(kSource)));
   return ranged_line(term, Section::kActivation, "activation peak (batch)", layer + libraries,
-                     std::to_string(tokens) + " tokens * 3 * (" + std::to_string(hidden) +
-                         " + MLP width of a rank) * 2 B = " + std::to_string(tokens) + " * " +
-                         std::to_string(vllm_layer_row(input)) + " B" +
-                         (logits > Bytes(0) ? " + 512 MiB of the indexer's logits" : "") + beside,
+                     Template("{tokens} tokens * 3 * ({hidden_size} + MLP width of a rank) * 2 B = {tokens} * {row} B",
+                              {{"tokens", tokens}, {"hidden_size", hidden}, {"row", vllm_layer_row(input)}}) +
+                         (logits > Bytes(0) ? Template(" + 512 MiB of the indexer's logits") : Template()) + beside,
                      std::string(kSource));
 }
 
@@ -120,12 +124,12 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
   const std::uint64_t room = rules.version >= kRoomByLength && longest.count() > kLong ? kLongRoom : kRoom;
   const std::uint64_t keys = checked_mul(longest.count(), room, kWhat) / *stride;
   // Since 0.27 what stays is printed with the memory "consumed".
-  return exact_line(rules.version < kConsumed ? Section::kActivation : Section::kRuntime,
-                    "indexer's workspace of prefills", Bytes(keys) * kKey,
-                    std::to_string(room) + " * " + std::to_string(longest.count()) + " tokens" +
-                        (*stride > 1 ? " / " + std::to_string(*stride) : std::string()) + " * " + std::to_string(kKey) +
-                        " B",
-                    "vLLM v1/attention/backends/mla/indexer.py get_max_prefill_buffer_size");
+  return exact_line(
+      rules.version < kConsumed ? Section::kActivation : Section::kRuntime, "indexer's workspace of prefills",
+      Bytes(keys) * kKey,
+      {*stride > 1 ? "{room} * {tokens} tokens / {stride} * {key} B" : "{room} * {tokens} tokens * {key} B",
+       {{"room", room}, {"tokens", longest}, {"stride", *stride}, {"key", kKey}}},
+      "vLLM v1/attention/backends/mla/indexer.py get_max_prefill_buffer_size");
 }
 
 // NCCL's buffers for NVLink's switches and symmetric memory: cards since Hopper, and where none is named large ones.
@@ -141,11 +145,10 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
   const bool alone = request.parallel.tensor == 1 && request.parallel.pipeline == 1;
   const Gpu* card = request.card.name ? &parse_gpu(*request.card.name) : nullptr;
-  const auto line = [](std::string_view term, std::string what, std::uint64_t mib, const std::string& of,
-                       std::string source) {
+  const auto line = [](std::string_view term, Template what, std::uint64_t mib, const char* where, std::string source) {
     return of_kind(LineId::kOutsideTorch,
                    ranged_line(term, Section::kRuntime, std::move(what), Bytes(mib * kMiB),
-                               std::to_string(mib) + " MiB" + of, "estimate: " + std::move(source)));
+                               Template("{mib} MiB", {{"mib", mib}}) + where, "estimate: " + std::move(source)));
   };
   if (card != nullptr && card->vendor == "AMD")
     return line("vllm outside, ROCm", "outside PyTorch", 600, " with ROCm", "0.46 to 0.78 GiB in 6 start-up logs");
@@ -185,8 +188,8 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   return of_kind(
       LineId::kOutsideTorch,
       ranged_line("vllm outside", Section::kRuntime, "outside PyTorch, and kept by its allocator", base + counts,
-                  "90 MiB + " + std::to_string(seqs) + " requests * " + std::to_string(input.model.vocab_size) +
-                      " logits * 33 bits",
+                  {"90 MiB + {requests} requests * {vocab_size} logits * 33 bits",
+                   {{"requests", seqs}, {"vocab_size", input.model.vocab_size}}},
                   "estimate: worker/gpu/sample/penalties.py; 0.26 to 0.34 GiB in start-up logs"));
 }
 
@@ -217,18 +220,22 @@ std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const Vllm
 LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder) {
   const std::uint64_t width =
       checked_mul(checked_mul(input.model.hidden_size, input.model.vision->copies, kWhat), 2, kWhat);
-  return {Section::kKvCache,
-          std::string(kEncoderCache),
-          Bytes(encoder.held) * width,
-          Bytes(0),
-          Bytes(encoder.budget) * width,
-          std::to_string(encoder.held) + " embeddings (budget " + std::to_string(encoder.budget) +
-              " = max of a batch of " + std::to_string(encoder.batch) +
-              (encoder.item > 0 ? " and an item of " + std::to_string(encoder.item)
-                                : std::string("; the config sizes no item")) +
-              ") * " + std::to_string(width) + " B",
-          "estimate: vLLM v1/core/encoder_cache_manager.py compute_mm_encoder_budget",
-          LineId::kEncoderCache};
+  return {
+      Section::kKvCache,
+      "encoder cache",
+      Bytes(encoder.held) * width,
+      Bytes(0),
+      Bytes(encoder.budget) * width,
+      {encoder.item > 0
+           ? "{held} embeddings (budget {budget} = max of a batch of {batch} and an item of {item}) * {width} B"
+           : "{held} embeddings (budget {budget} = max of a batch of {batch}; the config sizes no item) * {width} B",
+       {{"held", encoder.held},
+        {"budget", encoder.budget},
+        {"batch", encoder.batch},
+        {"item", encoder.item},
+        {"width", width}}},
+      "estimate: vLLM v1/core/encoder_cache_manager.py compute_mm_encoder_budget",
+      LineId::kEncoderCache};
 }
 
 // The encoder's own peak counts where it is beyond the batch's: the same rule as for a layer of the decoder.
@@ -243,10 +250,11 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
   const Bytes peak = Bytes(patches) * row;
   if (vision.width == 0 || peak <= beside) return std::nullopt;
   const Bytes more = peak - beside;
-  return ranged_line("vllm encoder", Section::kActivation, "vision encoder's pass beyond the batch", more,
-                     std::to_string(patches) + " patches * " + std::to_string(row) +
-                         " B of a rank's share of a layer, less the batch's peak and the encoder cache",
-                     "estimate: the profile run of v1/worker/gpu_worker.py");
+  return ranged_line(
+      "vllm encoder", Section::kActivation, "vision encoder's pass beyond the batch", more,
+      {"{patches} patches * {row} B of a rank's share of a layer, less the batch's peak and the encoder cache",
+       {{"patches", patches}, {"row", row}}},
+      "estimate: the profile run of v1/worker/gpu_worker.py");
 }
 
 // V0 profiled max_num_seqs prompts of an encoder-decoder, each with its largest image, and ran the encoder over all of
@@ -272,7 +280,7 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   const Bytes more = peak - beside;
   return estimate(Section::kActivation, "vision encoder over every prompt's image", more, Bytes(more.count() / 20 * 16),
                   Bytes(more.count() / 20 * 24),
-                  std::to_string(tokens) + " patches * " + std::to_string(row) + " B, less the batch's peak",
+                  {"{patches} patches * {row} B, less the batch's peak", {{"patches", tokens}, {"row", row}}},
                   "estimate: the profile run of V0, worker/enc_dec_model_runner.py");
 }
 
@@ -345,7 +353,7 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
   const Bytes swap = request.vllm.swap_space.value_or(Bytes(rules.version < kV1 ? kSwap : 0)) * ranks;
   if (swap > Bytes(0))
     out.push_back(exact_line(Section::kKvCache, "swap space (CPU blocks)", swap,
-                             "--swap-space on each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"),
+                             {"--swap-space on each of {ranks:rank}", {{"ranks", ranks}}},
                              "vLLM engine/arg_utils.py of V0"));
   return out;
 }

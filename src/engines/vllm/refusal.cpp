@@ -28,13 +28,9 @@ constexpr unsigned kBlackwell = 100;
 constexpr std::uint64_t kFinestBlock = 32;
 constexpr std::uint64_t kWidestFlashInferHead = 256;
 
-std::string number(std::uint64_t value) {
-  return std::to_string(value);
-}
-
 // "8.0" of 80.
-std::string spoken_capability(unsigned capability) {
-  return number(capability / 10) + "." + number(capability % 10);
+NamedValue named_capability(std::string_view name, unsigned capability) {
+  return {name, std::to_string(capability / 10) + "." + std::to_string(capability % 10)};
 }
 
 template <class Holds>
@@ -66,7 +62,8 @@ bool is_class_of(const ModelShape& model, const std::string_view (&classes)[coun
 
 Found architecture(const EngineInput& input) {
   if (!vllm_lacks(input.model.arch) && !is_class_of(input.model, kNotRegistered)) return std::nullopt;
-  return Refusal{"architecture", "vLLM has no class for " + std::string(input.model.model_type),
+  return Refusal{"architecture",
+                 {"vLLM has no class for {model_type}", {{"model_type", input.model.model_type}}},
                  "choose another engine"};
 }
 
@@ -75,35 +72,35 @@ Found length(const EngineInput& input, const Load& load) {
   const Tokens longest = input.model.longest;
   if (longest == Tokens(0) || load.max_model_len <= longest) return std::nullopt;
   return Refusal{"max_model_len",
-                 "User-specified max_model_len (" + number(load.max_model_len.count()) +
-                     ") is greater than the derived max_model_len (" + number(longest.count()) + ")",
+                 {"User-specified max_model_len ({asked}) is greater than the derived max_model_len ({derived})",
+                  {{"asked", load.max_model_len}, {"derived", longest}}},
                  "ask for less, or set VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"};
 }
 
 // ModelConfig.verify_with_parallel_config, and the layers that divide their heads.
 Found ranks(const EngineInput& input) {
-  constexpr std::string_view kCure = "use a --tensor-parallel-size that divides them";
+  constexpr const char* kCure = "use a --tensor-parallel-size that divides them";
   const std::uint64_t tp = input.request.parallel.tensor;
   if (tp <= 1) return std::nullopt;
   if (input.model.num_heads % tp != 0)
     return Refusal{"attention_heads",
-                   "Total number of attention heads (" + number(input.model.num_heads) +
-                       ") must be divisible by tensor parallel size (" + number(tp) + ")",
-                   std::string(kCure)};
+                   {"Total number of attention heads ({num_heads}) must be divisible by tensor parallel size ({ranks})",
+                    {{"num_heads", input.model.num_heads}, {"ranks", tp}}},
+                   kCure};
   if (input.model.state_groups > 1 && input.model.state_groups % tp != 0)
     return Refusal{"state_groups",
-                   "tensor parallel size " + number(tp) + " does not divide the " + number(input.model.state_groups) +
-                       " groups of the states",
-                   std::string(kCure)};
+                   {"tensor parallel size {ranks} does not divide the {state_groups} groups of the states",
+                    {{"ranks", tp}, {"state_groups", input.model.state_groups}}},
+                   kCure};
   for (const LayerCache& cache : input.caches) {
     for (const Term& term : cache.compact) {
       const std::uint64_t units = term.shape.units;
       const bool is_state = term.growth == Growth::kSequence;
       if (term.shape.columns > 0 || units % tp == 0 || (!is_state && units < tp && tp % units == 0)) continue;
-      return Refusal{
-          is_state ? "state_heads" : "kv_heads",
-          number(units) + " is not divisible by " + number(tp) + ": heads of \"" + std::string(term.name) + "\"",
-          std::string(kCure)};
+      return Refusal{is_state ? "state_heads" : "kv_heads",
+                     {"{heads} is not divisible by {ranks}: heads of \"{term}\"",
+                      {{"heads", units}, {"ranks", tp}, {"term", term.name}}},
+                     kCure};
     }
   }
   return std::nullopt;
@@ -131,15 +128,18 @@ Found card(const EngineInput& input, std::uint64_t version) {
     const unsigned least = least_capability(quantization, version);
     if (capability < least)
       return Refusal{"quantization",
-                     "The quantization method " + quantization.dialect +
-                         " is not supported for the current GPU. Minimum capability: " + number(least) +
-                         ". Current capability: " + number(capability),
-                     "use a card of compute capability " + spoken_capability(least) + " or newer"};
+                     {"The quantization method {method} is not supported for the current GPU. Minimum capability: "
+                      "{least}. Current capability: {capability}",
+                      {{"method", quantization.dialect},
+                       {"least", std::uint64_t{least}},
+                       {"capability", std::uint64_t{capability}}}},
+                     {"use a card of compute capability {least} or newer", {named_capability("least", least)}}};
   }
   if (capability < kAmpere && input.request.dtype == Dtype::kBfloat16)
     return Refusal{"bfloat16",
-                   "Bfloat16 is only supported on GPUs with compute capability of at least 8.0, and this one has " +
-                       spoken_capability(capability),
+                   {"Bfloat16 is only supported on GPUs with compute capability of at least 8.0, and this one has "
+                    "{capability}",
+                    {named_capability("capability", capability)}},
                    "use --dtype float16"};
   return std::nullopt;
 }
@@ -155,18 +155,19 @@ Found fp8_blocks(const EngineInput& input, std::uint64_t version) {
   const std::uint64_t tp = request.parallel.tensor;
   if (has_dense && tp > 1 && input.model.intermediate_size % tp == 0 && input.model.intermediate_size / tp % block != 0)
     return Refusal{"fp8_blocks",
-                   "Weight output_partition_size = " + number(input.model.intermediate_size / tp) +
-                       " is not divisible by weight quantization block_n = " + number(block),
+                   {"Weight output_partition_size = {size} is not divisible by weight quantization block_n = {block}",
+                    {{"size", input.model.intermediate_size / tp}, {"block", block}}},
                    "use a smaller --tensor-parallel-size"};
   const std::uint64_t cuts = request.parallel.expert ? 1 : tp * request.parallel.data;
   if (experts.count == 0 || cuts <= 1 || experts.width % cuts != 0 || experts.width / cuts % block == 0)
     return std::nullopt;
   const std::uint64_t width = experts.width / cuts;
-  const std::string cure = "use --enable-expert-parallel, or a smaller --tensor-parallel-size";
+  constexpr const char* cure = "use --enable-expert-parallel, or a smaller --tensor-parallel-size";
   if (version < kRefinesBlocks || std::gcd(block, width) < kFinestBlock)
     return Refusal{"fp8_blocks",
-                   "The output_size of gate's and up's weight = " + number(width) +
-                       " is not divisible by weight quantization block_n = " + number(block),
+                   {"The output_size of gate's and up's weight = {width} is not divisible by weight quantization "
+                    "block_n = {block}",
+                    {{"width", width}, {"block", block}}},
                    cure};
   // Triton alone takes smaller blocks, and only where the card computes in FP8.
   const unsigned capability = vllm_capability(request);
@@ -189,9 +190,9 @@ Found kernels(const EngineInput& input, std::uint64_t version) {
   const unsigned major = capability / 10;
   if (is_sparse && major != 9 && major != 10 && major != 12)
     return Refusal{"no_kernel",
-                   "No valid attention backend found: sparse MLA has kernels for compute capability 9, 10 and 12, and "
-                   "this card has " +
-                       spoken_capability(capability),
+                   {"No valid attention backend found: sparse MLA has kernels for compute capability 9, 10 and 12, and "
+                    "this card has {capability}",
+                    {named_capability("capability", capability)}},
                    "use a Hopper or Blackwell card"};
   if (is_sparse && !is_packed && major == 9 && version < kSparseFp8 && is_auto && input.model.declared_kv_dtype &&
       is_fp8(type))
@@ -207,11 +208,12 @@ Found kernels(const EngineInput& input, std::uint64_t version) {
                            return term.role == Role::kValue && term.shape.width > kWidestFlashInferHead;
                          });
   if (!is_triton || capability >= kAda) return std::nullopt;
-  return Refusal{"no_fp8_cache",
-                 std::string("FP8 KV cache is not supported by the Triton ") + (is_latent ? "MLA" : "attention") +
-                     " backend (compute capability " + spoken_capability(capability) +
-                     "); native FP8 (fp8e4nv) requires SM89+",
-                 "use --kv-cache-dtype bfloat16"};
+  return Refusal{
+      "no_fp8_cache",
+      {"FP8 KV cache is not supported by the Triton {backend} backend (compute capability {capability}); native "
+       "FP8 (fp8e4nv) requires SM89+",
+       {{"backend", is_latent ? "MLA" : "attention"}, named_capability("capability", capability)}},
+      "use --kv-cache-dtype bfloat16"};
 }
 
 // What ModelConfig, SpeculativeConfig and VllmConfig check before a model is made.
@@ -225,7 +227,8 @@ Found configuration(const EngineInput& input) {
                    "use --tensor-parallel-size alone"};
   const ExtrasRequest& extras = input.request.extras;
   if ((extras.wants_lora() || !extras.adapters.empty()) && is_class_of(input.model, kWithoutLora))
-    return Refusal{"lora", "LoRA is not supported for " + std::string(input.model.architecture),
+    return Refusal{"lora",
+                   {"LoRA is not supported for {architecture}", {{"architecture", input.model.architecture}}},
                    "merge the adapter into the model"};
   if (input.types.key == Dtype::kNvfp4 && vllm_uses_mla(input.model.arch))
     return Refusal{"kv_cache_dtype", "nvfp4 KV cache is not supported with MLA (Multi-head Latent Attention) backends",
@@ -235,9 +238,9 @@ Found configuration(const EngineInput& input) {
   if (input.draft_method == DraftMethod::kModel && input.draft != nullptr &&
       input.draft->model.vocab_size != input.model.vocab_size)
     return Refusal{"draft_vocabulary",
-                   "Target and draft model should have the same vocabulary size. Target model vocab_size=" +
-                       number(input.model.vocab_size) +
-                       ". Draft model vocab_size=" + number(input.draft->model.vocab_size),
+                   {"Target and draft model should have the same vocabulary size. Target model vocab_size={target}. "
+                    "Draft model vocab_size={draft}",
+                    {{"target", input.model.vocab_size}, {"draft", input.draft->model.vocab_size}}},
                    "name a draft of the same family"};
   return std::nullopt;
 }

@@ -135,7 +135,7 @@ class SpecMaker {
 
   bool has_selective_scan() const {
     return std::any_of(caches_.begin(), caches_.end(), [](const LayerCache& cache) {
-      return any_term(cache.compact, [](const Term& term) { return term.name == "ssm state"; });
+      return any_term(cache.compact, [](const Term& term) { return term.part == Part::kScan; });
     });
   }
 
@@ -159,9 +159,11 @@ class SpecMaker {
                  std::to_string(kernel_) + " tokens",
              packed_ ? "use " + std::to_string(kernel_) : "use a multiple of " + std::to_string(kernel_));
     if (sparse_ && !input_.request.block_size)
-      notes_.push_back({NoteLevel::kInfo, "block_size",
-                        "vLLM's automatic block size of 16 fails for this model: planned with --block-size " +
-                            std::to_string(kernel_)});
+      notes_.push_back(
+          {NoteLevel::kInfo,
+           "block_size",
+           {"vLLM's automatic block size of 16 fails for this model: planned with --block-size {block_size}",
+            {{"block_size", kernel_}}}});
   }
 
   // A rank's units: keys and values repeat where there are fewer heads than ranks. Ranks that do not divide them are

@@ -92,11 +92,11 @@ std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
   const bool is_apart = rules.version < kFewerScales && runs_library_class(input.architecture, rules.version);
   const bool has_scales = input.arch != Arch::kDeepseekV4 && !is_apart;
   if (input.attention_layers > 0 && has_scales)
-    out.push_back(
-        of_kind(LineId::kOther,
-                exact_line(Section::kWeights, "scales of attention", Bytes(scales) * input.attention_layers,
-                           std::to_string(input.attention_layers) + " layers x " + std::to_string(scales) + " B",
-                           "vLLM model_executor/layers/attention/attention.py")));
+    out.push_back(of_kind(
+        LineId::kOther,
+        exact_line(Section::kWeights, "scales of attention", Bytes(scales) * input.attention_layers,
+                   {"{num_layers} layers x {scales} B", {{"num_layers", input.attention_layers}, {"scales", scales}}},
+                   "vLLM model_executor/layers/attention/attention.py")));
   if (input.index_topk > 0) {
     EngineInput asked;
     asked.model.arch = input.arch;
@@ -104,10 +104,11 @@ std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
     const std::uint64_t tokens = vllm_batched_tokens(asked, rules);
     out.push_back(of_kind(
         LineId::kOther,
-        exact_line(Section::kWeights, "tokens that the indexer chooses",
-                   Bytes(checked_mul(tokens, input.index_topk, "the tokens that an indexer chooses")) * 4,
-                   std::to_string(tokens) + " tokens of a batch x " + std::to_string(input.index_topk) + " x 4 B",
-                   "vLLM models/deepseek_v2.py topk_indices_buffer")));
+        exact_line(
+            Section::kWeights, "tokens that the indexer chooses",
+            Bytes(checked_mul(tokens, input.index_topk, "the tokens that an indexer chooses")) * 4,
+            {"{tokens} tokens of a batch x {index_topk} x 4 B", {{"tokens", tokens}, {"index_topk", input.index_topk}}},
+            "vLLM models/deepseek_v2.py topk_indices_buffer")));
   }
   return out;
 }

@@ -33,13 +33,13 @@
 
 #include "engines/capacity.h"
 #include "engines/engine.h"
-#include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/term_sum.h"
 #include "engines/vllm/at_once.h"
 #include "engines/vllm/card.h"
 #include "engines/vllm/groups.h"
 #include "engines/vllm/launcher.h"
+#include "engines/vllm/lora.h"
 #include "engines/vllm/memory.h"
 #include "engines/vllm/refusal.h"
 #include "engines/vllm/rules.h"
@@ -122,8 +122,9 @@ class VllmLayout : public CacheLayout {
     const std::vector<LedgerLine> parts = lines(stage, load);
     std::vector<CacheBuffer> out;
     if (parts.empty()) return out;
-    const std::string line =
-        parts.size() == 1 ? parts.front().what : "one pool for " + std::to_string(parts.size()) + " groups of layers";
+    const Template line = parts.size() == 1
+                              ? parts.front().what
+                              : Template("one pool for {groups} groups of layers", {{"groups", parts.size()}});
     if (groups_.pool == Pool::kUniform) {
       for (const std::size_t i : groups_.groups.front().members)
         if (holds(stage, specs_[i]))
@@ -169,15 +170,16 @@ class VllmLayout : public CacheLayout {
 
   // The pool keeps one block for itself, which the check before start-up leaves out (get_kv_cache_configs).
   // Several sequences fit where the scheduler runs them all.
-  std::string shortfall(Bytes budget, const Load& load) const override {
+  Template shortfall(Bytes budget, const Load& load) const override {
     Load one = load;
     one.num_seqs = std::min<std::uint64_t>(load.num_seqs, 1);
-    std::string out = CacheLayout::shortfall(usable(budget), one);
+    Template out = CacheLayout::shortfall(usable(budget), one);
     if (load.num_seqs < 2) return out;
     const auto running = runs_at_once(budget, load, {{load.max_model_len}, {}});
     if (running && out.empty() && *running >= load.num_seqs) return out;
-    std::string all = CacheLayout::shortfall(usable(budget), load);
-    return running && all.empty() ? "the scheduler runs " + counted(*running, "such sequence") + " at once" : all;
+    Template all = CacheLayout::shortfall(usable(budget), load);
+    if (!running || !all.empty()) return all;
+    return {"the scheduler runs {running:such sequence} at once", {{"running", *running}}};
   }
 
   std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
@@ -336,8 +338,8 @@ class VllmLayout : public CacheLayout {
     }
     const std::int64_t padding = difference(rank.reserved, filled);
     std::vector<GapLine> out;
-    const auto line = [&](std::string reason, std::int64_t bytes) {
-      if (bytes != 0) out.push_back({std::move(reason), bytes});
+    const auto line = [&](const char* reason, std::int64_t bytes) {
+      if (bytes != 0) out.push_back({reason, bytes});
     };
     line("entries as vLLM stores them", form);
     line("draft layers", drafts);
@@ -361,7 +363,7 @@ class VllmLayout : public CacheLayout {
       const std::uint64_t all = all_blocks_of(group, load);
       const Bytes bytes = stage.pool.gate * all;
       if (bytes == Bytes(0)) continue;
-      std::string what;
+      Template what;
       std::uint64_t tokens = 0;
       std::uint64_t draft_layers = 0;
       Bytes drafts;  // pages of draft layers in the same blocks
@@ -373,27 +375,29 @@ class VllmLayout : public CacheLayout {
           drafts += spec.padded * checked_mul(count, all, kBlocksOverflow);
           continue;
         }
-        what += (what.empty() ? "" : " and ") + std::string(spec.label) + ", " + std::to_string(count) + " layers";
+        what += {what.empty() ? "{kind}, {num_layers} layers" : " and {kind}, {num_layers} layers",
+                 {{"kind", spec.label}, {"num_layers", count}}};
       }
       drafts = std::min(drafts, bytes);
       const bool alike = all == each * load.num_seqs;
-      std::string blocks = counted(alike ? load.num_seqs : 1, "sequence") + " x " + counted(each, "block");
+      Template blocks(alike ? "{num_seqs:sequence} x {blocks:block}" : "({num_seqs:sequence} x {blocks:block}",
+                      {{"num_seqs", alike ? load.num_seqs : 1}, {"blocks", each}});
       if (!alike)
         blocks +=
-            " + " + std::to_string(load.num_seqs - 1) + " x " + std::to_string((all - each) / (load.num_seqs - 1));
-      if (tokens > 0) blocks += " of " + counted(tokens, "token");
-      const auto line = [&](LineId id, std::string name, Bytes share) {
+            {" + {more} x {blocks}", {{"more", load.num_seqs - 1}, {"blocks", (all - each) / (load.num_seqs - 1)}}};
+      if (tokens > 0) blocks += {" of {block_size:token}", {{"block_size", tokens}}};
+      if (!alike) blocks += ")";
+      const auto line = [&](LineId id, Template name, Bytes share) {
         const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, all);
-        out.push_back(of_kind(
-            id, exact_line(Section::kKvCache, std::move(name), share,
-                           (alike ? blocks : "(" + blocks + ")") + " x " + std::to_string(of_block) + " B a block",
-                           "vLLM v1/core/kv_cache_utils.py")));
+        out.push_back(of_kind(id, exact_line(Section::kKvCache, std::move(name), share,
+                                             blocks + Template(" x {of_block} B a block", {{"of_block", of_block}}),
+                                             "vLLM v1/core/kv_cache_utils.py")));
       };
       if (what.empty()) what = draft_layers > 0 ? "padding beside the draft" : "a group without layers on this stage";
       if (bytes > drafts) line(LineId::kUsual, std::move(what), bytes - drafts);
       if (drafts > Bytes(0))
         line(LineId::kDraftCache,
-             draft_label_ + ", " + std::to_string(draft_layers) + (draft_layers == 1 ? " layer" : " layers"), drafts);
+             {"{draft}, {num_layers:layer}", {{"draft", draft_label_}, {"num_layers", draft_layers}}}, drafts);
     }
     return out;
   }
@@ -446,9 +450,10 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   if (vllm_lacks(input.model.arch)) {
-    notes.push_back({NoteLevel::kWarning, "engine_lacks_model",
-                     "vLLM cannot run " + std::string(input.model.model_type) +
-                         ": the cache is planned logically, as the architecture needs it"});
+    notes.push_back({NoteLevel::kWarning,
+                     "engine_lacks_model",
+                     {"vLLM cannot run {model_type}: the cache is planned logically, as the architecture needs it",
+                      {{"model_type", input.model.model_type}}}});
     return logical_engine().layout(input, notes);
   }
   if (input.model.arch == Arch::kDeepseekV4 && !input.request.cache_type_k)
@@ -496,10 +501,9 @@ Engine vllm_engine() {
   engine.loading.mxfp4_padding = vllm_mxfp4_padding;
   engine.loading.halves_float32 = true;  // config/model.py _resolve_auto_dtype
   engine.parallel.expert = true;
-  // Its installation pages: CUDA from compute capability 7.0, ROCm on gfx90a, 94x, 950, 110x, 115x and 120x, XPU; Gaudi
-  // by a plugin.
+  engine.options = kVllmOptions;
   engine.makers = "NVIDIA AMD Intel";
-  engine.unsupported_cards = "gtx- p40- p100- rx-6 rx-7600 radeon-pro-v mi50- mi100-";
+  engine.supports = vllm_supports;
   engine.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   engine.extras.lora = LoraHolding::kSlots;
   engine.extras.lora_slots = vllm_lora_slots;

@@ -27,7 +27,9 @@ Page begin(const Answers& answers) {
 
 void add_sentences(const Answers& answers, Page& page) {
   if (answers.sentences.empty()) return;
-  page.blocks.push_back({"", Detail::kComment, Sentences(answers.sentences.begin(), answers.sentences.end()), {}});
+  Sentences told;
+  for (const Template& sentence : answers.sentences) told.push_back(in_words(sentence));
+  page.blocks.push_back({"", Detail::kComment, std::move(told), {}});
 }
 
 std::string left_text(const VerdictReport& verdict) {
@@ -74,7 +76,7 @@ Page compare_page(const Answers& answers) {
     return std::any_of(answers.answers.begin(), answers.answers.end(),
                        [&](const Answer& answer) { return of(answer.plan) != of(answers.asked); });
   };
-  const auto engine_of_plan = [](const Plan& plan) { return plan.request.engine + " " + plan.engine_version; };
+  const auto engine_of_plan = [](const Plan& plan) { return plan.engine + " " + plan.engine_version; };
   const auto card_of_plan = [](const Plan& plan) { return plan.request.card.name.value_or("-"); };
   const bool engines = differs(engine_of_plan);
   const bool cards = differs(card_of_plan);
@@ -145,7 +147,7 @@ Page fit_page(const Answers& answers) {
       layouts.push_back({layout_name(answer.plan.request.parallel), std::to_string(answer.plan.memory.size()),
                          answer.longest ? count_text(*answer.longest) : "-",
                          answer.most_seqs ? count_text(*answer.most_seqs) : "-", gib_number(total_of(answer.plan)),
-                         left_text(answer.plan.verdict), answer.note});
+                         left_text(answer.plan.verdict), in_words(answer.note)});
       continue;
     }
     rows.push_back({title_of(answer), options_of(answer.changes), part_text(gpu.weights), cache_of(answer.plan),
@@ -185,7 +187,7 @@ std::string smallest_cards(const Answers& answers) {
 
 std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
   const Plan& asked = answers.asked;
-  const std::string engine = asked.request.engine + " " + asked.engine_version;
+  const std::string engine = asked.engine + " " + asked.engine_version;
   if (!has_cards)
     return {engine, cache_types_name(asked.types), gib_number(asked.kv_cache.reserved),
             gib_number(asked.fullest().total), smallest_cards(answers)};
@@ -203,7 +205,7 @@ std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
       figure_of(find_answer(answers, "longest_context"), [](const Plan& p) { return p.load.max_model_len.count(); }),
       figure_of(find_answer(answers, "most_sequences"), [](const Plan& p) { return p.request.num_seqs; }),
       fewest > 0 ? std::to_string(fewest) : "-",
-      answers.buys_most.empty() ? "-" : answers.buys_most};
+      answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
 }
 
 }  // namespace

@@ -129,10 +129,10 @@ void add_gap(const Plan& plan, Page& page) {
   Rows rows{{"needed by the architecture" + share, in_bytes(kv.logical_per_gpu)}};
   for (const GapLine& line : kv.gap) {
     const bool more = line.bytes >= 0;
-    rows.push_back({(more ? "+ " : "- ") + line.reason,
+    rows.push_back({(more ? "+ " : "- ") + in_words(line.reason),
                     in_bytes(Bytes(static_cast<std::uint64_t>(more ? line.bytes : -line.bytes)))});
   }
-  rows.push_back({"allocated by " + plan.request.engine + share, in_bytes(kv.reserved)});
+  rows.push_back({"allocated by " + plan.engine + share, in_bytes(kv.reserved)});
   PageTable table = facts_table(std::move(rows));
   table.rows.back().tone = Tone::kStrong;
   page.blocks.push_back({"KV cache, from need to allocation", Detail::kComment, std::move(table), {}});
@@ -141,9 +141,9 @@ void add_gap(const Plan& plan, Page& page) {
 void add_items(const std::string& title, const std::vector<LedgerLine>& lines, Bytes total, Page& page) {
   Rows rows;
   for (const LedgerLine& line : lines)
-    rows.push_back({line.what, human_bytes(line.bytes),
-                    line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high), line.formula,
-                    line.source});
+    rows.push_back({in_words(line.what), human_bytes(line.bytes),
+                    line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high),
+                    in_words(line.formula), line.source});
   rows.push_back({"total", human_bytes(total), "", "", ""});
   PageTable table = titled_table({"what", "bytes", "range", "formula", "source"}, 0b00010, rows);
   for (const std::size_t below : {3U, 4U}) table.columns[below].kind = Column::Kind::kBelow;

@@ -125,7 +125,7 @@ Page shared_page(const SharedCard& shared) {
     tones.push_back(tone_of(plan));
     bars.rows.push_back(stacked(name, gpu));
     if (plan.verdict.status != Verdict::kDoesNotFit) continue;
-    page.notes.push_back({Tone::kBad, name, plan.verdict.reason});
+    page.notes.push_back({Tone::kBad, name, reason_of(plan.verdict)});
   }
   PageTable table = without_empty(
       {"model", "engine", "tokens x seqs", "weights GiB", "KV GiB", "total GiB", "utilization", "max context", "fits"},
@@ -158,7 +158,7 @@ Page engines_page(const std::vector<FleetEntry>& entries) {
     }
     const Plan& plan = *entry.plan;
     const GpuMemory& gpu = plan.fullest();
-    rows.push_back({plan.request.engine + " " + plan.engine_version, cache_types_name(plan.types),
+    rows.push_back({plan.engine + " " + plan.engine_version, cache_types_name(plan.types),
                     gib_number(plan.kv_cache.logical_per_gpu), gib_number(plan.kv_cache.reserved),
                     part_text(gpu.weights), part_text(gpu.activation), part_text(gpu.runtime), gib_number(gpu.total),
                     plan.host_total() > Bytes(0) ? gib_number(plan.host_total()) : "-",
@@ -166,13 +166,13 @@ Page engines_page(const std::vector<FleetEntry>& entries) {
                     std::string(verdict_word(plan.verdict))});
     const std::size_t before = reasons.size();
     const auto because = [&](std::string why) {
-      reasons.push_back({reasons.size() == before ? plan.request.engine : "", std::move(why)});
+      reasons.push_back({reasons.size() == before ? plan.engine : "", std::move(why)});
     };
     if (cache_types_name(plan.types) != cache_types_name(first->plan->types))
       because("KV in " + cache_types_name(plan.types));
     if (plan.types.state != first->plan->types.state && plan.kv_cache.bytes_per_sequence > Bytes(0))
       because(fmt::format("states in {}", name(plan.types.state)));
-    for (const GapLine& line : plan.kv_cache.gap) because(signed_size(line.bytes) + " " + line.reason);
+    for (const GapLine& line : plan.kv_cache.gap) because(signed_size(line.bytes) + " " + in_words(line.reason));
     if (reasons.size() == before) because("no overhead");
   }
   page.blocks.push_back({"",

@@ -83,7 +83,7 @@ void add_parts(const Plan& plan, Page& page) {
     block.remarks.push_back(fmt::format("of the lengths that were stated; {} more with every sequence at {} tokens",
                                         gib(spared), grouped(plan.load.max_model_len.count())));
   if (plan.taken_at_start && plan.verdict.starts != false) {
-    std::string claim = fmt::format("{} claims {} at start-up", plan.request.engine, gib(*plan.taken_at_start));
+    std::string claim = fmt::format("{} claims {} at start-up", plan.engine, gib(*plan.taken_at_start));
     if (plan.card && *plan.card > Bytes(0))
       claim += fmt::format(", {:.0f} % of the card", 100 * static_cast<double>(plan.taken_at_start->count()) /
                                                          static_cast<double>(plan.card->count()));
@@ -153,7 +153,7 @@ void add_engines(const Plan& plan, Page& page) {
     if (verdict.close) word += ", close";
     rows.push_back({row.engine + " " + row.engine_version, word, gib_number(row.total),
                     row.max_model_len ? count_text(*row.max_model_len) : "-",
-                    verdict.refusal ? verdict.refusal->words : ""});
+                    verdict.refusal ? in_words(verdict.refusal->words) : ""});
     tones.push_back(fits ? Tone::kGood : Tone::kBad);
   }
   PageTable table = titled_table({"engine", "", "GiB needed", "max context", ""}, 0b01100, rows);
@@ -188,7 +188,7 @@ void add_extras(const Plan& plan, Page& page) {
   for (const LedgerLine& line : plan.fullest().lines) {
     if (!is_extra(line.id) || line.bytes == Bytes(0)) continue;
     asked = asked || line.id != LineId::kEncoderCache;
-    rows.push_back({line.what, human_bytes(line.bytes),
+    rows.push_back({in_words(line.what), human_bytes(line.bytes),
                     line.low == line.high ? "" : human_bytes(line.low) + " to " + human_bytes(line.high)});
   }
   if (asked) page.blocks.push_back({"Extras, part of the above", Detail::kScreen, facts_table(std::move(rows)), {}});
@@ -197,7 +197,7 @@ void add_extras(const Plan& plan, Page& page) {
 void add_cache(const Plan& plan, Detail detail, Page& page) {
   if (plan.attention == "none") return;  // an encoder
   const KvCachePlan& kv = plan.kv_cache;
-  const std::string engine = plan.request.engine;
+  const std::string engine = plan.engine;
   Rows rows;
   rows.push_back({"per token", grouped(kv.bytes_per_token.count()) + " B"});
   if (kv.bytes_per_token_in_window != kv.bytes_per_token)
@@ -211,7 +211,7 @@ void add_cache(const Plan& plan, Detail detail, Page& page) {
     for (const GapLine& line : kv.gap)
       if (line.bytes != 0) {
         const auto size = static_cast<std::uint64_t>(line.bytes > 0 ? line.bytes : -line.bytes);
-        rows.push_back({(line.bytes > 0 ? "+ " : "- ") + line.reason, human_bytes(Bytes(size))});
+        rows.push_back({(line.bytes > 0 ? "+ " : "- ") + in_words(line.reason), human_bytes(Bytes(size))});
       }
     if (kv.reserved > Bytes(0))
       rows.push_back(
@@ -356,8 +356,9 @@ void add_ledger(const Plan& plan, Page& page) {
     for (const PartName& part : kParts)
       for (const LedgerLine& line : gpu.lines)
         if (line.part == part.part)
-          rows.push_back({line.what, std::string(part.name), gib_number(line.bytes), grouped(line.bytes.count()),
-                          range_text(line.low, line.high), line.formula, line.source});
+          rows.push_back({in_words(line.what), std::string(part.name), gib_number(line.bytes),
+                          grouped(line.bytes.count()), range_text(line.low, line.high), in_words(line.formula),
+                          line.source});
     Block block{fmt::format("Memory of GPU {}, item by item: {}", g, gib(gpu.total)),
                 Detail::kDocument,
                 titled_table({"what", "part", "GiB", "bytes", "range GiB", "formula", "source"}, 0b1100, rows),
@@ -371,7 +372,7 @@ void add_next(const Plan& plan, Page& page) {
   if (plan.model->source == "-") return;
   const Request& request = plan.request;
   std::string options = " " + shell_word(plan.model->source);
-  if (request.engine != "logical") options += " --engine " + request.engine;
+  if (plan.engine != "logical") options += " --engine " + plan.engine;
   if (request.card.name) options += " --gpu " + shell_word(*request.card.name);
   page.next.push_back((request.card.name ? "kvplan fit" : "kvplan explain") + options +
                       (request.card.name ? " (or compare, explain)" : " (or compare, fit)"));
@@ -393,7 +394,7 @@ Page plan_page(const Plan& plan) {
   }
   // --users asks for GPUs: they are the answer, the request on these cards stands beside it.
   for (const Note& note : plan.notes)
-    if (note.code == "users") page.headlines.push_back({Tone::kStrong, "", note.message});
+    if (note.code == "users") page.headlines.push_back({Tone::kStrong, "", in_words(note.message)});
   add_parts(plan, page);
   add_engines(plan, page);
   if (!is_floor) add_remedies(plan, page);

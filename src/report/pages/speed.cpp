@@ -90,8 +90,9 @@ void add_host(const Plan& plan, Page& page) {
   Rows items;
   for (const LedgerLine& line : plan.host) {
     if (line.bytes == Bytes(0)) continue;
-    rows.push_back({line.what, human_bytes(line.bytes)});
-    items.push_back({line.what, gib_number(line.bytes), grouped(line.bytes.count()), line.formula, line.source});
+    rows.push_back({in_words(line.what), human_bytes(line.bytes)});
+    items.push_back({in_words(line.what), gib_number(line.bytes), grouped(line.bytes.count()), in_words(line.formula),
+                     line.source});
   }
   PageTable summary = facts_table(std::move(rows));
   if (summary.rows.size() > 1) summary.rows.push_back({{"total", human_bytes(plan.host_total())}, Tone::kStrong});

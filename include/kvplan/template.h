@@ -1,0 +1,69 @@
+// A constant text with named values, "{tokens} tokens * {hidden_size} * 2 B": how a figure was worked out, or what an
+// engine says. Reports put the values in. "{num_seqs:sequence}" is a count of things, "1 sequence" or "3 sequences";
+// "{needed:GiB}" are bytes in GiB, "{needed:size}" in the unit that suits them, "{needed:size_up}" rounded up.
+#ifndef KVPLAN_TEMPLATE_H_
+#define KVPLAN_TEMPLATE_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kvplan/quantity.h"
+
+namespace kvplan {
+
+struct NamedValue {
+  using Value = std::variant<std::uint64_t, double, std::string>;
+  std::string_view name;
+  Value value;
+
+  NamedValue(std::string_view of, std::uint64_t number) : name(of), value(number) {}
+  NamedValue(std::string_view of, double number) : name(of), value(number) {}
+  NamedValue(std::string_view of, std::string words) : name(of), value(std::move(words)) {}
+  NamedValue(std::string_view of, std::string_view words) : name(of), value(std::string(words)) {}
+  NamedValue(std::string_view of, const char* words) : name(of), value(std::string(words)) {}
+  NamedValue(std::string_view of, Bytes bytes) : name(of), value(bytes.count()) {}
+  NamedValue(std::string_view of, Tokens tokens) : name(of), value(tokens.count()) {}
+  NamedValue(std::string_view of, Elements elements) : name(of), value(elements.count()) {}
+  bool operator==(const NamedValue&) const = default;
+};
+
+// One template, or several behind each other: "{gate} + " and "{up} x 2 B". Copies share their parts.
+class Template {
+ public:
+  struct Part {
+    std::string_view text;  // of the program's own constants
+    std::vector<NamedValue> values;
+    bool operator==(const Part&) const = default;
+  };
+
+  Template() = default;
+  // A name in braces has its value among `values`.
+  Template(const char* constant, std::initializer_list<NamedValue> values = {});
+  // What is no constant: a calibration's source.
+  static Template quoted(std::string words) { return {"{words}", {{"words", std::move(words)}}}; }
+
+  Template& operator+=(const Template& more);
+  friend Template operator+(Template first, const Template& second) { return first += second; }
+
+  bool empty() const { return parts_ == nullptr; }
+  std::span<const Part> parts() const { return empty() ? std::span<const Part>() : std::span<const Part>(*parts_); }
+  friend bool operator==(const Template& a, const Template& b);
+  bool operator==(const char*) const = delete;  // no rule rests on words
+
+ private:
+  std::shared_ptr<const std::vector<Part>> parts_;  // null: nothing is said
+};
+
+// With the values put in.
+std::string in_words(const Template& text);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TEMPLATE_H_
