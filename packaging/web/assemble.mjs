@@ -23,7 +23,7 @@ const packed = execFileSync("python3", ["-c", packer], { input: readFileSync(was
 const workerScript = [readFileSync(glue, "utf8"), beside("unpack.js"), beside("worker.js")].join("\n");
 
 const files = readdirSync(configs).filter((name) => name.endsWith(".json")).sort();
-const examples = Object.fromEntries(files.map((name) => [name, JSON.stringify(JSON.parse(readFileSync(join(configs, name), "utf8")))]));
+const examples = Object.fromEntries(files.map((name) => [name, readFileSync(join(configs, name), "utf8")]));
 
 // The worker's own functions, here.
 const room = new Function("self", workerScript + "\nreturn { compile, start, put, run };");
