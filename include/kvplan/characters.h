@@ -20,6 +20,8 @@ bool is_hidden(char32_t code);
 // A string of JSON, in its quotes, that YAML reads as the same: hidden characters are escaped, and what is no UTF-8
 // becomes the replacement character.
 std::string json_string(std::string_view text);
+// A whole text of JSON, in which hidden characters stand in strings alone, line ends aside: they are escaped there.
+std::string printable_json(std::string_view json);
 
 }  // namespace kvplan
 

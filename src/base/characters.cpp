@@ -26,27 +26,48 @@ bool is_hidden(char32_t c) {
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-std::string json_string(std::string_view text) {
+namespace {
+
+// Adds the character at a place of a JSON string, escaped where it is hidden; says how many bytes it has.
+std::size_t add_character(std::string& out, std::string_view text, std::size_t at) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   constexpr char32_t kLastOfFourDigits = 0xFFFF;
+  const Character next = character_at(text, at);
+  if (next.bytes == 0 || (is_hidden(next.code) && next.code > kLastOfFourDigits)) {
+    out += kReplacement;
+  } else if (is_hidden(next.code)) {
+    std::array<char, 8> escape{};
+    std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(next.code));
+    out += escape.data();
+  } else {
+    // "##[" is a command to a workflow's runner, wherever it stands.
+    out += next.code == '[' && out.ends_with("##") ? "\\u005b" : text.substr(at, next.bytes);
+  }
+  return next.bytes == 0 ? 1 : next.bytes;
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (std::size_t at = 0; at < text.size();) {
-    const Character next = character_at(text, at);
-    const std::size_t bytes = next.bytes == 0 ? 1 : next.bytes;
-    if (next.bytes == 0 || (is_hidden(next.code) && next.code > kLastOfFourDigits)) {
-      out += kReplacement;
-    } else if (is_hidden(next.code)) {
-      std::array<char, 8> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(next.code));
-      out += escape.data();
-    } else {
-      if (next.code == '"' || next.code == '\\') out += '\\';
-      // "##[" is a command to a workflow's runner, wherever it stands.
-      out += next.code == '[' && out.ends_with("##") ? "\\u005b" : text.substr(at, bytes);
-    }
-    at += bytes;
+    if (text[at] == '"' || text[at] == '\\') out += '\\';
+    at += add_character(out, text, at);
   }
   return out + "\"";
+}
+
+std::string printable_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  for (std::size_t at = 0; at < json.size();) {
+    const char c = json[at];
+    if (c == '\n' || (c >= ' ' && c < '\x7f' && c != '['))
+      out += json[at++];
+    else
+      at += add_character(out, json, at);
+  }
+  return out;
 }
 
 }  // namespace kvplan

@@ -1,6 +1,8 @@
 #include "kvplan/gpus.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <unordered_map>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -10,10 +12,26 @@ namespace kvplan {
 
 namespace {
 
+// folded(text) == other, without a copy.
+bool folds_to(std::string_view text, std::string_view other) {
+  std::size_t at = 0;
+  for (const char c : text) {
+    const bool is_capital = c >= 'A' && c <= 'Z';
+    if (!is_capital && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9')) continue;
+    if (at == other.size() || (is_capital ? c - 'A' + 'a' : c) != other[at]) return false;
+    ++at;
+  }
+  return at == other.size();
+}
+
 bool answers_to(const Gpu& gpu, std::string_view wanted) {
-  const std::vector<std::string_view> aliases = split(gpu.aliases);
-  return folded(gpu.name) == wanted ||
-         std::any_of(aliases.begin(), aliases.end(), [&](std::string_view alias) { return folded(alias) == wanted; });
+  if (folds_to(gpu.name, wanted)) return true;
+  for (std::string_view rest = gpu.aliases; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (folds_to(rest.substr(0, end), wanted)) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
 }
 
 // Drivers say "NVIDIA GeForce RTX 4060 Laptop GPU" of a rtx-4060-laptop: without one such word, or "" where none is
@@ -33,6 +51,7 @@ struct OwnGpu {
 struct Catalogue {
   std::vector<OwnGpu> own;
   std::vector<Gpu> rows;
+  std::uint64_t changes = 0;
 };
 Catalogue& catalogue() {
   static Catalogue all;
@@ -48,6 +67,7 @@ std::span<const Gpu> gpus() {
 
 void set_own_gpus(const std::vector<GpuRecord>& cards) {
   Catalogue& all = catalogue();
+  ++all.changes;
   all.rows.clear();
   all.own.clear();
   for (const GpuRecord& card : cards) all.own.push_back({card, join(card.aliases, " ")});
@@ -71,13 +91,29 @@ void set_own_gpus(const std::vector<GpuRecord>& cards) {
   }
 }
 
-const Gpu* find_gpu(std::string_view text) {
-  const std::string name = folded(text);
+namespace {
+
+const Gpu* search_gpu(const std::string& name) {
   for (std::string_view wanted = name; !wanted.empty(); wanted = without_maker(wanted))
     for (const std::span<const Gpu> cards : {gpus(), gpu_slices()})
       for (const Gpu& gpu : cards)
         if (answers_to(gpu, wanted)) return &gpu;
   return nullptr;
+}
+
+}  // namespace
+
+// A search of what fits asks for the same few cards some ten thousand times.
+const Gpu* find_gpu(std::string_view text) {
+  constexpr std::size_t kMostKnown = 4096;
+  static thread_local std::unordered_map<std::string, const Gpu*> known;
+  static thread_local std::uint64_t known_at = 0;
+  if (known.size() >= kMostKnown || known_at != catalogue().changes) known.clear();
+  known_at = catalogue().changes;
+  const std::string name = folded(text);
+  const auto [found, is_new] = known.emplace(name, nullptr);
+  if (is_new) found->second = search_gpu(name);
+  return found->second;
 }
 
 std::uint32_t compute_capability(const std::optional<std::string>& gpu) {

@@ -34,8 +34,12 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool has_word(std::string_view words, std::string_view word) {
-  const std::vector<std::string_view> list = split(words);
-  return std::find(list.begin(), list.end(), word) != list.end();
+  if (word.empty() || word.find(' ') != std::string_view::npos) return false;
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
 }
 
 std::string lower(std::string_view text) {

@@ -73,7 +73,9 @@ void save_calibration(const std::string& path, const CalibrationRecord& record) 
   Calibration calibration;
   if (exists(place)) calibration = load_calibration(place);
   calibration.merge(record);
-  write_output(place, calibration_json(calibration));
+  const std::string text = calibration_json(calibration);
+  with_source(place, [&] { return parse_calibration(text); });  // what could not be read again is not written
+  write_output(place, text);
 }
 
 void prepare_measuring(Invocation& call) {

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxFileBytes = 4 * kMiB;
-constexpr std::size_t kMaxRecords = 10000;
+constexpr std::size_t kMaxRecords = 2000;  // each is held against the card of a plan
 constexpr std::size_t kMaxFigures = 64;
 constexpr std::size_t kMaxText = 300;
 constexpr double kMostValue = 1e17;  // bytes, or bytes a second
@@ -113,6 +113,7 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
 }  // namespace
 
 Calibration parse_calibration(std::string_view text_of_file) {
+  if (text_of_file.size() > kMaxFileBytes) refuse_file("it is larger than 4 MiB");
   const Json json = parse_own_json<Json>(text_of_file, {8}, refuse_file);
   if (!json.is_object()) refuse_file("it is no object");
   const Json* version = member(json, "schema_version");

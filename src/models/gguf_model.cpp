@@ -35,10 +35,6 @@ std::vector<std::string> cache_keys_of_unknown(const GgufKeys& keys) {
   return out;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  return join(words, ", ", [](const std::string& word) { return one_line(word, 60); });
-}
-
 // MTP layers stand behind the model's own and are counted in block_count.
 void read_layer_count(GgufKeys& keys, std::string_view architecture) {
   const std::uint64_t blocks = keys.positive("block_count");
@@ -130,7 +126,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
     if (!unread.empty() && !options.assume)
       fail(Exit::kUnknownArchitecture,
            "the architecture " + model.architecture +
-               " is not known, and keys that speak of a cache were not understood: " + joined(unread),
+               " is not known, and keys that speak of a cache were not understood: " + first_named(unread),
            "--assume plans it from the plain fields all the same");
   }
   read_layer_count(keys, rules);
@@ -161,7 +157,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   if (unknown) {
     std::string message = "the architecture " + model.architecture +
                           " is not known: planned from its plain fields as " + model_attention(model);
-    if (!unread.empty()) message += "; not understood: " + joined(unread);
+    if (!unread.empty()) message += "; not understood: " + first_named(unread);
     model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
   }
   return model;

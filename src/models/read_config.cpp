@@ -89,7 +89,7 @@ void name_sides(const Fields& object, ModelSpec& model) {
   for (const SideRow& row : kSides) {
     const auto side = object.child(row.key);
     if (!side) continue;
-    SideModel out{row.what, side->find_string("model_type").value_or(""), 0};
+    SideModel out{row.what, class_word(side->find_string("model_type").value_or("")), 0};
     for (const std::string_view key : {"num_hidden_layers", "depth", "layers", "encoder_layers"})
       if (out.num_layers == 0 && side->is_number(key)) out.num_layers = side->count_or(key, 0);
     if (row.what == SideKind::kVision) measure_vision(object, *side, out);
@@ -206,13 +206,9 @@ bool read_under_another_name(const Fields& text, std::string_view key) {
 std::vector<std::string> unread_cache_keys(const Fields& text, bool unknown) {
   std::vector<std::string> out;
   for (const std::string& key : text.unread())
-    if (!read_under_another_name(text, key) && (cache_like(key) || (unknown && recurrence_like(key))))
+    if ((cache_like(key) || (unknown && recurrence_like(key))) && !read_under_another_name(text, key))
       out.push_back(text.path() + key);
   return out;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  return join(words, ", ", [](const std::string& word) { return one_line(word, 60); });
 }
 
 // attention_type in a config of a known class counts where it names a kind outright, the class attends in the plain
@@ -312,19 +308,19 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     if (!unread.empty())
       fail(Exit::kUnknownArchitecture,
            "the model_type " + shown +
-               " is not known, and keys that speak of a cache were not understood: " + joined(unread),
+               " is not known, and keys that speak of a cache were not understood: " + first_named(unread),
            "--assume plans it from the plain fields all the same");
     fail(Exit::kUnknownArchitecture, "the config names no model_type", "--assume plans it from its plain fields");
   }
   if (unknown) {
     std::string message =
         "the model_type " + shown + " is not known: planned from its plain fields as " + model_attention(model);
-    if (!unread.empty()) message += "; not understood: " + joined(unread);
+    if (!unread.empty()) message += "; not understood: " + first_named(unread);
     model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
   } else if (!unread.empty()) {
     model.notes.push_back({NoteLevel::kWarning,
                            "unread_keys",
-                           {"keys that may speak of a cache were not read: {keys}", {{"keys", joined(unread)}}}});
+                           {"keys that may speak of a cache were not read: {keys}", {{"keys", first_named(unread)}}}});
   }
   model.quantization = read_quantization(root, text, hf_quant_config);
   build_inventory(reader);
@@ -339,7 +335,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     model.notes.push_back(
         {NoteLevel::kWarning,
          "misread_keys",
-         {"left out, for they are not of the type that belongs to them: {keys}", {{"keys", joined(misread)}}}});
+         {"left out, for they are not of the type that belongs to them: {keys}", {{"keys", first_named(misread)}}}});
   if (options.draft) adapt_draft(root, *options.draft, model);
   model.facts = root.facts();
   return model;

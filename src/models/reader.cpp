@@ -1,6 +1,7 @@
 #include "models/reader.h"
 
 #include <algorithm>
+#include <span>
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -131,6 +132,13 @@ std::vector<bool> listed_layers(const Fields& config, std::string_view key, std:
     for (const std::uint64_t i : *list)
       if (i < layers) out[i] = true;
   return out;
+}
+
+std::string first_named(const std::vector<std::string>& keys) {
+  constexpr std::size_t kMost = 32;
+  const auto named = [](const std::string& key) { return one_line(key, 60); };
+  if (keys.size() <= kMost) return join(keys, ", ", named);
+  return join(std::span(keys).first(kMost), ", ", named) + " and " + std::to_string(keys.size() - kMost) + " more";
 }
 
 std::optional<Fields> layer_config(const Fields& config, std::uint64_t layer) {

@@ -59,6 +59,9 @@ Tokens read_window(const Fields& config);
 // For each layer, whether the list of that name has its number; none where there is no list.
 std::vector<bool> listed_layers(const Fields& config, std::string_view key, std::uint64_t layers);
 
+// Keys of a file as part of a sentence: the first of them, since a file may have any number.
+std::string first_named(const std::vector<std::string>& keys);
+
 // What per_layer_config says of one layer, under the layer's number.
 std::optional<Fields> layer_config(const Fields& config, std::uint64_t layer);
 

@@ -13,15 +13,11 @@ bool of_card(std::string_view name) {
   return name == kContextFigure || name == kUsableFigure || name == kBandwidthFigure;
 }
 
-// The record's card is the request's: by its name in the catalogue, else by the name itself. A size alone names no
-// card.
-bool same_card(const CalibrationRecord& record, const Request& request) {
-  const std::optional<std::string>& card = request.card.name ? request.card.name : request.card.measured;
-  if (!card) return false;
-  if (folded(record.device) == folded(*card)) return true;
-  const Gpu* theirs = find_gpu(record.device);
-  const Gpu* ours = find_gpu(*card);
-  if (theirs == nullptr || ours == nullptr || theirs->name != ours->name) return false;
+// The record's card is the request's, `ours` in the catalogue: by its name there, else by the name itself.
+bool same_card(const CalibrationRecord& record, std::string_view card, const Gpu* ours) {
+  if (folded(record.device) == folded(card)) return true;
+  const Gpu* theirs = ours == nullptr ? nullptr : find_gpu(record.device);
+  if (theirs == nullptr || theirs->name != ours->name) return false;
   // Makers sell two sizes under one name.
   if (record.memory == Bytes(0)) return true;
   const double ratio = static_cast<double>(record.memory.count()) / static_cast<double>(ours->budget().count());
@@ -85,19 +81,24 @@ std::string calibration_subject(const EngineInput& input) {
 }
 
 std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject) {
-  if (!request.calibration) return std::nullopt;
+  // A size alone names no card.
+  const std::optional<std::string>& card = request.card.name ? request.card.name : request.card.measured;
+  if (!request.calibration || !card) return std::nullopt;
+  const Gpu* ours = find_gpu(*card);
+  const std::string release = release_of(request), layout = calibration_layout(request);
   const CalibrationRecord* best = nullptr;
   for (const CalibrationRecord& record : request.calibration->records) {
-    if (record.find(name) == nullptr || !same_card(record, request)) continue;
+    if (record.find(name) == nullptr) continue;
     if (!of_card(name)) {
-      if (record.engine != engine_of(request).name || record.engine_version != release_of(request)) continue;
-      if (record.model != subject && record.model != calibration_layout(request)) continue;
+      if (record.engine != engine_of(request).name || record.engine_version != release) continue;
+      if (record.model != subject && record.model != layout) continue;
     }
     // Of several, the engine's own before another's, then the newest.
     const auto rank = [&](const CalibrationRecord& each) {
       return std::pair(each.engine == engine_of(request).name, each.date);
     };
-    if (best == nullptr || rank(*best) < rank(record)) best = &record;
+    if (best != nullptr && !(rank(*best) < rank(record))) continue;
+    if (same_card(record, *card, ours)) best = &record;
   }
   if (best == nullptr) return std::nullopt;
   const Figure& figure = *best->find(name);

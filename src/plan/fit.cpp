@@ -118,7 +118,7 @@ Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::str
   return out;
 }
 
-// A layout with what it holds, the usual reserve left free.
+// A layout with what it holds, the usual reserve left free. most: 0 where --seq-lens says which sequences there are.
 struct Held {
   Request request;
   std::uint64_t longest = 0, most = 0;
@@ -141,7 +141,7 @@ std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Req
       // Nothing on the way that is not memory.
       if (!probe(cache, with_context(held.request, 1)).fits) continue;
       held.longest = longest_from(cache, held.request, asked.capacity ? asked.capacity->max_model_len : 4096);
-      held.most = most_from(cache, held.request);
+      if (own.seq_lens.empty()) held.most = most_from(cache, held.request);
     } catch (const Error& error) {
       take_as_misfit(error);
       continue;  // the engine refuses this layout
@@ -182,7 +182,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
         Template(", {layout} (", {{"layout", layout_name(request.parallel)}}) + reason_of_layout(cache, request) + ")";
 
   // The frontier: powers of four of sequences, each with its longest context.
-  for (std::uint64_t seqs = 1; seqs <= 256; seqs *= 4) {
+  for (std::uint64_t seqs = 1; own.seq_lens.empty() && seqs <= 256; seqs *= 4) {
     const Request here = with_seqs(request, seqs);
     const std::uint64_t tokens = longest_from(cache, here, std::max<std::uint64_t>(1, longest / seqs));
     if (tokens == 0) break;

@@ -1,5 +1,7 @@
 #include "plan/plan_cache.h"
 
+#include <algorithm>
+
 #include "plan/facts.h"
 #include "plan/plan.h"
 
@@ -109,8 +111,10 @@ const Weigher& PlanCache::weigher(const Request& request) {
   for (const OfType& known : weighers_)
     if (known.model == &own && known.type == type && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();
+  // Engines make other tensors of a model, and of its quantization at most other types.
+  const auto like = std::find_if(weighers_.begin(), weighers_.end(), [](const OfType& known) { return !known.type; });
   // In place: a weigher stays where it is made.
-  return weighers_.emplace_front(own, type, dtype).weigher;
+  return weighers_.emplace_front(own, type, dtype, like == weighers_.end() ? nullptr : &like->weigher).weigher;
 }
 
 const PlanCache::Weighed& PlanCache::weighed(const Request& request) {

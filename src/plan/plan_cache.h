@@ -72,8 +72,9 @@ class PlanCache {
     std::optional<std::string> type;
     std::optional<Dtype> dtype;
     Weigher weigher;
-    OfType(const ModelSpec& spec, const std::optional<std::string>& weights, std::optional<Dtype> compute)
-        : model(&spec), type(weights), dtype(compute), weigher(spec, weights, compute) {}
+    OfType(const ModelSpec& spec, const std::optional<std::string>& weights, std::optional<Dtype> compute,
+           const Weigher* like)
+        : model(&spec), type(weights), dtype(compute), weigher(spec, weights, compute, like) {}
   };
   std::list<OfType> weighers_;
 };

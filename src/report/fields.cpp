@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"
@@ -141,10 +142,7 @@ std::string cell_text(const Json& value) {
 }
 
 std::string json_text(const Json& json) {
-  std::string out = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  // In a string alone, and a command to a workflow's runner there too.
-  for (auto at = out.find("##["); at != std::string::npos; at = out.find("##[", at)) out.replace(at + 2, 1, "\\u005b");
-  return out;
+  return printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines) {

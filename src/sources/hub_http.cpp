@@ -349,7 +349,6 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
     if (!got || response.is_cut || got->first != begin || got->last - got->first + 1 != response.body.size()) lie();
     // Short answers are for short files.
     if (response.body.size() < count && got->last + 1 != got->total) lie();
-    if (got->total > kMaxFileBytes) lie();
     out.total_bytes = got->total;
   } else if (response.status == 200 && begin == 0) {
     const auto length = number(header(response, "content-length"));
@@ -361,6 +360,7 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
   } else {
     refuse(response);
   }
+  if (out.total_bytes > kMaxFileBytes) lie();
   out.body = std::move(response.body);
   return out;
 }

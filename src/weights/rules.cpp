@@ -14,7 +14,7 @@ namespace {
 
 // Bounds of one config. Checkpoints bring tens of expressions and globs, hundreds where each layer has its own. Whole
 // names and their beginnings are looked up: one for each matrix of each expert are tens of thousands.
-constexpr std::size_t kMaxRules = 300'000;     // some 400 bytes each with their text: 120 MB
+constexpr std::size_t kMaxRules = 200'000;     // some 700 bytes each, in the copies of a model: 140 MB
 constexpr std::size_t kMaxExpressions = 5000;  // 6 KiB each at worst: 30 MiB
 constexpr std::size_t kMaxGlobs = 50'000;      // some 100 bytes each: 5 MB
 // Of all matching: a third of a second. 378 expressions on 126 layers of 7 modules take half of it.
@@ -127,23 +127,26 @@ std::string with_layer(std::string_view module, std::uint64_t layer) {
 
 }  // namespace
 
-RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
-  in_order_.reserve(rules.size());
+RuleBook::RuleBook(const std::vector<SchemeRule>& rules)
+    : lists_(std::make_shared<const Lists>(lists_of(rules))), rules_(&rules) {}
+
+RuleBook::Lists RuleBook::lists_of(const std::vector<SchemeRule>& rules) {
+  Lists out;
   std::string key;
   std::size_t expressions = 0, globs = 0;
-  for (const SchemeRule& rule : rules) {
-    if (in_order_.size() == kMaxRules) refuse_more(rule, kMaxRules, "names");
+  for (Order order = 0; order < rules.size(); ++order) {
+    const SchemeRule& rule = rules[order];
+    if (order == kMaxRules) refuse_more(rule, kMaxRules, "names");
     Numbered entry;
-    entry.order = in_order_.size();
-    in_order_.push_back(&rule);
+    entry.order = order;
     std::string_view pattern = rule.pattern;
     if (pattern.starts_with("re:")) {
       pattern.remove_prefix(3);
       if (++expressions > kMaxExpressions) refuse_more(rule, kMaxExpressions, "expressions");
       if (auto read = Expression::read(pattern))
-        expressions_[tells_layers_apart(pattern) ? 1 : 0].emplace_back(*std::move(read), entry.order);
+        out.expressions[tells_layers_apart(pattern) ? 1 : 0].emplace_back(*std::move(read), entry.order);
       else
-        ++unread_;
+        ++out.unread;
       continue;
     }
     // "model.layers.0." names all of that block, ".gate." a module by its own name.
@@ -155,8 +158,8 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
     if (star != std::string_view::npos && !is_prefix) {
       if (++globs > kMaxGlobs) refuse_more(rule, kMaxGlobs, "globs");
       // "?" tells one digit from two.
-      globs_[text.find_first_of("0123456789?") != std::string_view::npos ? 1 : 0].emplace_back(std::string(text) + ".*",
-                                                                                               entry.order);
+      out.globs[text.find_first_of("0123456789?") != std::string_view::npos ? 1 : 0].emplace_back(
+          std::string(text) + ".*", entry.order);
       continue;
     }
     if (is_prefix) text.remove_suffix(1);
@@ -178,46 +181,48 @@ RuleBook::RuleBook(const std::vector<SchemeRule>& rules) {
       key += '.';
       begin = dot + 1;
     }
-    Names& names = is_prefix ? prefixes_ : exact_;
+    Names& names = is_prefix ? out.prefixes : out.exact;
     auto found = names.find(std::string_view(key));
     if (found == names.end()) {
       found = names.emplace(key, std::vector<Numbered>()).first;
-      if (is_prefix) prefix_lengths_.push_back(key.size());
+      if (is_prefix) out.prefix_lengths.push_back(key.size());
     }
     found->second.push_back(entry);
   }
-  std::sort(prefix_lengths_.begin(), prefix_lengths_.end());
-  prefix_lengths_.erase(std::unique(prefix_lengths_.begin(), prefix_lengths_.end()), prefix_lengths_.end());
+  std::sort(out.prefix_lengths.begin(), out.prefix_lengths.end());
+  out.prefix_lengths.erase(std::unique(out.prefix_lengths.begin(), out.prefix_lengths.end()), out.prefix_lengths.end());
+  return out;
 }
 
-bool RuleBook::glob_names(const std::string& below, std::string_view module) const {
+RuleBook::Called::Called(std::string_view name) : whole(name), bare(bare_module(name)) {}
+
+bool RuleBook::glob_names(const std::string& below, const Called& module) const {
   const std::string_view glob = std::string_view(below).substr(0, below.size() - 2);
-  const std::string_view bare = bare_module(module);
-  return glob_matches(glob, bare, steps_) || glob_matches(below, bare, steps_) ||
-         (bare.size() != module.size() && glob_matches(glob, module, steps_));
+  return glob_matches(glob, module.bare, steps_) || glob_matches(below, module.bare, steps_) ||
+         (module.bare.size() != module.whole.size() && glob_matches(glob, module.whole, steps_));
 }
 
-bool RuleBook::expression_names(const Expression& expression, std::string_view module) const {
-  const std::string_view bare = bare_module(module);
-  return expression.matches_start(module, steps_) ||
-         (bare.size() != module.size() && expression.matches_start(bare, steps_));
+bool RuleBook::expression_names(const Expression& expression, const Called& module) const {
+  return expression.matches_start(module.whole, steps_) ||
+         (module.bare.size() != module.whole.size() && expression.matches_start(module.bare, steps_));
 }
 
-RuleBook::Order RuleBook::match(bool by_layer, std::string_view module, Order best) const {
+RuleBook::Order RuleBook::match(bool by_layer, std::string_view name, Order best) const {
   const std::size_t which = by_layer ? 1 : 0;
+  const Called module(name);
   const auto check = [&](Order order) {
     if (steps_ > kMaxSteps)
-      refuse_list(
-          *in_order_[order],
-          std::to_string(expressions_[0].size() + expressions_[1].size() + globs_[0].size() + globs_[1].size()) +
-              " expressions and globs, which take too long to hold against every module of every layer");
+      refuse_list((*rules_)[order],
+                  std::to_string(lists_->expressions[0].size() + lists_->expressions[1].size() +
+                                 lists_->globs[0].size() + lists_->globs[1].size()) +
+                      " expressions and globs, which take too long to hold against every module of every layer");
   };
-  for (const auto& [below, order] : globs_[which]) {
+  for (const auto& [below, order] : lists_->globs[which]) {
     if (order >= best) break;  // in the list's order
     if (glob_names(below, module)) best = order;
     check(order);
   }
-  for (const auto& [expression, order] : expressions_[which]) {
+  for (const auto& [expression, order] : lists_->expressions[which]) {
     if (order >= best) break;
     if (expression_names(expression, module)) best = order;
     check(order);
@@ -278,24 +283,24 @@ void RuleBook::each_found(std::string_view module, Take take) const {
       key += word.text;
     }
   };
-  for (std::size_t begin = 0; begin < words.size() && !exact_.empty(); ++begin) {
+  for (std::size_t begin = 0; begin < words.size() && !lists_->exact.empty(); ++begin) {
     key.clear();
     numbers.clear();
     for (std::size_t end = begin; end < words.size(); ++end) {
       append(words[end], end == begin);
-      if (const auto found = exact_.find(std::string_view(key)); found != exact_.end())
+      if (const auto found = lists_->exact.find(std::string_view(key)); found != lists_->exact.end())
         take(Found{found->second, numbers, {}});
     }
   }
-  if (prefixes_.empty()) return;
+  if (lists_->prefixes.empty()) return;
   key.clear();
   numbers.clear();
   for (const Word& word : words) append(word, key.empty());
-  for (const std::size_t length : prefix_lengths_) {
+  for (const std::size_t length : lists_->prefix_lengths) {
     if (length > key.size()) break;
     const std::string_view start = std::string_view(key).substr(0, length);
-    const auto found = prefixes_.find(start);
-    if (found == prefixes_.end()) continue;
+    const auto found = lists_->prefixes.find(start);
+    if (found == lists_->prefixes.end()) continue;
     const auto whole = static_cast<std::size_t>(std::count(start.begin(), start.end(), '.'));
     std::size_t count = 0;
     for (std::size_t i = 0; i < whole && count < kNumbers; ++i)
@@ -327,15 +332,15 @@ const SchemeRule* RuleBook::Named::find(std::uint64_t layer) const {
       if (open != open_.end() && open->first == begin) best = std::min(best, open->second);
     }
   }
-  if (!book_->globs_[1].empty() || !book_->expressions_[1].empty())
+  if (!book_->lists_->globs[1].empty() || !book_->lists_->expressions[1].empty())
     for (const std::string& name : names_) best = book_->match(true, with_layer(name, layer), best);
-  return best == kNone ? nullptr : book_->in_order_[best];
+  return best == kNone ? nullptr : &(*book_->rules_)[best];
 }
 
 // Marks the rules that name one of the modules it is shown.
 class RuleBook::Marker {
  public:
-  explicit Marker(const RuleBook& book) : book_(book), is_used_(book.in_order_.size(), false) {}
+  explicit Marker(const RuleBook& book) : book_(book), is_used_(book.rules_->size(), false) {}
 
   void show(const Module& module) {
     std::vector<bool> layers;
@@ -343,7 +348,7 @@ class RuleBook::Marker {
     each_layer(module, [&](std::uint64_t layer) {
       if (layer >= layers.size()) layers.resize(layer + 1, false);
       layers[layer] = true;
-      if (book_.prefixes_.empty()) return;
+      if (book_.lists_->prefixes.empty()) return;
       const std::string number = std::to_string(layer);
       for (std::size_t i = 1; i <= number.size(); ++i) beginnings.insert(number.substr(0, i));
     });
@@ -363,12 +368,11 @@ class RuleBook::Marker {
       });
     for (const bool by_layer : {false, true}) {
       const std::size_t which = by_layer ? 1 : 0;
-      for (const auto& [below, order] : book_.globs_[which])
+      for (const auto& [below, order] : book_.lists_->globs[which])
+        look(module, by_layer, order, [&, &glob = below](const Called& name) { return book_.glob_names(glob, name); });
+      for (const auto& [expression, order] : book_.lists_->expressions[which])
         look(module, by_layer, order,
-             [&, &glob = below](std::string_view name) { return book_.glob_names(glob, name); });
-      for (const auto& [expression, order] : book_.expressions_[which])
-        look(module, by_layer, order,
-             [&, &rule = expression](std::string_view name) { return book_.expression_names(rule, name); });
+             [&, &rule = expression](const Called& name) { return book_.expression_names(rule, name); });
     }
   }
 
@@ -376,7 +380,7 @@ class RuleBook::Marker {
   std::vector<const SchemeRule*> unmatched() const {
     std::vector<const SchemeRule*> out;
     for (std::size_t i = 0; i < is_used_.size(); ++i)
-      if (!is_used_[i]) out.push_back(book_.in_order_[i]);
+      if (!is_used_[i]) out.push_back(&(*book_.rules_)[i]);
     return out;
   }
 
@@ -395,14 +399,20 @@ class RuleBook::Marker {
   // Tries one glob or expression in every layer, where it tells them apart, until it names one.
   template <class Names>
   void look(const Module& module, bool by_layer, Order order, Names names) {
+    constexpr std::uint64_t kStepsOfName = 16;  // to write it down
+    const auto names_one = [&](const std::string& pattern, std::uint64_t layer) {
+      const std::string name = with_layer(pattern, layer);
+      book_.steps_ += kStepsOfName;
+      return names(Called(name));
+    };
     for (const std::string& name : module.names) {
       if (is_used_[order] || takes_too_long()) return;
       if (!by_layer || module.layers.empty()) {
-        is_used_[order] = names(with_layer(name, 0));
+        is_used_[order] = names_one(name, 0);
         continue;
       }
       each_layer(module, [&](std::uint64_t layer) {
-        if (!is_used_[order] && !takes_too_long()) is_used_[order] = names(with_layer(name, layer));
+        if (!is_used_[order] && !takes_too_long()) is_used_[order] = names_one(name, layer);
       });
     }
   }

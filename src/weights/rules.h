@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,12 +29,14 @@ class RuleBook {
  public:
   // An Error where the list brings more expressions and globs than a checkpoint would; so may asking it.
   explicit RuleBook(const std::vector<SchemeRule>& rules);
+  // The same patterns, read already, with rules that may differ in their schemes.
+  RuleBook(const RuleBook& same, const std::vector<SchemeRule>& rules) : lists_(same.lists_), rules_(&rules) {}
   RuleBook(const RuleBook&) = delete;
   RuleBook& operator=(const RuleBook&) = delete;
 
-  bool empty() const { return in_order_.empty(); }
+  bool empty() const { return rules_->empty(); }
   // Rules that were no name, glob or expression that can be read.
-  std::size_t unread() const { return unread_; }
+  std::size_t unread() const { return lists_->unread; }
 
   // What the list says of one module in all its layers; lives no longer than the book.
   class Named {
@@ -90,19 +93,29 @@ class RuleBook {
   void each_found(std::string_view module, Take take) const;
   static void offer(const Found& found, Named& out);
   class Marker;
-  bool glob_names(const std::string& below, std::string_view module) const;
-  bool expression_names(const Expression& expression, std::string_view module) const;
-  Order match(bool by_layer, std::string_view module, Order best) const;
+  // A module by its whole name, and without the wrappers before it.
+  struct Called {
+    std::string_view whole, bare;
+    explicit Called(std::string_view name);
+  };
+  bool glob_names(const std::string& below, const Called& module) const;
+  bool expression_names(const Expression& expression, const Called& module) const;
+  Order match(bool by_layer, std::string_view name, Order best) const;
 
-  Names exact_;
-  Names prefixes_;
-  std::vector<std::size_t> prefix_lengths_;
-  // Those that answer alike for every layer, and those that need its number.
-  std::vector<std::pair<std::string, Order>> globs_[2];  // with ".*" behind: a block's modules are its own
-  std::vector<std::pair<Expression, Order>> expressions_[2];
-  std::vector<const SchemeRule*> in_order_;
-  std::size_t unread_ = 0;
-  mutable std::uint64_t steps_ = 0;  // of matching so far
+  struct Lists {
+    Names exact;
+    Names prefixes;
+    std::vector<std::size_t> prefix_lengths;
+    // Those that answer alike for every layer, and those that need its number.
+    std::vector<std::pair<std::string, Order>> globs[2];  // with ".*" behind: a block's modules are its own
+    std::vector<std::pair<Expression, Order>> expressions[2];
+    std::size_t unread = 0;
+  };
+  static Lists lists_of(const std::vector<SchemeRule>& rules);
+
+  std::shared_ptr<const Lists> lists_;
+  const std::vector<SchemeRule>* rules_;  // that `lists_` views
+  mutable std::uint64_t steps_ = 0;       // of matching so far
 };
 
 // Without the wrappers that checkpoints put before the same module ("model.", "language_model.", "backbone.").

@@ -39,7 +39,8 @@ WeightType plain_type(Dtype dtype) {
 // How the tensors of one plan are stored.
 class Weigher::Storer {
  public:
-  Storer(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype)
+  Storer(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype,
+         const Storer* like)
       : model_(model), plain_(plain_type(dtype.value_or(model.dtype))) {
     for (const TensorGroup& group : model.tensors) has_experts_ = has_experts_ || group.is_expert;
     eight_bit_ = with_scales_of(plain_, *find_weight_type("mlx-8bit"));
@@ -52,7 +53,8 @@ class Weigher::Storer {
     } else if (is_declared(model.quantization)) {
       declared_ = true;
       name_ = declared_weight_type(model);
-      rules_ = std::make_unique<RuleBook>(model.quantization.rules);
+      rules_ = like != nullptr && like->rules_ ? std::make_unique<RuleBook>(*like->rules_, model.quantization.rules)
+                                               : std::make_unique<RuleBook>(model.quantization.rules);
       head_ = model.quantization.head_scheme ? std::optional(resolve(*model.quantization.head_scheme)) : std::nullopt;
       if (model.quantization.scheme) type_ = resolve(*model.quantization.scheme);
       if (model.quantization.expert_scheme) expert_type_ = resolve(*model.quantization.expert_scheme);
@@ -433,8 +435,9 @@ std::string declared_weight_type(const WeightModel& model) {
   return out;
 }
 
-Weigher::Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype)
-    : storer_(std::make_unique<const Storer>(model, type, dtype)) {}
+Weigher::Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype,
+                 const Weigher* like)
+    : storer_(std::make_unique<const Storer>(model, type, dtype, like == nullptr ? nullptr : like->storer_.get())) {}
 
 Weigher::~Weigher() = default;
 

@@ -65,7 +65,9 @@ struct WeightReport {
 class Weigher {
  public:
   // Throws Error(kBadInput) for an unknown type (and lists the known ones).
-  Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype);
+  // `like`: one of a model whose quantization names the same modules, which are then not read again.
+  Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype,
+          const Weigher* like = nullptr);
   ~Weigher();
   Weigher(const Weigher&) = delete;
   Weigher& operator=(const Weigher&) = delete;

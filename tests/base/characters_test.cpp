@@ -30,6 +30,9 @@ TEST_CASE("a string of JSON is the same when it is read, but for what is no text
         "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
   CHECK(json_string("##[x]") == "\"##\\u005bx]\"");
   CHECK(json_string("\x7f") == "\"\\u007f\"");
+  // A whole report: its own line ends and brackets stay.
+  CHECK(printable_json("{\n  \"a\": [\"##[x] \xC2\x9B \xE2\x80\xAE \x7f\"]\n}") ==
+        "{\n  \"a\": [\"##\\u005bx] \\u009b \\u202e \\u007f\"]\n}");
 }
 
 TEST_CASE("a word as a shell takes it") {

@@ -84,7 +84,62 @@ TEST_CASE("bombs: lists of a quantization config") {
   plan(tensors("[\"Linear\"]", list(5000, "re:(a*)*b", "")));
   plan(R"({"quant_method":"modelopt","quant_algo":"FP8","exclude_modules":)" +
        list(50'000, "*", "*a*a*a*a*a*a*a*a*a*a") + "}");
-  plan(R"({"quant_method":"fp8","modules_to_not_convert":)" + list(300'000, "model.layers.", ".self_attn") + "}");
+  // As many names as are read, by an engine that makes tensors of its own and says what else would fit.
+  for (const char* after : {".self_attn", ""}) {
+    const std::string names = list(200'000, "model.layers.", after);
+    const std::string model = folder.write(
+        "x.json", kHead + R"(,"quantization_config":{"quant_method":"fp8","modules_to_not_convert":)" + names + "}}");
+    check_bounded(run_program({model}));
+    check_bounded(run_program({model, "--engine", "vllm", "--gpu", "l4"}));
+    check_bounded(run_program({"fit", model, "--engine", "vllm", "--gpu", "l4"}));
+  }
+  // Expressions that tell layers apart, among other names.
+  plan(R"({"quant_method":"fp8","modules_to_not_convert":)" + list(4'900, "re:model", "") + "}");
+}
+
+TEST_CASE("bombs: what a report names of a config") {
+  const TemporaryFolder folder;
+  const auto report = [&](const std::string& rest) {
+    const Run run = run_program({folder.write("x.json", kHead + "," + rest + "}"), "--json"});
+    check_bounded(run);
+    CHECK(run.out.size() < 100'000);
+    return run.out;
+  };
+  const auto keys = [](int count, const std::string& before, const std::string& after) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += (i > 0 ? ",\"" : "\"") + before + std::to_string(i) + after;
+    return out;
+  };
+  CHECK(report(keys(400'000, "sliding_window_", "\":1")).find(" and 399968 more") != std::string::npos);
+  CHECK(report(keys(100'000, "c", "_config\":{\"hidden_size\":64,\"depth\":2}")).find("99936 further parts") !=
+        std::string::npos);
+  for (const std::string unit : {"##[", "\xE2\x80\xAE", "\xC2\x9B", "|<&"}) {
+    CAPTURE(unit);
+    std::string type;
+    while (type.size() < (15 << 20)) type += unit;
+    const std::string out = report("\"vision_config\":{\"hidden_size\":64,\"model_type\":\"" + type + "\"}");
+    CHECK(out.find(unit) == std::string::npos);
+  }
+}
+
+TEST_CASE("bombs: calibrations and lists of models") {
+  const TemporaryFolder folder;
+  std::string records;
+  for (int i = 0; i < 2000; ++i)
+    records += (i > 0 ? ",{\"device\":\"nvidia geforce card " : "{\"device\":\"nvidia geforce card ") +
+               std::to_string(i) + R"(","source":"measure","date":"20)" + std::to_string(10 + i / 28) + "-01-" +
+               std::to_string(10 + i % 28 % 18) +
+               R"(","figures":[{"name":"context_bytes","n":1,"low":1,"mean":1,"high":1}]})";
+  const std::string calibration = folder.write("c.json", R"({"schema_version":1,"calibration":[)" + records + "]}");
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  check_bounded(run_program({model, "--engine", "vllm", "--gpu", "h100-80gb", "--calibration", calibration}));
+  check_bounded(run_program({"fit", model, "--engine", "vllm", "--gpu", "h100-80gb", "--calibration", calibration}));
+  std::string list;
+  for (int i = 0; i < 10'000; ++i) list += "x.json\n";
+  const Run run = run_program({"@" + folder.write("list", list)});
+  CHECK(run.exit == 2);
+  CHECK(run.peak_mib < 256 * kSanitizerFactor);
+  CHECK(run.processor_seconds < 1.5 * kSanitizerFactor);
 }
 
 TEST_CASE("bombs: as many layers as are read, in every engine") {

@@ -7,15 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "formats/calibration_file.h"
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
+#include "formats/gpu_file.h"
 #include "formats/plan_file.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "measure/log_reader.h"
 #include "sources/gguf_choice.h"
 #include "sources/load.h"
+#include "sources/model_list.h"
 #include "support/gguf_writer.h"
 #include "support/program.h"
 
@@ -131,6 +134,91 @@ TEST_CASE("bounds: files of one's own, and GPUs") {
   refused(with("--calibration", file("{}", (4 << 20) + 1)), "larger than 4 MiB");
   CHECK(with("--gpu-count", "2048").exit == 0);
   refused(with("--gpu-count", "2049"), "at most 2048");
+}
+
+TEST_CASE("bounds: records and figures of calibrations") {
+  const auto figures = [](std::size_t count) {
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i)
+      out += (i > 0 ? ",{\"name\":\"f" : "{\"name\":\"f") + std::to_string(i) +
+             "\",\"n\":1,\"low\":1,\"mean\":1,\"high\":1}";
+    return out;
+  };
+  const auto read = [&](std::size_t records, std::size_t count, std::size_t letters) {
+    const std::string record = "{\"device\":\"" + std::string(letters, 'x') +
+                               R"(","source":"log","date":"2026-11-25","figures":[)" + figures(count) + "]}";
+    return error_of(
+        [&] { parse_calibration(R"({"schema_version":1,"calibration":[)" + repeated(record, records) + "]}"); });
+  };
+  CHECK(read(2000, 1, 300).empty());
+  CHECK(has(read(2001, 1, 1), "more than 2000 records"));
+  CHECK(read(1, 64, 1).empty());
+  CHECK(has(read(1, 65, 1), "no list of 1 to 64"));
+  CHECK(has(read(1, 1, 301), "device of record 1 is longer than 300 bytes"));
+  CHECK(has(error_of([] { parse_calibration(std::string((4 << 20) + 1, ' ')); }), "larger than 4 MiB"));
+}
+
+TEST_CASE("bounds: cards of a file, their names, aliases and sizes") {
+  const auto card = [](const std::string& name, const std::string& memory, std::size_t aliases) {
+    return "{\"name\":\"" + name + "\",\"memory\":\"" + memory + "\",\"aliases\":[" + repeated("\"a\"", aliases) + "]}";
+  };
+  const auto read = [](const std::string& cards) { return error_of([&] { parse_gpu_file("[" + cards + "]"); }); };
+  CHECK(read(repeated(card("a", "1GiB", 0), 1000)).empty());
+  CHECK(has(read(repeated(card("a", "1GiB", 0), 1001)), "more than 1000 cards"));
+  CHECK(read(card(std::string(80, 'a'), "64TiB", 20)).empty());
+  CHECK(has(read(card(std::string(81, 'a'), "1GiB", 0)), "is not a word of letters"));
+  CHECK(has(read(card("a", "64.001TiB", 0)), "not between 64 MiB and 64 TiB"));
+  CHECK(has(read(card("a", "1GiB", 21)), "no list of 20 at most"));
+}
+
+TEST_CASE("bounds: numbers of the command line that are lists") {
+  const std::string model = "testdata/configs/llama-3.1-8b.json";
+  const auto run = [&](const std::string& engine, std::vector<std::string> more) {
+    more.insert(more.begin(), {model, "--engine", engine});
+    return run_program(more);
+  };
+  const auto refused = [](const Run& run, const std::string& why) {
+    CAPTURE(run.err);
+    CHECK(run.exit == 2);
+    CHECK(has(run.err, why));
+  };
+  CHECK_FALSE(has(run("llama.cpp", {"--gpu", "63xrtx-4090+rtx-3060"}).err, "a rig"));
+  refused(run("llama.cpp", {"--gpu", "64xrtx-4090+rtx-3060"}), "a rig of more than 64 cards");
+  CHECK(run("vllm", {"--max-loras", "65536", "--max-lora-rank", "8"}).exit <= 1);
+  refused(run("vllm", {"--max-loras", "65537", "--max-lora-rank", "8"}), "65536 at most");
+}
+
+TEST_CASE("bounds: an index of safetensors, and the parts of a GGUF beside it") {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type":"llama","hidden_size":64,"num_attention_heads":4,"num_hidden_layers":2,
+                                  "vocab_size":100,"intermediate_size":64})");
+  const auto index = [&](std::size_t bytes) {
+    const std::string text = R"({"metadata":{"total_size":5},"weight_map":{"a":"b.safetensors"}})";
+    folder.write("model.safetensors.index.json", text + std::string(bytes - text.size(), ' '));
+    return run_program({folder.path()});
+  };
+  CHECK(index(64 << 20).exit == 0);
+  const Run larger = index((64 << 20) + 1);
+  CHECK(larger.exit == 2);
+  CHECK(has(larger.err, "larger than 64 MiB"));
+  const auto parts = [&](std::uint16_t count) {
+    return error_of([&] {
+      Gguf::open(folder.write("x-00001-of-" + std::to_string(count) + ".gguf",
+                              GgufWriter("llama").u16("split.no", 0).u16("split.count", count).file()),
+                 0);
+    });
+  };
+  CHECK_FALSE(has(parts(10'000), "\"split.count\" is"));
+  CHECK(has(parts(10'001), "\"split.count\" is 10001"));
+}
+
+TEST_CASE("bounds: models of a list") {
+  const TemporaryFolder folder;
+  const auto read = [&](std::size_t models) {
+    return error_of([&] { read_model_list("@" + folder.write("list", repeated("x.json", models, "\n"))); });
+  };
+  CHECK(read(10'000).empty());
+  CHECK(has(read(10'001), "more than 10000 models"));
 }
 
 TEST_CASE("bounds: figures and events of a log") {

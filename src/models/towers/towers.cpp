@@ -7,6 +7,7 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "models/class_defaults.h"
+#include "models/model_class.h"
 #include "models/towers/tower.h"
 
 namespace kvplan {
@@ -200,6 +201,8 @@ bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std:
 // A part that no rule read and that has a width of its own is a guess where it counts its layers, and a note elsewhere:
 // nothing is passed over in silence.
 void guess_unread_parts(Inventory& out, const Fields& root) {
+  constexpr std::size_t kMostParts = 64;  // a model has a handful
+  std::size_t parts = 0;
   for (const std::string& key : root.unread()) {
     const bool is_text = out.text.path().starts_with(root.path() + key + ".");
     if (is_text || !key.ends_with("_config") || key.starts_with("quantization") || !root.is_object(key)) continue;
@@ -208,6 +211,7 @@ void guess_unread_parts(Inventory& out, const Fields& root) {
       return std::any_of(keys.begin(), keys.end(), [&](std::string_view k) { return side.is_number(k); });
     };
     if (!says({"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"})) continue;
+    if (++parts > kMostParts) continue;
     const bool counts_layers =
         says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}) ||
         side.is_list("depths");
@@ -216,6 +220,9 @@ void guess_unread_parts(Inventory& out, const Fields& root) {
     else
       out.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
   }
+  if (parts > kMostParts)
+    out.reader.inform("uncounted_part",
+                      "what " + std::to_string(parts - kMostParts) + " further parts configure is not counted");
 }
 
 // What stands beside a thinker speaks, and is not loaded where the thinker is served.
@@ -281,7 +288,8 @@ void write_towers(Inventory& out) {
     const std::string own = side->find_string("model_type").value_or("");
     const Fields v = with_class(*side, own.empty() ? root_type + "_vision" : own);
     if (!write_vision(out, bare, v, root_type, own))
-      guess_tower(out, *side, Component::kVision, "the vision tower (" + (own.empty() ? root_type : own) + ")");
+      guess_tower(out, *side, Component::kVision,
+                  "the vision tower (" + class_word(own.empty() ? root_type : own) + ")");
   }
   // The first LLaVAs name their tower by a repository alone.
   if (!seen_vision && bare.is_string("mm_vision_tower"))
@@ -294,7 +302,8 @@ void write_towers(Inventory& out) {
     seen_audio = true;
     const std::string own = side->find_string("model_type").value_or("");
     if (!write_audio(out, bare, with_class(*side, own), root_type, own))
-      guess_tower(out, *side, Component::kAudio, "the audio encoder (" + (own.empty() ? root_type : own) + ")");
+      guess_tower(out, *side, Component::kAudio,
+                  "the audio encoder (" + class_word(own.empty() ? root_type : own) + ")");
   }
   if (const auto encoder = bare.child("encoder"); encoder && bare.child("decoder")) {
     root.touch("encoder");
