@@ -56,7 +56,10 @@ Template& Template::operator+=(const Template& more) {
 }
 
 bool operator==(const Template& a, const Template& b) {
-  return a.parts_ == b.parts_ || std::ranges::equal(a.parts(), b.parts());
+  if (a.parts_ == b.parts_) return true;
+  const auto of_a = a.parts();
+  const auto of_b = b.parts();
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end());
 }
 
 std::string in_words(const Template& text) {
