@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     request.card.name = "h100-80gb";
     const kvplan::MemoryPlan plan = model.plan("vllm", request);
     std::cout << plan.kv_cache.bytes_per_token.count() << " bytes per token, " << plan.kv_cache.reserved.count()
-              << " bytes reserved, " << plan.verdict.reason << '\n';
+              << " bytes reserved, " << plan.reason << '\n';
     return plan.verdict.status == kvplan::Verdict::kDoesNotFit ? 1 : 0;
   } catch (const kvplan::Error& error) {
     std::cerr << error.line() << '\n';

@@ -36,6 +36,7 @@ struct MemoryPlan {
   TotalReport total;
   std::optional<Capacity> capacity;  // absent without a GPU, a size or a budget
   VerdictReport verdict;
+  std::string reason;  // of the verdict, in one sentence
   std::vector<Note> notes;
 };
 

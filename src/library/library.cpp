@@ -3,6 +3,7 @@
 #include "kvplan/kvplan.h"
 #include "plan/complete.h"
 #include "report/report.h"
+#include "report/words.h"
 #include "sources/load.h"
 
 namespace kvplan {
@@ -50,6 +51,7 @@ MemoryPlan Model::plan(std::string_view engine, const Request& request) const {
   out.memory = std::move(plan.memory);
   out.total = plan.total;
   out.capacity = std::move(plan.capacity);
+  out.reason = reason_of(plan.verdict);
   out.verdict = std::move(plan.verdict);
   out.notes = std::move(plan.notes);
   return out;

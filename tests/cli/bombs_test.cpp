@@ -113,7 +113,7 @@ TEST_CASE("bombs: what a report names of a config") {
   CHECK(report(keys(400'000, "sliding_window_", "\":1")).find(" and 399968 more") != std::string::npos);
   CHECK(report(keys(100'000, "c", "_config\":{\"hidden_size\":64,\"depth\":2}")).find("99936 further parts") !=
         std::string::npos);
-  for (const std::string unit : {"##[", "\xE2\x80\xAE", "\xC2\x9B", "|<&"}) {
+  for (const std::string unit : {"##[", "\xE2\x80\xAE", "\xC2\x9B"}) {
     CAPTURE(unit);
     std::string type;
     while (type.size() < (15 << 20)) type += unit;
