@@ -4,6 +4,7 @@
 #ifndef KVPLAN_TEMPLATE_H_
 #define KVPLAN_TEMPLATE_H_
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -23,7 +24,9 @@ struct NamedValue {
   std::string_view name;
   Value value;
 
-  NamedValue(std::string_view of, std::uint64_t number) : name(of), value(number) {}
+  // std::size_t is another type than std::uint64_t where it has 32 bits.
+  template <std::unsigned_integral Number>
+  NamedValue(std::string_view of, Number number) : name(of), value(std::uint64_t{number}) {}
   NamedValue(std::string_view of, double number) : name(of), value(number) {}
   NamedValue(std::string_view of, std::string words) : name(of), value(std::move(words)) {}
   NamedValue(std::string_view of, std::string_view words) : name(of), value(std::string(words)) {}
