@@ -222,8 +222,11 @@ void fill_capacity(const Pieces& pieces, Plan& plan) {
       capacity.tokens_high = layout.capacity(range->high, plan.load).tokens;
     }
   }
+  Load one = plan.load;
+  one.num_seqs = 1;
   if (capacity.max_model_len == 0) capacity.max_model_len = longest_sequence(layout, *budget, plan.load);
-  if (capacity.max_num_seqs == 0) capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
+  if (capacity.max_num_seqs == 0 && layout.shortfall(*budget, one).empty())
+    capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
   if (const std::optional<Bytes>& memory = input.request.card.memory; memory && !plan.request.kv_cache_memory_bytes) {
     const bool has_rule = engine.cache_budget != nullptr;
     const std::optional<Bytes> shared = shared_memory(plan.request);

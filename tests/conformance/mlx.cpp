@@ -1,6 +1,6 @@
 // MLX: parameters, weights in several widths, and the cache by both ways of filling it.
 #include <algorithm>
-#include <set>
+#include <tuple>
 
 #include "conformance/engines.h"
 
@@ -36,12 +36,12 @@ Figures mlx_figures(const Json& row, const std::string& engine, Planner& planner
     const Reply reply = ask("1", {"--weights", std::string("mlx-") + bits + "bit"});
     out.push_back({std::string("weights, ") + bits + " bit", row["quantized"][group], reply.number(kWeights)});
   }
-  std::map<std::string, std::optional<double>> caches;  // kvplan has one figure for both ways
-  for (const auto& [way, name] : {std::pair{"prompt", "cache after a prompt"}, {"decode", "cache, token by token"}}) {
+  const Words kByToken{"--max-num-batched-tokens", "1"};
+  for (const auto& [way, name, more] : {std::tuple{"prompt", "cache after a prompt", Words{}},
+                                        std::tuple{"decode", "cache, token by token", kByToken}}) {
     if (!row.contains(way)) continue;
     for (const auto& [tokens, bytes] : row[way].items()) {
-      if (!caches.contains(tokens)) caches[tokens] = ask(tokens, {}).number(kCache);
-      Figure figure{name, bytes.is_array() ? bytes.at(0) : bytes, caches[tokens]};
+      Figure figure{name, bytes.is_array() ? bytes.at(0) : bytes, ask(tokens, more).number(kCache)};
       figure.detail = tokens + " tokens";
       out.push_back(figure);
     }

@@ -37,13 +37,15 @@ constexpr const char* kMtp = "MTP layers";
 constexpr const char* kRecurrent = "recurrent state (R and S)";
 constexpr const char* kRows = "quantized rows padded for CUDA";
 constexpr const char* kIndexValues = "values beside the index keys";
+constexpr const char* kPooledKeys = "pooled index keys beside the plain ones";
 constexpr const char* kLatentValues = "latents kept a second time, as values";
 constexpr const char* kTypes = "types of the cache";
 
 // In the order in which they are told.
-constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType, kIndexValues,  kLatentValues, kTypes,
-                              kCross,          kFullWindows, kReserve,   kBeyondWindow, kStreams,      kFullStates,
-                              kPadding,        kWidest,      kRollback,  kCheckpoints,  kMtp,          kRows};
+constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType,  kIndexValues, kPooledKeys,
+                              kLatentValues,   kTypes,       kCross,      kFullWindows, kReserve,
+                              kBeyondWindow,   kStreams,     kFullStates, kPadding,     kWidest,
+                              kRollback,       kCheckpoints, kMtp,        kRows};
 
 bool quantized(Dtype type) {
   return info(type).key.block > 1;
@@ -252,6 +254,10 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
     }
     if (tensor.stored && !on_host) tensor.row_padding = row_padding(kept, row_elements(terms, term));
     if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
+    if (term.role == Role::kIndex && llama_cpp_keeps_pooled_keys(input_.model) && llama_is_0_6(input_.request)) {
+      if (tensor.row_padding > Bytes(0)) tensor.row_padding = row_padding(kept, 2 * row_elements(terms, term));
+      add_beside(tensor, kept, kPooledKeys);
+    }
     if (keeps_latents_twice_ && term.part == Part::kLatent && term.role == Role::kKey && term.stride == 1) {
       Term value = term;
       value.role = Role::kValue;

@@ -59,6 +59,10 @@ bool llama_cpp_index_has_values(const ModelShape& model) {
   return model.arch == Arch::kMinimaxM3;
 }
 
+bool llama_cpp_keeps_pooled_keys(const ModelShape& model) {
+  return model.arch == Arch::kQwen4Exp;
+}
+
 bool llama_cpp_rolls_back(const ModelShape& model) {
   return std::find(std::begin(kRollback), std::end(kRollback), model.arch) != std::end(kRollback);
 }

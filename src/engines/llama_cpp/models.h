@@ -23,6 +23,8 @@ bool llama_cpp_expands_latents(const ModelShape& model);
 bool llama_cpp_keeps_empty_layers(const ModelShape& model);
 // The cache of index keys has values too.
 bool llama_cpp_index_has_values(const ModelShape& model);
+// An index row holds its key and the key of its pool (v0.5.0 has the one alone, b11739 both).
+bool llama_cpp_keeps_pooled_keys(const ModelShape& model);
 // Recurrent states have rows to roll back rejected drafts into.
 bool llama_cpp_rolls_back(const ModelShape& model);
 // Copies of the residual stream that a layer works on: hyper-connections, AltUp.

@@ -3,7 +3,8 @@
 // Source: mlx-lm 0.32.2, mlx_lm/models/cache.py and make_cache of each module; executed.
 // - KVCache and QuantizedKVCache grow in steps of 256 tokens.
 // - RotatingKVCache holds a prompt as long as it is, and then 256 tokens more at a time, up to the window. A prefill
-//   chunk of S tokens lies beside the window for a moment: window + S - 1.
+//   chunk of S tokens lies beside the window for a moment: window + S - 1. Filled token by token (--prefill-step-size
+//   1) it grows by 256 from its start.
 // - With --max-kv-size N every cache of a module without a make_cache of its own is a RotatingKVCache of N tokens, the
 //   first 4 of them kept for good.
 // - ChunkedKVCache is cut to a chunk before a step, and grows by 256 in it.
@@ -167,6 +168,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   const bool has_index_values = has_word(kIndexInEveryLayer, module.name);
   const std::uint64_t head_dim = mlx_head_dim(module, input.model.facts);
   const bool has_one_head = has_word(kOneKvHead, module.name);
+  const bool token_by_token = input.request.max_num_batched_tokens == Tokens(1);
   HoldingRules rules;
   rules.source = "mlx-lm models/cache.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
@@ -191,7 +193,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     }
     if (term.growth != Growth::kToken || term.role == Role::kState) return out;
     out.limit_after_step = true;
-    if (rotating) {
+    if (rotating && !token_by_token) {
       out.spare = kStep - 1;
       out.reason = "room for 256 tokens more, up to the window";
       return out;

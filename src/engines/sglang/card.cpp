@@ -33,6 +33,11 @@ std::uint64_t rank_chunk(const Request& request, const SglangSettings& settings)
                                        : settings.chunk;
 }
 
+// Tokens of a prompt that are prefilled at once.
+std::uint64_t prefilled(const EngineInput& input, const SglangSettings& settings, const Load& load) {
+  return sglang_prefills_whole(input) ? load.max_model_len.count() : rank_chunk(input.request, settings);
+}
+
 // One graph of a decoding batch for each size, and one of a prefill. Sizes share one pool, as large as the largest
 // prefill's activations. "Capture ... CUDA graph end", in GiB:
 //   decode since 0.5.6 (weak references to outputs): Qwen3-8B, 52 sizes 0.60 (0.61), 36 0.34 (0.44); Qwen3.6-27B with
@@ -87,11 +92,11 @@ EngineSettings sglang_settings(const EngineInput& input, const Load&) {
   const Request& request = input.request;
   const SglangSettings settings = sglang_card_settings(input);
   EngineSettings out;
-  out.max_num_batched_tokens = rank_chunk(request, settings);
+  if (!sglang_prefills_whole(input)) out.max_num_batched_tokens = rank_chunk(request, settings);
   if (const std::uint64_t running = sglang_running(input); running > 0) out.max_num_seqs = running;
   out.memory_fraction = sglang_share(input);
   out.cuda_graph_sizes = out.cuda_graphs = request.enforce_eager ? 0 : sglang_captured(input, settings.batch);
-  if (has_states(input)) out.state_slots_per_sequence = sglang_slots(input);
+  if (has_states(input) && !sglang_runs_library_class(input)) out.state_slots_per_sequence = sglang_slots(input);
   out.prefix_caching = sglang_has_radix_cache(input);
   return out;
 }
@@ -101,8 +106,8 @@ std::vector<LedgerLine> sglang_overhead(const OverheadInput& in) {
   const Request& request = input.request;
   const SglangSettings settings = sglang_card_settings(input);
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
-  std::vector<LedgerLine> out{
-      mlp_activations(input, std::min(tokens, rank_chunk(request, settings)), "a prefill chunk")};
+  std::vector<LedgerLine> out{mlp_activations(input, std::min(tokens, prefilled(input, settings, in.load)),
+                                              sglang_prefills_whole(input) ? "a whole prompt" : "a prefill chunk")};
   out.push_back(
       of_kind(LineId::kSampled, estimate_line(Section::kActivation, "logits", logits_bytes(input, in.load.num_seqs),
                                               {1, 2}, {"{rows} rows * vocab_size * 4 B", {{"rows", in.load.num_seqs}}},

@@ -176,7 +176,9 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     const std::uint64_t prefix = shares_ && by_length ? running.shared_prefix.count() / page_ * page_ : 0;
     const auto need_of = [&](Tokens length) {
       SglangCounts out;
-      const std::uint64_t whole = round_up(length.count(), page_, "a sequence");
+      // A request ends before the context does (max_req_len of managers/scheduler.py).
+      const std::uint64_t most = std::max<std::uint64_t>(load.max_model_len.count(), 2) - 1;
+      const std::uint64_t whole = round_up(std::min(length.count(), most), page_, "a sequence");
       if (by_length) out.full = whole - std::min(whole, prefix);
       if (has_windows()) out.windows = std::min(whole, round_up(kept_windows_, page_, "a window"));
       if (states_) out.slots = slots_;
@@ -219,8 +221,9 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     constexpr double kLeast = 2048, kMostRequests = 4096, kShare = 512;
     if (!budget) return (running_ > 0 ? running_ : static_cast<std::uint64_t>(kLeast)) + padding_rows_;
     const SglangCounts pools = pools_of(*budget, load);
-    const std::uint64_t tokens = grows() ? std::max(pools.full, all_windows_ ? pools.windows : 0)
-                                         : std::min(load.max_model_len.count(), most_tokens_);
+    std::uint64_t tokens = grows() ? std::max(pools.full, all_windows_ ? pools.windows : 0)
+                                   : std::min(load.max_model_len.count(), most_tokens_);
+    if (requests_before_split_ && has_windows() && !all_windows_) tokens = undivided(*budget);
     const double share = static_cast<double>(tokens) / static_cast<double>(load.max_model_len.count()) * kShare;
     std::uint64_t out = running_ > 0 ? running_ : static_cast<std::uint64_t>(std::clamp(share, kLeast, kMostRequests));
     out = std::min(out, tokens / 2);

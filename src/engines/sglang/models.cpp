@@ -8,6 +8,7 @@
 #include "engines/sglang/backends.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -31,6 +32,7 @@ constexpr std::string_view kOnePool[] = {"Llama4ForCausalLM", "Step3p7FlashForCa
 constexpr std::string_view kTwoPools[] = {"BeamForCausalLM"};
 constexpr std::string_view kPagedStates[] = {"KimiK3ForConditionalGeneration"};  // states beside pages, on Blackwell
 
+constexpr std::uint64_t kBareLatentsSince = 9;     // ModelRunner.calculate_mla_kv_cache_dim
 constexpr std::uint64_t kExtraBufferSince = 14;    // "auto" is that strategy
 constexpr std::uint64_t kWindowsOnBlackwell = 12;  // before, TRT-LLM's kernels of gpt-oss took one pool
 constexpr std::uint64_t kNemotronPagesSince = 12;  // before, models with states had pages of one token
@@ -45,6 +47,21 @@ bool is_blackwell(const Request& request) {
 }
 
 }  // namespace
+
+bool sglang_runs_library_class(const EngineInput& input) {
+  constexpr std::string_view kNow = "RecurrentGemmaForCausalLM";
+  constexpr std::string_view kBefore =
+      "Lfm2ForCausalLM Lfm2VlForConditionalGeneration Cohere2VisionForConditionalGeneration";
+  if (!sglang_since(input.request, 0) || input.model.is_gguf) return false;
+  return has_word(sglang_since(input.request, kSglangClassesSince) ? kNow : kBefore, input.model.architecture);
+}
+
+bool sglang_prefills_whole(const EngineInput& input) {
+  constexpr std::string_view kWhole =
+      "MllamaForConditionalGeneration MossVLForConditionalGeneration LlavaLlamaForCausalLM Grok1VForCausalLM "
+      "Grok1AForCausalLM HrmTextForCausalLM";
+  return !input.model.is_gguf && has_word(kWhole, input.model.architecture);
+}
 
 bool sglang_hybrid_windows(const EngineInput& input) {
   const ModelShape& model = input.model;
@@ -86,8 +103,10 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
     else if (model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt"))
       types.key = types.value = types.model;
   }
-  // FlashMLA's layout, with scales; TRT-LLM's kernels of Blackwell take the bare latent (calculate_mla_kv_cache_dim).
-  const bool scaled = compressed || (sparse && !is_blackwell(request));
+  // FlashMLA's layout, with scales; TRT-LLM's kernels of Blackwell take the bare latent (calculate_mla_kv_cache_dim;
+  // 0.5.8 has one layout for all cards).
+  const bool bare = is_blackwell(request) && sglang_since(request, kBareLatentsSince);
+  const bool scaled = compressed || (sparse && !bare);
   if (scaled && types.key == Dtype::kFp8E4m3) types.key = types.value = Dtype::kFp8DsMla;
   refuse_types(types, "sglang",
                {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat32, Dtype::kFp8E4m3, Dtype::kFp8E5m2, Dtype::kNvfp4,

@@ -7,6 +7,14 @@
 
 namespace kvplan {
 
+inline constexpr std::uint64_t kSglangClassesSince = 23;  // executed; 0.5.8 has the lists of before
+
+// The model runs with transformers' own class (models/transformers.py): keys and values of every layer, no towers, no
+// tensor parallel ranks.
+bool sglang_runs_library_class(const EngineInput& input);
+// Prompts are never cut into chunks (is_multimodal_chunked_prefill_supported; arg_groups/model_hook.py for HRM, whose
+// prompts attend both ways).
+bool sglang_prefills_whole(const EngineInput& input);
 // Sliding layers have a pool of their own.
 bool sglang_hybrid_windows(const EngineInput& input);
 // DeepSeek-V4's pools.

@@ -121,6 +121,14 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
   return out;
 }
 
+std::uint64_t SglangPools::undivided(Bytes budget) const {
+  std::uint64_t out = most_tokens_;
+  for (const SglangStage& stage : stages_)
+    if (const Bytes token = stage.full + stage.windows; token > Bytes(0))
+      out = std::min(out, budget.count() / token.count());
+  return out / page_ * page_;
+}
+
 Bytes SglangPools::least_budget(const Load& load) const {
   const SglangCounts need = pools_for(load);
   const auto enough = [&](std::uint64_t budget) { return holds(pools_of(Bytes(budget), load), need); };

@@ -107,6 +107,8 @@ class SglangPools {
   Bytes state_share(Bytes budget) const;
   // The pools that SGLang makes of a budget: the least of all stages.
   SglangCounts pools_of(Bytes budget, const Load& load) const;
+  // Tokens of a budget, were there one pool for all layers.
+  std::uint64_t undivided(Bytes budget) const;
   // The smallest budget whose pools hold the load.
   Bytes least_budget(const Load& load) const;
   Bytes bytes(const SglangStage& stage, const SglangCounts& pools, const Load& load) const;

@@ -23,19 +23,15 @@ constexpr std::uint64_t kNvfp4OnHopper = 23;      // ModelOptFp4Config.get_min_c
 constexpr std::string_view kPlainKernels[] = {"MiniMaxM2ForCausalLM"};
 constexpr std::uint64_t kWindowsWanted = 12;  // 0.5.8 takes a model of two pools without windows
 
-// Models that run with transformers' own class, or would have to (model_loader/utils.py, models/transformers.py): a
-// class that the library does not hold ready for that, and one that has no plan for tensor parallel ranks.
+// Models that would have to run with transformers' own class, which the library does not hold ready for that
+// (model_loader/utils.py, models/transformers.py).
 constexpr std::string_view kNoClass = "T5ForConditionalGeneration";
 constexpr std::string_view kNoClassBefore =
     "RecurrentGemmaForCausalLM WhisperForConditionalGeneration GPTJForCausalLM GraniteMoeSharedForCausalLM";
-constexpr std::string_view kWhole = "RecurrentGemmaForCausalLM";
-constexpr std::string_view kWholeBefore =
-    "Lfm2ForCausalLM Lfm2VlForConditionalGeneration Cohere2VisionForConditionalGeneration";
-constexpr std::uint64_t kClassesSince = 23;  // executed; 0.5.8 has the lists of before
 
 Found library_class(const EngineInput& input) {
   const std::string_view name = input.model.architecture;
-  const bool newer = sglang_since(input.request, kClassesSince);
+  const bool newer = sglang_since(input.request, kSglangClassesSince);
   if (!sglang_since(input.request, 0) || input.model.is_gguf) return std::nullopt;
   if (has_word(kNoClass, name) || (!newer && has_word(kNoClassBefore, name)))
     return Refusal{"model_class",
@@ -43,7 +39,7 @@ Found library_class(const EngineInput& input) {
                     "with SGLang.",
                     {{"architecture", name}}},
                    "use another engine"};
-  if (input.request.parallel.tensor > 1 && has_word(newer ? kWhole : kWholeBefore, name))
+  if (input.request.parallel.tensor > 1 && sglang_runs_library_class(input))
     return Refusal{
         "tensor_parallel",
         {"transformers' class of {architecture} does not support tensor parallel yet!", {{"architecture", name}}},

@@ -205,14 +205,15 @@ std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest) {
 
 bool sglang_multimodal(const EngineInput& input) {
   const ModelShape& model = input.model;
-  if (model.is_gguf) return false;
+  if (model.is_gguf || sglang_runs_library_class(input)) return false;
   // Only with --enable-multimodal; 0.4.4 served them as they are.
   if (sglang_sizes_by_card(input.request) &&
       has_name(model.architecture,
                {"Gemma3ForConditionalGeneration", "Llama4ForConditionalGeneration", "Step3VLForConditionalGeneration"}))
     return false;
   return model.vision || model.hears || has_own_tower(model) ||
-         has_name(model.architecture, {"WhisperForConditionalGeneration"});
+         has_name(model.architecture, {"WhisperForConditionalGeneration", "Gemma4ForConditionalGeneration",
+                                       "Gemma4UnifiedForConditionalGeneration"});  // with a tower or without
 }
 
 namespace {

@@ -68,6 +68,21 @@ constexpr std::uint64_t kPlacesApartSince = 12;
 
 constexpr std::uint64_t kPaddingRowSince = 15;  // of the table of requests
 
+// Until then the table of requests was sized by the tokens that all layers alike would have (init_memory_pool of
+// 0.5.9).
+constexpr std::uint64_t kRequestsAfterSplitSince = 10;
+
+// Until then the budget counted an FP8 latent at its bare width, whatever the pool stores (get_cell_size_per_token;
+// 0.5.17 asks calculate_mla_kv_cache_dim).
+constexpr std::uint64_t kCountsScalesSince = 17;
+
+const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
+  for (const LayerCache& cache : caches)
+    for (const Term& term : cache.compact)
+      if (term.growth == Growth::kToken && term.role == Role::kKey) return &cache;
+  return nullptr;
+}
+
 }  // namespace
 
 SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
@@ -84,7 +99,10 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
   read_pools(input);
   sums_by_page_ = sglang_since(input.request, kSumsByPageSince);
   counts_all_first_ = !sglang_since(input.request, kPlacesApartSince);
+  requests_before_split_ = !sglang_since(input.request, kRequestsAfterSplitSince);
   const bool compressed = sglang_compressed(input.model.arch);
+  counts_bare_latents_ =
+      types_.key == Dtype::kFp8DsMla && !compressed && !sglang_since(input.request, kCountsScalesSince);
   const bool all_index = engine_version(engine_of(input.request), input.request) < kSharedIndexSince;
   ratio_ = window_ratio(input.request.extras, compressed);
   const Term* index = nullptr;
@@ -108,9 +126,12 @@ SglangStages::SglangStages(const EngineInput& input, std::vector<Note>& notes)
   for (const LayerCache& cache : input.caches)
     for (const Term& term : cache.compact)
       if (kept_by_request(term)) ring_ = std::max(ring_, ring_of(term));
-  for (const std::vector<LayerCache>& caches : split_stages(input, StageSplit::kLastFirst)) {
+  const LayerCache* attention = sglang_runs_library_class(input) ? first_attention(input.caches) : nullptr;
+  for (std::vector<LayerCache>& caches : split_stages(input, StageSplit::kLastFirst)) {
     SglangStage& stage = stages_.emplace_back();
     stage.logical = TermSum(caches, input.types, ranks_);
+    if (attention != nullptr)
+      for (LayerCache& cache : caches) cache = {cache.layer, attention->kind, attention->compact, attention->expanded};
     stage.caches = caches;
     if (all_index && index != nullptr) all_index_ = *index;
     for (const LayerCache& cache : caches) add(stage, cache);
@@ -203,6 +224,8 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
   double charge = 0;
   const double window_share = static_cast<double>(ratio_.part) / static_cast<double>(ratio_.whole);
   const auto plain = [](Bytes bytes) { return static_cast<double>(bytes.count()); };
+  CacheTypes bare = types_;
+  bare.key = bare.value = Dtype::kFp8E4m3;
   Bytes window_entry;
   std::map<std::uint64_t, Bytes> strided;  // compressed entries by stride, content and rope together
   for (const Term& term : cache.compact) {
@@ -210,6 +233,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
     const Bytes entry = entry_bytes(term, types_, local_units(term, ranks_), columns);
     const bool limited = term.limit.kind != LimitKind::kNone;
     latent = latent || term.part == Part::kLatent;
+    if (counts_bare_latents_) charge += plain(entry_bytes(term, bare, local_units(term, ranks_), columns));
     has_index = has_index || term.storage == Storage::kFp8Scaled;
     if (term.growth == Growth::kSequence) {
       stage.slot += entry;
@@ -253,7 +277,7 @@ void SglangStages::add(SglangStage& stage, const LayerCache& cache) const {
     stage.full_page += padded_page(entry, stride);
     if (sums_by_page_) stage.spare += spare_pages(padded_page(entry, stride), stride);
   }
-  if (compressed) stage.charge += charge;
+  if (compressed || counts_bare_latents_) stage.charge += charge;
   if (all_index_ && latent && !has_index) stage.full += entry_bytes(*all_index_, types_);
   const std::string kind(cache.kind);
   if (in_full) ++stage.full_kinds[kind];
@@ -295,7 +319,9 @@ void SglangStages::add_draft(const EngineInput& input) {
   stage.draft_charge =
       layers > 0 ? Bytes(checked_mul(stage.full.count(), drafts.caches.size(), "a draft") / layers) : stage.draft;
   // DSV4PoolConfigurator counts one layer, whatever the draft.
-  stage.charge += stage.charge / static_cast<double>(std::max<std::size_t>(stage.caches.size(), 1));
+  const std::size_t counted = counts_bare_latents_ ? drafts.caches.size() : 1;
+  stage.charge +=
+      stage.charge * static_cast<double>(counted) / static_cast<double>(std::max<std::size_t>(stage.caches.size(), 1));
   draft_label_ = drafts.line();
 }
 

@@ -25,6 +25,8 @@ class SglangStages : protected SglangPools {
   bool two_pools_;
   bool request_sums_ = true;  // DeepSeek-V4: those of ratio 128
   bool sums_by_page_ = true;  // DeepSeek-V4: those of ratio 4
+  bool counts_bare_latents_ = false;
+  bool requests_before_split_ = false;
   std::uint64_t padding_rows_ = 1;
   std::optional<Term> all_index_;  // index keys on every layer
   Template draft_label_;

@@ -266,9 +266,10 @@ void settle_heads(EngineTensors& model) {
     if (group.role != TensorRole::kHead) continue;
     if (is(model, kByText)) group.is_tied = model.ties_head.value_or(false);
     if (is_newer(model) && (is(model, kOwn) || is(model, kLfm2))) group.is_tied = false;
-    // ModelOpt's FP8 is in the head too, where its list does not name it.
-    if (!group.is_tied && model.quantization.dialect.starts_with("modelopt") && model.quantization.scheme &&
-        model.quantization.scheme->type.starts_with("fp8"))
+    // ModelOpt's FP8 is in the head too, where its list does not name it. (DeepSeek-V4 has DeepSeek's own FP8 beside
+    // ModelOpt's experts.)
+    if (!group.is_tied && model.arch != Arch::kDeepseekV4 && model.quantization.dialect.starts_with("modelopt") &&
+        model.quantization.scheme && model.quantization.scheme->type.starts_with("fp8"))
       group.role = TensorRole::kLinear;
   }
 }
@@ -402,6 +403,15 @@ void settle_deepseek_v4(EngineTensors& model) {
     if (ends_in(group.module, "attn_sink")) group.split = Split::kNone;
 }
 
+// HunYuan's queries and keys are normed where the file says so; transformers' class does it always.
+void settle_hunyuan(EngineTensors& model) {
+  if (!is(model, "HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM")) return;
+  const bool is_named = std::any_of(model.facts.begin(), model.facts.end(),
+                                    [](const ConfigFact& fact) { return fact.key.ends_with("use_qk_norm"); });
+  if (is_named) return;
+  std::erase_if(model.tensors, [](const TensorGroup& group) { return ends_in(group.module, "q_norm k_norm"); });
+}
+
 // What src/models derives for serving engines, and SGLang has as well.
 void drop_derived(EngineTensors& model) {
   // Qwen2.5-VL's tower has inverse frequencies in place of a table of angles.
@@ -424,6 +434,7 @@ void sglang_tensors(EngineTensors& model) {
   settle_gemma4(model);
   settle_gemma3n(model);
   settle_deepseek_v4(model);
+  settle_hunyuan(model);
   settle_heads(model);
   settle_decoders(model);
   pad_experts(model);
@@ -458,8 +469,9 @@ Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& inpu
   // Classes of transformers: the frequencies, LFM2's as they are and as they were.
   if (!newer && has_word("Exaone4ForCausalLM VoxtralForConditionalGeneration", input.architecture)) return frequencies;
   if (!newer && has_word("Lfm2ForCausalLM Lfm2VlForConditionalGeneration", input.architecture)) return frequencies * 2;
-  // An indexer may turn with the table of the attention beside it.
-  if (table.of_indexer && (input.arch == Arch::kGlmMoeDsa || has_word("HYV4ForCausalLM", input.architecture)))
+  // An indexer may turn with the table of the attention beside it; DeepSeek-V4 makes none that no layer turns with.
+  if (table.of_indexer &&
+      (is_one_of(input.arch, {Arch::kGlmMoeDsa, Arch::kDeepseekV4}) || has_word("HYV4ForCausalLM", input.architecture)))
     return Bytes(0);
   const std::uint64_t rows = is_gemma ? std::min(table.positions, kGemmaPositions) : table.positions;
   // DeepSeek-V4's angles are there once more as complex numbers (freqs_cis).

@@ -264,7 +264,11 @@ void vllm_make_tensors(EngineTensors& model) {
       break;
     case Arch::kDeepseekV3:
     case Arch::kDeepseekV32:
-    case Arch::kGlmMoeDsa: settle_router_bias(model); break;
+    case Arch::kGlmMoeDsa:
+      settle_router_bias(model);
+      if (vllm_indexes_every_layer(model.arch, model.facts))
+        put_in_every_layer(model, "indexer.wq_b indexer.wk indexer.k_norm indexer.k_norm.bias indexer.weights_proj");
+      break;
     case Arch::kNemotronH: keep_router_in_float32(model); break;
     case Arch::kKimiLinear:
     case Arch::kKimiK3: fit_kda(model); break;

@@ -26,6 +26,7 @@
 #include "engines/vllm/card.h"
 #include "engines/vllm/memory.h"
 #include "kvplan/gpus.h"
+#include "kvplan/numbers.h"
 
 namespace kvplan {
 
@@ -48,6 +49,13 @@ std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
   for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 8 ? 4 : size < 256 ? 8 : step)
     out.push_back(size);
   return out;
+}
+
+// Tokens of a diffusion model's canvas, which count as drafts (VllmConfig.num_speculative_tokens); 0: no such model.
+std::uint64_t canvas(const EngineInput& input) {
+  for (const ConfigFact& fact : input.model.facts)
+    if (fact.key == "canvas_length") return whole_number(fact.value).value_or(0);
+  return 0;
 }
 
 bool shares_memory(const Request& request) {
@@ -89,7 +97,7 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
 
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
-  const std::uint64_t drafts = vllm_speculative_tokens(input);
+  const std::uint64_t drafts = std::max(vllm_speculative_tokens(input), canvas(input));
   const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kWhat) : 1;
   const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
   // A largest size that the class names holds whatever the number of sequences (GptOssForCausalLMConfig).

@@ -117,6 +117,17 @@ VllmRules vllm_rules(const Request& request) {
   return rules;
 }
 
+bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts) {
+  if (!is_one_of(arch, {Arch::kDeepseekV32, Arch::kGlmMoeDsa})) return false;
+  const auto told = [&](std::string_view key) -> std::string_view {
+    for (const ConfigFact& fact : facts)
+      if (fact.origin == Origin::kFile && fact.key.ends_with(key) && fact.value != "null") return fact.value;
+    return "";
+  };
+  const std::string_view every = told("index_topk_freq");
+  return !told("indexer_types").empty() && told("index_topk_pattern").empty() && (every.empty() || every == "1");
+}
+
 bool vllm_uses_mla(Arch arch) {
   return is_one_of(arch, {Arch::kAxk1, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4, Arch::kGlmMoeDsa,
                           Arch::kGlm4MoeLite, Arch::kKimiK2, Arch::kKimiK3, Arch::kKimiLinear, Arch::kLongcat,

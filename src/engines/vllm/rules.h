@@ -4,6 +4,7 @@
 #define KVPLAN_ENGINES_VLLM_RULES_H_
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "engines/engine.h"
@@ -53,6 +54,10 @@ struct VllmRules {
   double utilization = 0.92;         // --gpu-memory-utilization
 };
 VllmRules vllm_rules(const Request& request);
+
+// Every layer has an indexer of its own though indexer_types says that some share one: the class reads index_topk_freq
+// and index_topk_pattern alone (models/deepseek_v2.py).
+bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts);
 
 // Models that vLLM serves with a latent cache (is_deepseek_mla in transformers_utils); the others expand it.
 bool vllm_uses_mla(Arch arch);

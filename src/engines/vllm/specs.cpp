@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "engines/drafts.h"
 #include "engines/parallel.h"
@@ -63,10 +64,25 @@ bool is_packed(const Term& term) {
   return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
 }
 
+// Each layer with the index keys that the first such layer has.
+std::vector<LayerCache> with_indexes(std::vector<LayerCache> caches) {
+  std::optional<Term> index;
+  for (const LayerCache& cache : caches)
+    for (const Term& term : cache.compact)
+      if (!index && is_index(term)) index = term;
+  if (!index) return caches;
+  for (LayerCache& cache : caches)
+    if (!cache.compact.empty() && std::none_of(cache.compact.begin(), cache.compact.end(), is_index))
+      cache.compact.own().push_back(*index);
+  return caches;
+}
+
 class SpecMaker {
  public:
   SpecMaker(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes)
-      : input_(input), rules_(rules), notes_(notes), caches_(input.caches), ranks_(input.request.parallel.tensor) {}
+      : input_(input), rules_(rules), notes_(notes), caches_(input.caches), ranks_(input.request.parallel.tensor) {
+    if (vllm_indexes_every_layer(input.model.arch, input.model.facts)) caches_ = with_indexes(std::move(caches_));
+  }
 
   SpecList make() {
     append_draft_layers();

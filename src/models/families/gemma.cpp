@@ -167,6 +167,12 @@ static void write_gemma4(Inventory& out) {
   keep_scalars(out);
 }
 
+// An engine takes a whole canvas of tokens in a step.
+static void read_diffusion(Reader& reader) {
+  reader.root.count_or("canvas_length", 256);
+  read_windowed(reader);
+}
+
 static void write_diffusion_gemma(Inventory& out) {
   write_moe_scales(out);
   keep(out, "router.norm", out.hidden);
@@ -220,7 +226,7 @@ std::span<const Family> gemma_family() {
     {.is = {"t5gemma2_text", "windowed", Arch::kT5Gemma, "executed class"}, .layers = read_windowed,
      .tensors = {.qk_norm = QkNorm::kHead, .norms = 4, .ties_by_default = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}},
-    {.is = {"diffusion_gemma_text", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,
+    {.is = {"diffusion_gemma_text", "windowed", Arch::kOther, "executed class"}, .layers = read_diffusion,
      .tensors = {.qk_norm = QkNorm::kHead, .shares_values = "+", .norms = 4, .ties_by_default = true},
      .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}, .extras = write_diffusion_gemma,
      .mlps = plan_diffusion_gemma, .modules = kDiffusionGemmaTextModules},

@@ -24,7 +24,13 @@ def filled(config, error):
 def with_keys(part, known, asked, whole):
     """`part` with the keys of `asked` that it has not and a default has, and their names."""
     rope = part.get("rope_parameters") or known.get("rope_parameters") or {}
-    tied = {"tie_word_embeddings": whole["tie_word_embeddings"]} if "tie_word_embeddings" in whole else {}
-    known = {**NOTHING_OF_MEMORY, **tied, **rope, **known}
+    known = {**NOTHING_OF_MEMORY, **rope, **known, **{key: whole[key] for key in ("tie_word_embeddings",) if key in whole}}
     more = {name: known[name] for name in asked if name not in part and name in known}
     return {**part, **more}, sorted(more)
+
+
+def is_tied(config):
+    """Whether the head is the embedding: as the file says, else as the text's part of it does, else by transformers' class."""
+    key, kind = "tie_word_embeddings", config["model_type"]
+    known = CONFIG_MAPPING[kind]().to_dict() if kind in CONFIG_MAPPING else {}
+    return next((part[key] for part in (config, config.get("text_config") or {}, known) if key in part), False)

@@ -3,6 +3,7 @@ import contextlib
 import io
 
 import mlx.core as mx
+from filled import is_tied
 from mlx.utils import tree_flatten
 from mlx_lm.convert import mixed_quant_predicate_builder
 from mlx_lm.utils import _get_classes, quantize_model
@@ -28,15 +29,25 @@ def build(config, dtype):
     """The model in the type that its checkpoint has; what its class keeps in float32 stays so."""
     Model, Args = _get_classes(config)
     model = Model(Args.from_dict(config))
+    drop_head(model, config)
     cast = getattr(model, "cast_predicate", lambda _: True)
     model.load_weights([(name, array.astype(dtype) if cast(name) and mx.issubdtype(array.dtype, mx.floating) else array)
                         for name, array in tree_flatten(model.parameters())], strict=False)
     return model
 
 
+def drop_head(model, config):
+    """Some classes build a head whatever the config says, and drop it as a checkpoint without one is loaded. A tied one has none."""
+    arrays = dict(tree_flatten(model.parameters()))
+    checkpoint = {name: array for name, array in arrays.items() if not name.endswith("lm_head.weight")}
+    if is_tied(config) and len(checkpoint) < len(arrays):
+        model.sanitize(checkpoint)
+
+
 def sizes(model):
+    """Parameters and bytes. A byte of a BitLinear holds four ternary weights."""
     arrays = [array for _, array in tree_flatten(model.parameters())]
-    return sum(a.size for a in arrays), sum(a.nbytes for a in arrays)
+    return sum(a.size * (4 if a.dtype == mx.uint8 else 1) for a in arrays), sum(a.nbytes for a in arrays)
 
 
 def quantized(model, config):

@@ -51,7 +51,7 @@ def figures(config):
         row.update(caches.figures())
     except Exception as e:
         row["forward_error"] = words(e)
-    return {**row, "quantized": quantized(model, config)}
+    return {**row, "quantized": quantized(build(config, dtype), config)}  # a pass may have turned some weights into float32
 
 
 def main():

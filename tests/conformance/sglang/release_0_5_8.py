@@ -101,7 +101,8 @@ class Engine:
 
         given = dict(self.case.get("given", {}))
         self.args = args = ServerArgs(model_path=self.case["folder"], tp_size=self.tp, **given)
-        yield "args", arguments(args)
+        self.said = arguments(args)
+        yield "args", self.said
         self.config = config = ModelConfig.from_server_args(args)
         yield "model", {"is_hybrid_swa": bool(config.is_hybrid_swa), "multimodal": bool(config.is_multimodal),
                         "mla": str(config.attention_arch).endswith("MLA"), "context_len": config.context_len,
@@ -124,6 +125,8 @@ class Engine:
                                  server_args=args)
         except Loaded:
             pass
+        # The runner turns chunks off where the model's class does not take them (model_specific_adjustment).
+        yield "args", {**self.said, "chunked_prefill_size": args.chunked_prefill_size}
         self.runner.check_quantized_moe_compatibility()
         yield from self.runner.said.items()
         yield "kv_dtype", name_of(self.runner.kv_cache_dtype)

@@ -173,7 +173,7 @@ def size(config, specs, mem):
             groups = (planning("get_global_kv_cache_groups")(config, [dict(specs)]),)
         kv = configs(config, [dict(specs)], [mem], *groups)
         scheduled = planning("generate_scheduler_kv_cache_config")(kv)
-        tokens, concurrency = planning("get_kv_cache_capacity")(config, scheduled)
+        tokens, concurrency = planning("get_kv_cache_capacity")(config, kv[0])  # what the log prints is of a worker's groups
     except ValueError as error:
         return {"mem": mem, **gate(str(error))}, None
     row = {"mem": mem, "tokens": tokens, "blocks": scheduled.num_blocks, "concurrency": concurrency, "block_bytes": block_bytes(config, kv[0]),
