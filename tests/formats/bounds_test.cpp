@@ -177,10 +177,10 @@ TEST_CASE("bounds: numbers of the command line that are lists") {
     more.insert(more.begin(), {model, "--engine", engine});
     return run_program(more);
   };
-  const auto refused = [](const Run& run, const std::string& why) {
-    CAPTURE(run.err);
-    CHECK(run.exit == 2);
-    CHECK(has(run.err, why));
+  const auto refused = [](const Run& got, const std::string& why) {
+    CAPTURE(got.err);
+    CHECK(got.exit == 2);
+    CHECK(has(got.err, why));
   };
   CHECK_FALSE(has(run("llama.cpp", {"--gpu", "63xrtx-4090+rtx-3060"}).err, "a rig"));
   refused(run("llama.cpp", {"--gpu", "64xrtx-4090+rtx-3060"}), "a rig of more than 64 cards");
