@@ -39,8 +39,16 @@ std::uint64_t number(const Json& object, const char* key) {
 }
 
 std::string value_text(const Json& value) {
-  return one_line(
-      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// An object's members are facts of their own, "quantization_config.bits", so that a change names the one that changed.
+void add_fact(const std::string& key, const Json& value, std::vector<std::pair<std::string, std::string>>& out) {
+  if (!value.is_object() || value.empty()) {
+    out.emplace_back(one_line(key, 100), value_text(value));
+    return;
+  }
+  for (const auto& [name, member] : value.items()) add_fact(one_line(key, 100) + "." + name, member, out);
 }
 
 // A model's source where it is a file of the project that the plan was written in: an annotation is put there. A plan
@@ -77,10 +85,10 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
     check_count(*config, "config");
     for (const Json& fact : *config)
       if (fact.is_object() && fact.contains("key") && fact["key"].is_string() && fact.contains("value"))
-        out.config.emplace_back(value_text(fact["key"]), value_text(fact["value"]));
+        add_fact(fact["key"].get<std::string>(), fact["value"], out.config);
   }
   for (const auto& [key, value] : json["request"].items())
-    if (!value.is_object() && !value.is_array()) out.request.emplace_back(key, value_text(value));
+    if (!value.is_object() && !value.is_array()) out.request.emplace_back(one_line(key, 100), value_text(value));
   for (const char* part : {"weights", "kv_cache", "activation", "runtime"}) {
     std::uint64_t sum = 0;
     for (const Json& gpu : json["memory"]) {
