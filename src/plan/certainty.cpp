@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engines/capacity.h"
+#include "plan/mix.h"
 
 namespace kvplan {
 
@@ -42,7 +43,7 @@ Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMem
   const Bytes reserved = plan.kv_cache.reserved;
   if (reserved > over) {
     const std::uint64_t tokens = longest_sequence(layout, reserved - over, plan.load);
-    if (tokens > 0 && tokens < plan.load.max_model_len.count())
+    if (tokens > longest_stated(plan.request) && tokens < plan.load.max_model_len.count())
       return {"lower --max-model-len first: {tokens} tokens fit in any case", {{"tokens", tokens}}};
   }
   const std::string_view option = option_of(fullest, engine_of(plan.request).micro_batch > 0);

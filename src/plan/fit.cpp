@@ -9,6 +9,7 @@
 #include "plan/answers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
+#include "plan/mix.h"
 #include "plan/offload.h"
 #include "plan/plan_cache.h"
 
@@ -89,8 +90,20 @@ std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64
   return low;
 }
 
+std::uint64_t model_maximum(const PlanCache& cache, const Request& request) {
+  const std::uint64_t most = cache.model().max_model_len.count();
+  const std::uint64_t asked = request.max_model_len.value_or(Tokens(0)).count();
+  return most == 0 ? kMost : std::max(most, asked);
+}
+
+// 0 where no context fits that holds the stated lengths. Where some were stated the context is a bound alone, and pools
+// of tokens hold any: it ends where the model's own does.
 std::uint64_t longest_from(PlanCache& cache, const Request& request, std::uint64_t guess) {
-  return largest(guess, [&](std::uint64_t n) { return probe(cache, with_context(request, n)); });
+  const std::uint64_t least = std::max<std::uint64_t>(1, longest_stated(request));
+  const std::uint64_t longest =
+      largest(guess, [&](std::uint64_t n) { return probe(cache, with_context(request, std::max(n, least))); });
+  if (longest < least) return 0;
+  return least > 1 ? std::min(longest, model_maximum(cache, request)) : longest;
 }
 
 std::uint64_t most_from(PlanCache& cache, const Request& request) {
@@ -124,12 +137,6 @@ struct Held {
   std::uint64_t longest = 0, most = 0;
 };
 
-std::uint64_t model_maximum(const PlanCache& cache, const Request& request) {
-  const std::uint64_t most = cache.model().max_model_len.count();
-  const std::uint64_t asked = request.max_model_len.value_or(Tokens(0)).count();
-  return most == 0 ? kMost : std::max(most, asked);
-}
-
 // Every layout of the request's cards, or the one that was named.
 std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Request& own) {
   std::vector<Request> layouts{asked.request};
@@ -139,7 +146,7 @@ std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Req
     Held held{with_reserve(layout)};
     try {
       // Nothing on the way that is not memory.
-      if (!probe(cache, with_context(held.request, 1)).fits) continue;
+      if (!probe(cache, with_context(held.request, std::max<std::uint64_t>(1, longest_stated(layout)))).fits) continue;
       held.longest = longest_from(cache, held.request, asked.capacity ? asked.capacity->max_model_len : 4096);
       if (own.seq_lens.empty()) held.most = most_from(cache, held.request);
     } catch (const Error& error) {

@@ -321,6 +321,7 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
   Plan plan;
   plan.request = request;
   plan.load = load_of(model, request);
+  check_lengths(request, plan.load);
   fill_stages(pieces, plan);
   // A card of its own has nothing to do with the host's memory, unless that is judged too.
   if (shared_memory(request) || request.card.host_memory) plan.host = host_lines(pieces, plan);
