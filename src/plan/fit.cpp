@@ -77,8 +77,10 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   }
   if (widest == nullptr || widest->longest == 0) {
     const bool has_room = out.asked.capacity && out.asked.capacity->kv_cache_memory > Bytes(0);
-    out.sentences.push_back(has_room ? "no context fits at so many sequences"
-                                     : "no room for any KV cache: weights and overhead alone exceed the GPU");
+    if (!has_room)
+      out.sentences.push_back("no room for any KV cache: weights and overhead alone exceed the GPU");
+    else if (!own.users)  // they were dealt to copies
+      out.sentences.push_back("no context fits at so many sequences");
     return;
   }
   const Request& request = widest->request;

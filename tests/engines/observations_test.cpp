@@ -15,6 +15,7 @@
 #include "kvplan/quantity.h"
 #include "kvplan/ranges.h"
 #include "support/program.h"
+#include "support/scatter.h"
 
 namespace kvplan {
 namespace {
@@ -26,6 +27,8 @@ constexpr const char* kEstimates = R"(## What is estimated
 Start-up logs that people published, held against a plan with their options. First out of sample: `scripts/ranges.py` leaves one thread or
 log out at a time, fits the ranges (and one factor a term) to the others, and looks at the figures that it left out. Room for the
 cache and tokens are as planned: their range follows from the parts'. The rules themselves were written with most of these logs at hand.
+
+![Planned against observed memory of starts, without the cache: a point each, its range as a bar](accuracy.svg)
 
 )";
 constexpr const char* kFitted = R"(
@@ -66,6 +69,8 @@ struct Compared {
   double planned() const { return in_gib(total.bytes()); }
   double low() const { return in_gib(total.range().low); }
   double high() const { return in_gib(total.range().high); }
+  // Weights, and what stands beside them.
+  bool has_whole_total() const { return figures.front().starts_with("weights") && figures.size() > 1; }
   bool inside() const { return observed >= low() - 0.005 && observed <= high() + 0.005; }
 };
 
@@ -184,7 +189,7 @@ TEST_CASE("Plans agree with what engines printed, within the bounds that are pro
   std::size_t inside = 0;
   int inside_of = 0, figures = 0;
   for (const Compared& row : rows) {
-    const bool whole = row.figures.front().find("weights") == 0 && row.figures.size() > 1;
+    const bool whole = row.has_whole_total();
     if (whole) totals.push_back(std::abs(row.planned() / row.observed - 1));
     if (whole) widths.push_back((row.high() - row.low()) / row.planned());
     inside += row.inside() ? 1U : 0U;
@@ -217,6 +222,14 @@ std::string estimates_headline() {
 
 std::string estimates_section() {
   return page(compare_all());
+}
+
+std::string estimates_picture() {
+  std::vector<ScatterPoint> points;
+  for (const Compared& row : compare_all())
+    if (row.has_whole_total())
+      points.push_back({row.engine, row.name, row.observed, row.planned(), row.low(), row.high()});
+  return scatter_svg(points);
 }
 
 }  // namespace kvplan
