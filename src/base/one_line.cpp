@@ -4,6 +4,7 @@
 
 #include "kvplan/characters.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -12,10 +13,6 @@ namespace {
 // A token of the Hub begins with these letters; 34 letters and digits follow.
 constexpr std::string_view kTokenMark = "hf_";
 constexpr std::size_t kLeastTokenLetters = 20;
-
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 // How many letters of a token follow here behind its mark; 0 where this is none.
 std::size_t token_letters(std::string_view text) {

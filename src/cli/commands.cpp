@@ -48,10 +48,6 @@ ReportOptions report_options(const Invocation& call) {
   return out;
 }
 
-int exit_of(const Plan& plan) {
-  return static_cast<int>(plan.verdict.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
-}
-
 // What `ask` says; an error that does not know where it comes from is of the model.
 template <class Ask>
 auto of_model(const ModelSpec& model, const Ask& ask) {
@@ -71,10 +67,6 @@ Plan plan_of(const ModelSpec& model, const Request& request) {
 void warn(const ModelSpec& model, const std::string& warning) {
   if (!warning.empty())
     std::fprintf(stderr, "kvplan: %s: %s\n", one_line(model.source).c_str(), one_line(warning, 2000).c_str());
-}
-
-std::string without_program(const std::string& line) {
-  return line.substr(std::strlen("kvplan: "));
 }
 
 // Where nothing was planned there is no answer, but for programs: what went wrong, a line each.

@@ -31,9 +31,9 @@ std::unique_ptr<MemoryCounter> counter_of(const std::string& device) {
 }
 
 // One line on a terminal's standard error, written over twice a second.
-class Progress {
+class WatchProgress {
  public:
-  ~Progress() {
+  ~WatchProgress() {
     if (shown_) std::fputs("\r\033[K", stderr);
   }
   void show(const Watched& seen) {
@@ -63,7 +63,7 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   };
   const InterruptGuard guard;
   try {
-    Progress progress;
+    WatchProgress progress;
     options.progress = [&](const Watched& seen) { progress.show(seen); };
     return watch_start(options, counter);
   } catch (const Interrupted&) {

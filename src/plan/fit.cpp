@@ -15,10 +15,8 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMost = kAnyCount;
-
 std::string short_count(std::uint64_t n) {
-  if (n >= kMost) return "any number of";
+  if (n >= kAnyCount) return "any number of";
   if (n >= 10240) return std::to_string(n / 1024) + "k";
   return std::to_string(n);
 }
@@ -65,7 +63,7 @@ std::vector<Held> held_by_layouts(PlanCache& cache, const Plan& asked, const Req
 
 void add_longest_and_most(PlanCache& cache, const Request& own, const std::vector<Held>& layouts, Answers& out) {
   const std::uint64_t usual = model_maximum(cache, own);
-  const auto shown = [usual](std::uint64_t tokens) { return tokens >= kMost ? usual : tokens; };
+  const auto shown = [usual](std::uint64_t tokens) { return tokens >= kAnyCount ? usual : tokens; };
   const auto add = [&](const Request& changed, const char* name, OptionValues options) {
     out.answers.push_back(answer_of(cache, own, changed, name, std::move(options)));
   };
@@ -87,7 +85,7 @@ void add_longest_and_most(PlanCache& cache, const Request& own, const std::vecto
   const std::uint64_t longest = widest->longest;
   add(with_context(request, shown(longest)), "longest_context", {context_option(request, longest)});
   if (fullest->most > 0)
-    add(with_seqs(fullest->request, fullest->most >= kMost ? request.num_seqs : fullest->most), "most_sequences",
+    add(with_seqs(fullest->request, fullest->most >= kAnyCount ? request.num_seqs : fullest->most), "most_sequences",
         {seqs_option(fullest->most)});
   out.sentences.push_back({"max context: {tokens} tokens at {num_seqs:sequence}",
                            {{"tokens", short_count(longest)}, {"num_seqs", request.num_seqs}}});

@@ -12,13 +12,13 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMost = kAnyCount;
+constexpr std::uint64_t kMostTried = kAnyCount;
 
-// The largest n in [0, kMost] that fits, where all smaller ones do. Memory grows in nearly straight lines, so the room
-// at both ends of what is left to search points to the answer; halving takes over where it does not.
+// The largest n in [0, kMostTried] that fits, where all smaller ones do. Memory grows in nearly straight lines, so the
+// room at both ends of what is left to search points to the answer; halving takes over where it does not.
 std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64_t)>& ask) {
   std::uint64_t low = 0;  // fits (0 trivially)
-  std::uint64_t high = kMost + 1;
+  std::uint64_t high = kMostTried + 1;
   std::optional<double> low_room, high_room;
   const auto take = [&](std::uint64_t at) {
     const Probe found = ask(at);
@@ -29,20 +29,20 @@ std::uint64_t largest(std::uint64_t guess, const std::function<Probe(std::uint64
   // A bracket: away from the guess, a step at first (plans of paged engines guess exactly), then where the rooms of
   // the last two questions meet zero, and a little beyond.
   std::optional<std::pair<double, double>> before;  // tokens and room of the last question
-  for (std::uint64_t at = std::clamp<std::uint64_t>(guess, 1, kMost), turn = 0;; ++turn) {
+  for (std::uint64_t at = std::clamp<std::uint64_t>(guess, 1, kMostTried), turn = 0;; ++turn) {
     const bool up = take(at);
-    if (up ? at == kMost || high != kMost + 1 : low > 0 || at == 1) break;
+    if (up ? at == kMostTried || high != kMostTried + 1 : low > 0 || at == 1) break;
     const std::optional<double> room = up ? low_room : high_room;
     std::uint64_t step = turn == 0 && up ? 1 : std::max<std::uint64_t>(16, at / 8) << std::min<std::uint64_t>(turn, 20);
     const auto here = static_cast<double>(at);
     if (room && before && here != before->first) {
       const double slope = (*room - before->second) / (here - before->first);
       const double distance = std::abs(*room / slope) * 1.02 + 16;
-      if (slope < 0 && distance < static_cast<double>(kMost)) step = static_cast<std::uint64_t>(distance);
+      if (slope < 0 && distance < static_cast<double>(kMostTried)) step = static_cast<std::uint64_t>(distance);
     }
     before = room ? std::optional(std::pair(here, *room)) : std::nullopt;
     if (up)
-      at = at > kMost - std::min(step, kMost) ? kMost : at + step;
+      at = at > kMostTried - std::min(step, kMostTried) ? kMostTried : at + step;
     else
       at = at > step ? at - step : 1;
   }

@@ -28,11 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxRef = 256;
 constexpr const char* kSums = "SHA256SUMS";  // as sha256sum writes it, of all other files of the folder
 constexpr std::size_t kMaxSums = 64 * kKiB;
-constexpr const char* kConfig = "config.json";
-constexpr const char* kQuantConfig = "hf_quant_config.json";
 constexpr const char* kHeader = "weights.header";
 constexpr const char* kSizes = "weights.json";
 constexpr std::size_t kMaxSizes = 64 * kKiB;

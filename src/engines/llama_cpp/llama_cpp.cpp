@@ -67,10 +67,6 @@ bool stores(Dtype type) {
   }
 }
 
-bool quantized(Dtype type) {
-  return info(type).key.block > 1;
-}
-
 // float16 whatever the checkpoint's type, also where it declares FP8 for its cache.
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
@@ -113,7 +109,7 @@ void check_blocks(const EngineInput& input, bool flash_attention) {
       if (term.role == Role::kValue) value += width;
     }
     const auto check = [](Dtype type, std::uint64_t width, std::string_view what) {
-      if (quantized(type) && width % info(type).key.block != 0)
+      if (is_quantized(type) && width % info(type).key.block != 0)
         refuse("a cache of type " + std::string(name(type)) + " needs heads of a multiple of " +
                    std::to_string(info(type).key.block) + " elements, and these " + std::string(what) + " have " +
                    std::to_string(width),
@@ -141,7 +137,7 @@ void check_types(const EngineInput& input) {
            "give --cache-type-k and --cache-type-v the same type");
   const bool has_none =
       input.request.llama_cpp.flash_attention == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model);
-  if (quantized(input.types.value) && has_none)
+  if (is_quantized(input.types.value) && has_none)
     refuse("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
   check_blocks(input, llama_flash_attention(input));
 }

@@ -20,8 +20,6 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kExecuted = 23;  // what 0.5.8 has otherwise; the releases between were not executed
-
 bool ends_in(std::string_view name, std::string_view ends) {
   const std::vector<std::string_view> words = split(ends);
   return std::any_of(words.begin(), words.end(), [&](std::string_view end) {

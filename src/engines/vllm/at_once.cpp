@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "the blocks of running requests";
+constexpr std::string_view kRunningBlocks = "the blocks of running requests";
 
 // Tokens at the end of a request that it decodes itself: its prompt is shorter by them. The executed rows' own number.
 constexpr std::uint64_t kAnswer = 64;
@@ -105,8 +105,8 @@ class Counter {
     Blocks out;
     std::uint64_t shared = 0, rest = 0;
     for (const VllmSpec* spec : pool_.groups) {
-      out.most = checked_add(out.most, admitted_blocks(*spec, pool_, prompt_of(length)), kWhat);
-      out.kept = checked_add(out.kept, kept_blocks(*spec, pool_, length), kWhat);
+      out.most = checked_add(out.most, admitted_blocks(*spec, pool_, prompt_of(length)), kRunningBlocks);
+      out.kept = checked_add(out.kept, kept_blocks(*spec, pool_, length), kRunningBlocks);
       if (spec->is_full_family()) shared += prefix_ / spec->block_size;
       if (spec->block_size > 0)
         rest += ceil_div(prompt_of(length) - std::min(prefix_, prompt_of(length)), spec->block_size);
@@ -145,7 +145,7 @@ std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Runni
   std::uint64_t kept = 0;
   for (const Tokens length : running.lengths) {
     turn.push_back(counter.of(length.count(), false));
-    kept = checked_add(kept, turn.back().kept, kWhat);
+    kept = checked_add(kept, turn.back().kept, kRunningBlocks);
   }
   // The first request shares nothing with one before it.
   const Blocks first = counter.of(running.lengths.front().count(), true);
@@ -155,7 +155,7 @@ std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Runni
   // Whole turns that surely fit, then one request at a time.
   std::uint64_t most = 0;
   for (const Blocks& blocks : turn) most = std::max(most, blocks.most);
-  const std::uint64_t margin = checked_add(most, kept, kWhat);
+  const std::uint64_t margin = checked_add(most, kept, kRunningBlocks);
   if (kept > 0 && free > margin) {
     const std::uint64_t turns = (free - margin) / kept;
     free -= turns * kept;

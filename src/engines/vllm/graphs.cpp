@@ -32,10 +32,9 @@ namespace kvplan {
 
 namespace {
 
-constexpr const char* kWhat = "CUDA graphs";
+constexpr const char* kGraphBytes = "CUDA graphs";
 
 // Releases: V1's worker; graphs of whole decode steps beside the piecewise ones; and what later ones capture.
-constexpr std::uint64_t kV1 = 9;
 constexpr std::uint64_t kWholeGraphs = 12;
 constexpr std::uint64_t kFlashInferFp8 = 16;  // the oldest whose log names the backend
 constexpr std::uint64_t kGuessInPeak = 27;    // the line with "consumed"; 0.26 has it not
@@ -89,7 +88,7 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
   VllmGraphs out{sizes.size(), sizes.size(), sizes.empty() ? 0 : sizes.back(), 0};
   for (const std::uint64_t size : sizes) out.tokens += size;
   if (rules.version >= kWholeGraphs) {
-    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kWhat);
+    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kGraphBytes);
     out.count += static_cast<std::uint64_t>(std::upper_bound(sizes.begin(), sizes.end(), decoded) - sizes.begin());
   }
   return out;
@@ -98,12 +97,12 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::uint64_t drafts = std::max(vllm_speculative_tokens(input), canvas(input));
-  const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kWhat) : 1;
+  const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kGraphBytes) : 1;
   const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
   // A largest size that the class names holds whatever the number of sequences (GptOssForCausalLMConfig).
   const std::uint64_t by_steps = vllm_names_largest_graph(input.model.arch, rules)
                                      ? limit
-                                     : checked_mul(checked_mul(seqs, of_step, kWhat), 2, kWhat);
+                                     : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, vllm_batched_tokens(input, rules)});
   std::vector<std::uint64_t> out = ladder(most, rules.version >= kWholeGraphs ? 16 : 8);
   // Steps of whole requests with their drafts; without drafts the widest step alone.
@@ -135,7 +134,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
     const std::uint64_t row = vllm_layer_row(input);
     const Bytes kept = Bytes(captures.tokens) * row;
     return of_kind(LineId::kGraphs,
-                   ranged_line(term, Section::kRuntime, kWhat, Bytes(kept.count() / 10 * 13),
+                   ranged_line(term, Section::kRuntime, kGraphBytes, Bytes(kept.count() / 10 * 13),
                                {"{sizes} sizes of {tokens} tokens in all * {row} B of a layer * 1.3",
                                 {{"sizes", captures.sizes}, {"tokens", captures.tokens}, {"row", row}}},
                                "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
@@ -154,7 +153,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
     if (has_experts) each = each * 5 / 2;
   }
   const Bytes workspace = flashinfer_workspace(input, rules);
-  const Bytes bytes = workspace + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kWhat);
+  const Bytes bytes = workspace + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes);
   Template formula;
   if (workspace > Bytes(0)) formula += {"{workspace} MiB of FlashInfer + ", {{"workspace", workspace.count() / kMiB}}};
   if (pool > 0)
@@ -165,7 +164,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
                                   : "estimate: 0.09 to 4.13 GiB in start-up logs on several GPUs";
   if (shares) source = "estimate: what the host takes meanwhile counts too: 0.01 to 1.35 GiB in logs of unified memory";
   return of_kind(LineId::kGraphs,
-                 ranged_line(term, Section::kRuntime, kWhat, bytes, std::move(formula), std::string(source)));
+                 ranged_line(term, Section::kRuntime, kGraphBytes, bytes, std::move(formula), std::string(source)));
 }
 
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {

@@ -40,10 +40,9 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "the activations";
+constexpr std::string_view kActivations = "the activations";
 
 // Releases: V1's worker; a sampler that does not sort all logits; the smaller graphs that come out of the budget.
-constexpr std::uint64_t kV1 = 9;
 constexpr std::uint64_t kWithoutContext = 7;   // counted against what stood before: vllm-project/vllm#11809
 constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts: 1.40 GiB for 256 rows of 151,936
 
@@ -108,7 +107,8 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   const Bytes libraries(is_new ? 32 * kMiB : 0);
   const Template beside = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
   Bytes sampler;
-  if (samples) sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kWhat) + Bytes(tokens) * hidden * 2;
+  if (samples)
+    sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kActivations) + Bytes(tokens) * hidden * 2;
   if (sampler > layer)
     return of_kind(
         LineId::kSampled,
@@ -137,7 +137,7 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
   const std::optional<std::uint64_t> stride = index_stride(input);
   if (!stride || rules.version < kIndexWorkspace) return std::nullopt;
   const std::uint64_t room = rules.version >= kRoomByLength && longest.count() > kLong ? kLongRoom : kRoom;
-  const std::uint64_t keys = checked_mul(longest.count(), room, kWhat) / *stride;
+  const std::uint64_t keys = checked_mul(longest.count(), room, kActivations) / *stride;
   // Since 0.27 what stays is printed with the memory "consumed".
   return exact_line(
       rules.version < kConsumed ? Section::kActivation : Section::kRuntime, "indexer's workspace of prefills",
@@ -198,7 +198,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
                 "0.15 to 0.48 GiB in start-up logs since 0.27, 0.1 to 0.7 more at a first start");
   // PenaltiesState: int32 counts of every token for every request, and a bit.
   const std::uint64_t seqs = vllm_max_num_seqs(request, rules);
-  const Bytes counts(checked_mul(checked_mul(seqs, input.model.vocab_size, kWhat), 33, kWhat) / 8);
+  const Bytes counts(checked_mul(checked_mul(seqs, input.model.vocab_size, kActivations), 33, kActivations) / 8);
   const Bytes base(144 * kMiB);
   return of_kind(
       LineId::kOutsideTorch,
@@ -236,7 +236,7 @@ std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const Vllm
 
 LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder) {
   const std::uint64_t width =
-      checked_mul(checked_mul(input.model.hidden_size, input.model.vision->copies, kWhat), 2, kWhat);
+      checked_mul(checked_mul(input.model.hidden_size, input.model.vision->copies, kActivations), 2, kActivations);
   return {
       Section::kKvCache,
       "encoder cache",
@@ -258,12 +258,13 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
 // The encoder's own peak counts where it is beyond the batch's: the same rule as for a layer of the decoder.
 std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes beside) {
   const VisionShape& vision = *input.model.vision;
-  const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kWhat);
+  const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kActivations);
   // Of the MLP's part two thirds are split over the ranks: Qwen3.6-35B with TP 2 1.49 GiB (1.54 printed).
   const std::uint64_t ranks = input.request.parallel.tensor;
-  const std::uint64_t mlp = checked_add(checked_mul(vision.intermediate, 2, kWhat),
-                                        checked_mul(ceil_div(vision.intermediate, ranks), 4, kWhat), kWhat);
-  const std::uint64_t row = checked_add(checked_mul(vision.width, 6, kWhat), mlp, kWhat);
+  const std::uint64_t mlp =
+      checked_add(checked_mul(vision.intermediate, 2, kActivations),
+                  checked_mul(ceil_div(vision.intermediate, ranks), 4, kActivations), kActivations);
+  const std::uint64_t row = checked_add(checked_mul(vision.width, 6, kActivations), mlp, kActivations);
   const Bytes peak = Bytes(patches) * row;
   if (vision.width == 0 || peak <= beside) return std::nullopt;
   const Bytes more = peak - beside;
@@ -285,13 +286,15 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   });
   if (rules.version >= kV1 || !input.model.vision || !crosses || load.source_tokens == Tokens(0)) return std::nullopt;
   const VisionShape& vision = *input.model.vision;
-  const std::uint64_t tokens = checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kWhat);
+  const std::uint64_t tokens =
+      checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kActivations);
   // Outputs of five layers are kept beside the last one's, once more where they are joined.
   constexpr std::uint64_t kJoined = 24;  // two times six, twice
-  const std::uint64_t row = checked_add(
-      checked_mul(checked_add(vision.width, vision.intermediate, kWhat), 6, kWhat),
-      checked_add(checked_mul(vision.width, kJoined, kWhat), checked_mul(input.model.hidden_size, 2, kWhat), kWhat),
-      kWhat);
+  const std::uint64_t row =
+      checked_add(checked_mul(checked_add(vision.width, vision.intermediate, kActivations), 6, kActivations),
+                  checked_add(checked_mul(vision.width, kJoined, kActivations),
+                              checked_mul(input.model.hidden_size, 2, kActivations), kActivations),
+                  kActivations);
   const Bytes peak = Bytes(tokens) * row;
   if (vision.width == 0 || peak <= beside) return std::nullopt;
   const Bytes more = peak - beside;
@@ -316,9 +319,9 @@ bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
 std::uint64_t vllm_layer_row(const EngineInput& input) {
   const std::uint64_t hidden = input.model.hidden_size;
   const std::uint64_t wide =
-      input.model.intermediate_size > 0 ? input.model.intermediate_size : checked_mul(hidden, 4, kWhat);
+      input.model.intermediate_size > 0 ? input.model.intermediate_size : checked_mul(hidden, 4, kActivations);
   const std::uint64_t mlp = ceil_div(wide, input.request.parallel.tensor);
-  return checked_mul(checked_add(hidden, mlp, kWhat), 6, kWhat);
+  return checked_mul(checked_add(hidden, mlp, kActivations), 6, kActivations);
 }
 
 EngineSettings vllm_settings(const EngineInput& input, const Load&) {

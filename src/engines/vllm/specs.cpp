@@ -31,7 +31,7 @@ constexpr std::uint64_t kStateChunkFallback = 2048;
 // TurboQuant keeps this many layers at either end of a dense model in the model's own type.
 constexpr std::uint64_t kBoundaryLayers = 2;
 
-constexpr std::string_view kWhat = "the bytes of a vLLM block";
+constexpr std::string_view kBlockBytes = "the bytes of a vLLM block";
 
 bool is_turboquant(Dtype type) {
   return type == Dtype::kTurboquantK8V4 || type == Dtype::kTurboquant4bit || type == Dtype::kTurboquantK3V4 ||
@@ -189,7 +189,7 @@ class SpecMaker {
   Bytes bytes_of(const Term& term, const CacheTypes& types) const {
     std::uint64_t columns = 0;
     if (term.shape.columns > 0)
-      columns = checked_add(term.shape.columns - 1, matrix_state_ ? vllm_speculative_tokens(input_) : 0, kWhat);
+      columns = checked_add(term.shape.columns - 1, matrix_state_ ? vllm_speculative_tokens(input_) : 0, kBlockBytes);
     return entry_bytes(term, types, units(term), columns);
   }
 
@@ -212,7 +212,7 @@ class SpecMaker {
     }
     spec.padded = spec.page;
     if (packed_ && input_.types.key == Dtype::kFp8DsMla)
-      spec.padded = Bytes(round_up(spec.page.count(), kPackedAlignment, kWhat));
+      spec.padded = Bytes(round_up(spec.page.count(), kPackedAlignment, kBlockBytes));
     out_.specs.push_back(spec);
   }
 
@@ -352,12 +352,12 @@ class SpecMaker {
     std::uint64_t tokens = 0;
     if (mode == MambaMode::kAll) {
       const std::uint64_t unit = checked_mul(chunk / std::gcd(chunk, step), step, "the tokens of a block");
-      tokens = round_up(ceil_div(state.count(), token), unit, kWhat);
+      tokens = round_up(ceil_div(state.count(), token), unit, kBlockBytes);
     } else {
       // Checkpoints of a prefill fall on the end of a block.
       if (mode == MambaMode::kAlign && rules_.delta_checkpoints)
         step = std::lcm(step, vllm_checkpoint_alignment(input_, rules_).value_or(1));
-      tokens = step * ceil_div(state.count(), checked_mul(step, token, kWhat));
+      tokens = step * ceil_div(state.count(), checked_mul(step, token, kBlockBytes));
     }
     block_ = std::max(block_, tokens);
     const Bytes page = Bytes(token) * block_;

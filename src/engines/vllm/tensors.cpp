@@ -15,10 +15,9 @@ namespace {
 
 // Releases, as engine_version() spells them: the minor number.
 constexpr std::uint64_t kYarnInFloat32 =
-    27;                                  // DeepseekScalingRotaryEmbedding.use_flashinfer; 0.26 has it not, 0.30 has
-constexpr std::uint64_t kPadsVocab = 9;  // executed since 0.26; a log of 0.5 has no rows more
-constexpr std::uint64_t kRefinesBlocks = 27;   // 0.26 refuses such ranks, 0.30 has it
-constexpr std::uint64_t kTritonPads = 26;      // round_up of mxfp4.py; the oldest release that was executed
+    27;                                    // DeepseekScalingRotaryEmbedding.use_flashinfer; 0.26 has it not, 0.30 has
+constexpr std::uint64_t kPadsVocab = 9;    // executed since 0.26; a log of 0.5 has no rows more
+constexpr std::uint64_t kTritonPads = 26;  // round_up of mxfp4.py; the oldest release that was executed
 constexpr std::uint64_t kLatestPadding = 27;   // of Blackwell; 0.26 pads both widths to 256
 constexpr std::uint64_t kVideoPositions = 31;  // MRotaryEmbedding: four times the length before
 constexpr std::uint64_t kFewerScales = 27;  // attention layers had ranges of Q, K and V besides; executed in 0.26, 0.30

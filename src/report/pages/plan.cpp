@@ -348,7 +348,7 @@ void add_curves(const Plan& plan, Page& page) {
   page.blocks.push_back({"KV cache against context", Detail::kDocument, std::move(chart), {}});
 }
 
-void add_ledger(const Plan& plan, Page& page) {
+void add_lines(const Plan& plan, Page& page) {
   for (std::size_t g = 0; g < plan.memory.size(); ++g) {
     if (g > 0 && same_parts(plan.memory[g - 1], plan.memory[g])) continue;
     const GpuMemory& gpu = plan.memory[g];
@@ -415,7 +415,7 @@ Page plan_page(const Plan& plan) {
   const Detail beyond = plan.card ? Detail::kDocument : Detail::kScreen;
   add_contexts(plan, beyond, page);
   add_layers(plan, beyond, page);
-  add_ledger(plan, page);
+  add_lines(plan, page);
   std::vector<Note> notes = plan.notes;
   notes.erase(std::remove_if(notes.begin(), notes.end(), [](const Note& note) { return note.code == "users"; }),
               notes.end());
