@@ -160,6 +160,13 @@ TEST_CASE("bombs: as many layers as are read, in every engine") {
   check_bounded(run_program({model, "--format", "html"}));
 }
 
+TEST_CASE("bombs: graphs of many stages, asked for again and again") {
+  check_bounded(run_program({"fit", "testdata/configs/llama-3.1-8b.json", "--engine", "ollama", "--gpu", "l4", "-pp",
+                             "16", "--shared-prefix", "3"}));
+  check_bounded(run_program(
+      {"testdata/configs/glm-5.2.json", "--engine", "ollama@0.17", "--max-model-len", "40000", "--gpu", "l4"}));
+}
+
 TEST_CASE("bombs: headers of weights of 64 MiB") {
   const TemporaryFolder folder;
   folder.write("config.json", kHead + "}");
