@@ -51,7 +51,8 @@ void add_json(std::string& out, const Json& value, std::string_view indent) {
   // Nearly all are printable as they are, and some are large.
   const bool is_plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c < '\x7f'); });
-  if (!is_plain || text.find("##[") != std::string::npos) text = printable_json(text);
+  if (!is_plain || text.find("##[") != std::string::npos || text.find("hf_") != std::string::npos)
+    text = printable_json(text);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
     out.append(text, at, end - at);
