@@ -1,7 +1,10 @@
 #include "kvplan/characters.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -24,6 +27,16 @@ Character character_at(std::string_view text, std::size_t at) {
 bool is_hidden(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE007F);
+}
+
+std::size_t token_bytes(std::string_view text) {
+  // It begins with these letters; 34 letters and digits follow.
+  constexpr std::string_view kMark = "hf_";
+  constexpr std::size_t kLeastLetters = 20;
+  if (!text.starts_with(kMark)) return 0;
+  const auto end = std::find_if_not(text.begin() + kMark.size(), text.end(), is_letter_or_digit);
+  const auto bytes = static_cast<std::size_t>(end - text.begin());
+  return bytes >= kMark.size() + kLeastLetters ? bytes : 0;
 }
 
 namespace {
@@ -62,10 +75,14 @@ std::string printable_json(std::string_view json) {
   out.reserve(json.size());
   for (std::size_t at = 0; at < json.size();) {
     const char c = json[at];
-    if (c == '\n' || (c >= ' ' && c < '\x7f' && c != '['))
+    if (const std::size_t token = c == 'h' ? token_bytes(json.substr(at)) : 0; token > 0) {
+      out += kHiddenToken;
+      at += token;
+    } else if (c == '\n' || (c >= ' ' && c < '\x7f' && c != '[')) {
       out += json[at++];
-    else
+    } else {
       at += add_character(out, json, at);
+    }
   }
   return out;
 }

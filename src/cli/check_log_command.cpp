@@ -8,6 +8,8 @@
 #include "cli/measuring.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
+#include "kvplan/progress.h"
+#include "kvplan/quantity.h"
 #include "measure/check_log.h"
 #include "measure/diagnosis.h"
 #include "measure/log_reader.h"
@@ -16,9 +18,23 @@ namespace kvplan {
 
 namespace {
 
+// No engine writes one; an image of a disk has none that ends.
+constexpr std::uint64_t kLongestLine = 64 * kMiB;
+
 LogReading read_whole_log(const std::string& path) {
   LogReader reader;
-  read_pieces(path, [&](std::string_view piece) { reader.piece(piece); });
+  ProgressLine progress;
+  std::uint64_t bytes = 0, of_line = 0;
+  read_pieces(path, [&](std::string_view piece) {
+    bytes += piece.size();
+    of_line += std::min(piece.find('\n'), piece.size());
+    if (of_line > kLongestLine)
+      fail("has a line of more than " + std::to_string(kLongestLine / kMiB) + " MiB", "give the log of an engine");
+    if (const auto end = piece.rfind('\n'); end != std::string_view::npos) of_line = piece.size() - end - 1;
+    reader.piece(piece);
+    if (progress.is_due())
+      progress.show("kvplan: reading " + one_line(path, 80) + ": " + std::to_string(bytes / kMiB) + " MiB");
+  });
   LogReading out = reader.finish();
   if (out.observations.empty() && out.events.empty())
     fail("no line of the log is one that kvplan knows",

@@ -1,7 +1,6 @@
 #include "cli/measuring.h"
 
-#include <unistd.h>
-
+#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "kvplan/card_measurement.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
+#include "kvplan/progress.h"
 #include "measure/card.h"
 #include "measure/device.h"
 #include "measure/interrupt.h"
@@ -20,28 +20,13 @@ namespace kvplan {
 
 namespace {
 
-// One line on a terminal's standard error, written over until it is done.
-class Progress {
- public:
-  Progress() : shown_(isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (dirty_) std::fputs("\r\033[K", stderr);
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::string_view step, Bytes done, Bytes all) {
-    if (!shown_) return;
-    std::fprintf(stderr, "\r\033[K%.*s: %.2f of %.2f GiB", static_cast<int>(step.size()), step.data(),
-                 static_cast<double>(done.count()) / kGiB, static_cast<double>(all.count()) / kGiB);
-    std::fflush(stderr);
-    dirty_ = true;
-  }
-
- private:
-  bool shown_;
-  bool dirty_ = false;
-};
+void show(ProgressLine& progress, std::string_view step, Bytes done, Bytes all) {
+  if (!progress.is_due()) return;
+  std::array<char, 128> text{};
+  std::snprintf(text.data(), text.size(), "%.*s: %.2f of %.2f GiB", static_cast<int>(step.size()), step.data(),
+                static_cast<double>(done.count()) / kGiB, static_cast<double>(all.count()) / kGiB);
+  progress.show(text.data());
+}
 
 }  // namespace
 
@@ -52,10 +37,10 @@ int run_card(const Invocation& call, const ReportOptions& options) {
   {
     const InterruptGuard guard;
     try {
-      Progress progress;
+      ProgressLine progress;
       MeasureOptions how;
       how.stop = InterruptGuard::interrupted;
-      how.progress = [&](std::string_view step, Bytes done, Bytes all) { progress.show(step, done, all); };
+      how.progress = [&](std::string_view step, Bytes done, Bytes all) { show(progress, step, done, all); };
       seen = measure_card([&] { return open_device(call.measuring.device, call.measuring.share); }, how);
     } catch (const Interrupted&) {
       std::fputs("kvplan: interrupted; everything that was allocated is freed\n", stderr);
@@ -97,12 +82,12 @@ int run_measure(const Invocation& call, const Asked& asked, const ReportOptions&
         error.set_source(model.source);
         throw;
       }
-      Progress progress;
+      ProgressLine progress;
       MeasureOptions how;
       how.tolerance = call.measuring.tolerance.value_or(how.tolerance);
       how.find_maximum = call.measuring.find_maximum;
       how.stop = InterruptGuard::interrupted;
-      how.progress = [&](std::string_view step, Bytes done, Bytes all) { progress.show(step, done, all); };
+      how.progress = [&](std::string_view step, Bytes done, Bytes all) { show(progress, step, done, all); };
       plan.measurement = measure_plan(model, plan, *device, how);
       if (plan.measurement->status != MeasureStatus::kFailed)
         plan.measurement->rehearsal = rehearse(model, plan, *device, how);

@@ -1,7 +1,6 @@
 #include "cli/watch_command.h"
 
-#include <unistd.h>
-
+#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "cli/output.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/progress.h"
 #include "measure/check_log.h"
 #include "measure/diagnosis.h"
 #include "measure/interrupt.h"
@@ -30,24 +30,13 @@ std::unique_ptr<MemoryCounter> counter_of(const std::string& device) {
   return out;
 }
 
-// One line on a terminal's standard error, written over twice a second.
-class WatchProgress {
- public:
-  ~WatchProgress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  void show(const Watched& seen) {
-    if (isatty(STDERR_FILENO) != 1 || calls_++ % 10 != 0) return;
-    std::fprintf(stderr, "\r\033[Kwatching process %lld: %.2f GiB, %zu stages", static_cast<long long>(seen.pid),
-                 static_cast<double>(seen.last.count()) / kGiB, seen.stages.size());
-    std::fflush(stderr);
-    shown_ = true;
-  }
-
- private:
-  std::size_t calls_ = 0;
-  bool shown_ = false;
-};
+void show(ProgressLine& progress, const Watched& seen) {
+  if (!progress.is_due()) return;
+  std::array<char, 128> text{};
+  std::snprintf(text.data(), text.size(), "watching process %lld: %.2f GiB, %zu stages",
+                static_cast<long long>(seen.pid), static_cast<double>(seen.last.count()) / kGiB, seen.stages.size());
+  progress.show(text.data());
+}
 
 WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   const MeasuringOptions& measuring = call.measuring;
@@ -63,8 +52,8 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   };
   const InterruptGuard guard;
   try {
-    WatchProgress progress;
-    options.progress = [&](const Watched& seen) { progress.show(seen); };
+    ProgressLine progress;
+    options.progress = [&](const Watched& seen) { show(progress, seen); };
     return watch_start(options, counter);
   } catch (const Interrupted&) {
     if (left.empty()) left = measuring.command.empty() ? "; the engine goes on" : "; the engine was ended";

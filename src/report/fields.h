@@ -52,6 +52,7 @@ struct AnyRow {
   Extra extra;
   Json (*schema)(Json& definitions) = nullptr;
   Json (*json)(const void* whole) = nullptr;
+  void (*items)(const void* whole, const std::function<void(const Json&)>& take) = nullptr;  // of a list, one by one
   void (*cells)(const void* whole, Cells& out) = nullptr;  // of a part with fields of its own
 };
 
@@ -61,8 +62,12 @@ struct Row : AnyRow {
   template <class Get>
   requires std::is_empty_v<Get>
   constexpr Row(std::string_view of_key, Get, std::string_view meaning = "", Extra beside = {})
-      : AnyRow{of_key, meaning, beside, Value<Get>::schema, {}, {}} {
+      : AnyRow{of_key, meaning, beside, Value<Get>::schema, {}, {}, {}} {
     json = [](const void* whole) { return Value<Get>::json(Get()(*static_cast<const T*>(whole))); };
+    if constexpr (Value<Get>::is_list)
+      items = [](const void* whole, const std::function<void(const Json&)>& take) {
+        Value<Get>::items(Get()(*static_cast<const T*>(whole)), take);
+      };
     if constexpr (Value<Get>::has_fields)
       cells = [](const void* whole, Cells& out) {
         if (whole == nullptr) return Value<Get>::cells(nullptr, out);
@@ -98,6 +103,7 @@ class AnyTable {
 
  protected:
   Json json_of(const void* whole) const;
+  std::string text_of(const void* whole) const;
   void cells_of(const void* whole, Cells& out) const;
 
  private:
@@ -111,6 +117,8 @@ class Table : public AnyTable {
  public:
   using AnyTable::AnyTable;
   Json json(const T& whole) const { return json_of(&whole); }
+  // The text of a report: two spaces for each level, and a line break at the end.
+  std::string text(const T& whole) const { return text_of(&whole); }
   // Without a value: the titles alone.
   void cells(const T* whole, Cells& out) const { cells_of(whole, out); }
 };
@@ -121,7 +129,7 @@ const Table<T>& table();
 
 // The text of a cell; "" for null.
 std::string cell_text(const Json& value);
-// The text of a report: two spaces for each level, and a line break at the end.
+// The same of values that no table has.
 std::string json_text(const Json& json);
 // Columns in the order of the list, the others behind.
 std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines);

@@ -354,40 +354,40 @@ void define_answers(Json& definitions) {
 }
 
 std::string plan_json(const Plan& plan, const ReportOptions&) {
-  return json_text(table<Plan>().json(plan));
+  return table<Plan>().text(plan);
 }
 
 std::string fleet_json(const std::vector<FleetEntry>& entries, const ReportOptions&) {
   Fleet fleet;
   for (const FleetEntry& entry : entries)
     entry.plan ? fleet.plans.emplace_back(&*entry.plan) : fleet.plans.emplace_back(failure_of(entry));
-  return json_text(table<Fleet>().json(fleet));
+  return table<Fleet>().text(fleet);
 }
 
 std::string shared_json(const SharedCard& shared, const ReportOptions&) {
   Fleet fleet;
   fleet.shared = &shared;
   for (const FleetEntry& entry : shared.models) fleet.plans.emplace_back(&*entry.plan);
-  return json_text(table<Fleet>().json(fleet));
+  return table<Fleet>().text(fleet);
 }
 
 std::string answers_json(const Answers& answers, const ReportOptions&) {
-  return json_text(table<Answers>().json(answers));
+  return table<Answers>().text(answers);
 }
 
 std::string fits_json(const std::vector<FitEntry>& entries, const ReportOptions&) {
   Fits fits;
   for (const FitEntry& entry : entries)
     entry.answers ? fits.fits.emplace_back(&*entry.answers) : fits.fits.emplace_back(failure_of(entry));
-  return json_text(table<Fits>().json(fits));
+  return table<Fits>().text(fits);
 }
 
 std::string grid_json(const Grid& grid, const ReportOptions&) {
-  return json_text(table<Grid>().json(grid));
+  return table<Grid>().text(grid);
 }
 
 std::string diff_json(const PlanDiff& diff) {
-  return json_text(table<PlanDiff>().json(diff));
+  return table<PlanDiff>().text(diff);
 }
 
 std::string plan_csv(const Plan& plan, const ReportOptions&) {

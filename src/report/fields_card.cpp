@@ -60,7 +60,7 @@ void define_card(Json& definitions) {
 }
 
 std::string card_json(const CardMeasurement& seen) {
-  return json_text(table<CardMeasurement>().json(seen));
+  return table<CardMeasurement>().text(seen);
 }
 
 }  // namespace kvplan

@@ -125,19 +125,19 @@ void define_lists(Json& definitions) {
 }
 
 std::string gpus_json(std::span<const Gpu> cards) {
-  return json_text(table<Cards>().json({{cards.begin(), cards.end()}}));
+  return table<Cards>().text({{cards.begin(), cards.end()}});
 }
 
 std::string engines_json(std::span<const EngineRow> rows) {
-  return json_text(table<Engines>().json({{rows.begin(), rows.end()}}));
+  return table<Engines>().text({{rows.begin(), rows.end()}});
 }
 
 std::string dtypes_json() {
-  return json_text(table<Dtypes>().json({{dtypes().begin(), dtypes().end()}}));
+  return table<Dtypes>().text({{dtypes().begin(), dtypes().end()}});
 }
 
 std::string kinds_json(std::span<const KindInfo> kinds) {
-  return json_text(table<Kinds>().json({{kinds.begin(), kinds.end()}}));
+  return table<Kinds>().text({{kinds.begin(), kinds.end()}});
 }
 
 }  // namespace kvplan

@@ -319,11 +319,11 @@ void define_measurements(Json& definitions) {
 }
 
 std::string calibration_json(const Calibration& calibration) {
-  return json_text(table<Calibration>().json(calibration));
+  return table<Calibration>().text(calibration);
 }
 
 std::string check_log_json(const LogCheck& check) {
-  return json_text(table<LogCheck>().json(check));
+  return table<LogCheck>().text(check);
 }
 
 }  // namespace kvplan

@@ -36,14 +36,14 @@ Json nullable(Json schema);
 // A struct has a table.
 template <class T>
 struct ValueOf {
-  static constexpr bool has_fields = true;
+  static constexpr bool has_fields = true, is_list = false;
   static Json json(const T& value) { return table<T>().json(value); }
   static Json schema(Json& definitions) { return table<T>().schema(definitions); }
   static void cells(const T* value, Cells& out) { table<T>().cells(value, out); }
 };
 
 struct Plain {
-  static constexpr bool has_fields = false;
+  static constexpr bool has_fields = false, is_list = false;
 };
 
 template <>
@@ -105,17 +105,21 @@ struct ValueOf<std::vector<std::pair<std::string, std::string>>> : Plain {
 
 template <class T>
 struct ValueOf<std::vector<T>> : Plain {
+  static constexpr bool is_list = true;
   static Json json(const std::vector<T>& list) {
     Json out = Json::array();
     for (const T& item : list) out.push_back(ValueOf<T>::json(item));
     return out;
+  }
+  static void items(const std::vector<T>& list, const std::function<void(const Json&)>& take) {
+    for (const T& item : list) take(ValueOf<T>::json(item));
   }
   static Json schema(Json& definitions) { return list_schema(ValueOf<T>::schema(definitions)); }
 };
 
 template <class T>
 struct ValueOf<std::optional<T>> {
-  static constexpr bool has_fields = ValueOf<T>::has_fields;
+  static constexpr bool has_fields = ValueOf<T>::has_fields, is_list = false;
   static Json json(const std::optional<T>& value) { return value ? ValueOf<T>::json(*value) : Json(nullptr); }
   static Json schema(Json& definitions) { return nullable(ValueOf<T>::schema(definitions)); }
   static void cells(const std::optional<T>* value, Cells& out) requires has_fields {

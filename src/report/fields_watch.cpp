@@ -78,7 +78,7 @@ void define_watched(Json& definitions) {
 }
 
 std::string watch_json(const WatchReport& report) {
-  return json_text(table<WatchReport>().json(report));
+  return table<WatchReport>().text(report);
 }
 
 }  // namespace kvplan

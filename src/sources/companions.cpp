@@ -41,7 +41,13 @@ std::string module_of(std::string_view tensor) {
 
 void add_target(std::set<std::string>& targets, std::string module) {
   constexpr std::size_t kMostTargets = 256;
-  if (!module.empty() && targets.size() < kMostTargets) targets.insert(one_line(module, 60));
+  if (!module.empty()) targets.insert(one_line(module, 60));
+  if (targets.size() > kMostTargets)
+    fail("the adapter names more than " + std::to_string(kMostTargets) + " modules", "a layer has some tens");
+}
+
+void check_rows(std::uint64_t rank) {
+  if (rank > kMostRank) fail("a lora_A has " + std::to_string(rank) + " rows", "a LoRA's rank is a small number");
 }
 
 // r (8 where PEFT's LoraConfig says nothing), and the largest of rank_pattern.
@@ -106,8 +112,7 @@ void read_pairs(const std::string& path, std::uint64_t file_bytes, AdapterFile& 
     if (tensor.name.find(".lora_A.") != std::string_view::npos) out.rank = std::max(out.rank, tensor.rows);
   };
   read_safetensors(path, take, file_bytes);
-  if (out.rank > kMostRank)
-    fail("a lora_A has " + std::to_string(out.rank) + " rows", "a LoRA's rank is a small number");
+  check_rows(out.rank);
   if (!found.empty()) out.targets.assign(found.begin(), found.end());
 }
 
@@ -209,6 +214,7 @@ AdapterFile read_gguf_adapter(const Gguf& file) {
     add_target(targets, std::string(path.substr(path.rfind('.') + 1)));
     if (tensor.name.ends_with(".lora_a") && tensor.num_dims >= 2) out.rank = std::max(out.rank, tensor.dims[1]);
   }
+  check_rows(out.rank);
   out.targets.assign(targets.begin(), targets.end());
   return out;
 }

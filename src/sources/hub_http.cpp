@@ -1,10 +1,7 @@
 #include "sources/hub_http.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <ctime>
 #include <thread>
 #include <vector>
@@ -34,8 +31,6 @@ constexpr std::size_t kMaxCursor = 4096;
 constexpr std::size_t kMaxBodies = 160 * kMiB;
 constexpr std::size_t kMaxRequests = 500;
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 44;  // 16 TiB: a longer file is no model's
-constexpr milliseconds kBeforeProgress{500};
-constexpr milliseconds kBetweenProgress{100};
 
 std::string header(const HttpResponse& response, const char* name) {
   const auto found = response.headers.find(name);
@@ -118,18 +113,10 @@ HubClient::HubClient(const HubSettings& settings, std::string repo)
       echo_(settings.token),
       start_(steady_clock::now()) {}
 
-HubClient::~HubClient() {
-  if (shown_) std::fputs("\r\033[K", stderr);
-}
-
 void HubClient::show(std::uint64_t bytes) {
-  const auto now = steady_clock::now();
-  if (now - start_ < kBeforeProgress || now - last_shown_ < kBetweenProgress || isatty(STDERR_FILENO) != 1) return;
-  shown_ = true;
-  last_shown_ = now;
-  std::fprintf(stderr, "\rkvplan: fetching %s from %s: %llu KiB\033[K", repo_.c_str(), without_port(origin_).c_str(),
-               static_cast<unsigned long long>(bytes / 1024));
-  std::fflush(stderr);
+  if (progress_.is_due())
+    progress_.show("kvplan: fetching " + repo_ + " from " + without_port(origin_) + ": " +
+                   std::to_string(bytes / kKiB) + " KiB");
 }
 
 milliseconds HubClient::left() const {
@@ -184,11 +171,15 @@ void HubClient::give_up(const HttpResponse& response) const {
 HttpResponse HubClient::get_once(const std::string& url, const std::string& range, std::size_t limit,
                                  std::string& commit) {
   std::string at = url;
-  for (int hop = 0; hop <= kMaxRedirects; ++hop) {
-    if (++requests_ > kMaxRequests || body_bytes_ > kMaxBodies)
+  const auto check_bounds = [this] {
+    if (requests_ > kMaxRequests || body_bytes_ > kMaxBodies)
       throw HubUnreachable("the model takes more than " + std::to_string(kMaxRequests) + " requests or " +
                                std::to_string(kMaxBodies >> 20) + " MiB of configs and headers",
                            "download it and give its path");
+  };
+  for (int hop = 0; hop <= kMaxRedirects; ++hop) {
+    ++requests_;
+    check_bounds();
     HttpRequest request;
     request.url = at;
     request.range = range;
@@ -201,6 +192,7 @@ HttpResponse HubClient::get_once(const std::string& url, const std::string& rang
     HttpResponse response = http_get(request);
     response.host = name_of(origin);
     body_bytes_ += response.body.size();
+    check_bounds();
     check_echo(response);
     if (origin == origin_ && commit.empty())
       if (const std::string named = header(response, "x-repo-commit"); is_commit(named)) commit = named;

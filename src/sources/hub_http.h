@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kvplan/error.h"
+#include "kvplan/progress.h"
 #include "sources/hub_curl.h"
 #include "sources/hub_settings.h"
 #include "sources/token_echo.h"
@@ -41,7 +42,6 @@ struct HubMissing {
 class HubClient {
  public:
   HubClient(const HubSettings& settings, std::string repo);
-  ~HubClient();
   HubClient(const HubClient&) = delete;
   HubClient& operator=(const HubClient&) = delete;
 
@@ -75,8 +75,7 @@ class HubClient {
   std::size_t requests_ = 0;
   std::size_t body_bytes_ = 0;  // of all answers
   std::chrono::steady_clock::time_point start_;
-  std::chrono::steady_clock::time_point last_shown_;
-  bool shown_ = false;
+  ProgressLine progress_;
 };
 
 }  // namespace kvplan

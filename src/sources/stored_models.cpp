@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostEntries = 4096;  // of one folder
+constexpr std::size_t kMostEntries = 4096;        // of one folder
+constexpr std::size_t kMostEntriesOfAll = 16384;  // of all folders that are looked into
 
 bool is_plain(std::string_view name) {
   return !name.empty() && name.size() <= 128 && name.front() != '.' &&
@@ -23,25 +24,33 @@ bool is_plain(std::string_view name) {
          });
 }
 
-// Plain names in a folder; of folders, or of files.
-std::vector<std::string> names_in(const std::string& folder, bool folders) {
-  std::vector<std::string> out;
-  std::error_code error;
-  std::size_t seen = 0;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end && seen < kMostEntries; it.increment(error)) {
-    ++seen;
-    std::error_code ignored;
-    std::string name = it->path().filename().string();
-    if (is_plain(name) && it->is_directory(ignored) == folders) out.push_back(std::move(name));
+// Looks into folders, of which a store may have any number.
+class Looker {
+ public:
+  // Plain names in a folder; of folders, or of files.
+  std::vector<std::string> names_in(const std::string& folder, bool folders) {
+    std::vector<std::string> out;
+    std::error_code error;
+    std::size_t left = std::min(kMostEntries, left_);
+    for (fs::directory_iterator it(folder, error), end; !error && it != end && left > 0; it.increment(error)) {
+      --left;
+      --left_;
+      std::error_code ignored;
+      std::string name = it->path().filename().string();
+      if (is_plain(name) && it->is_directory(ignored) == folders) out.push_back(std::move(name));
+    }
+    return out;
   }
-  return out;
-}
 
-void add_hub(std::vector<std::string>& out) {
+ private:
+  std::size_t left_ = kMostEntriesOfAll;
+};
+
+void add_hub(Looker& looker, std::vector<std::string>& out) {
   const std::string cache = hf_cache_folder();
   if (cache.empty()) return;
   constexpr std::string_view kPrefix = "models--";
-  for (const std::string& folder : names_in(cache, true)) {
+  for (const std::string& folder : looker.names_in(cache, true)) {
     if (!folder.starts_with(kPrefix)) continue;
     std::string repo = folder.substr(kPrefix.size());
     const auto dashes = repo.find("--");
@@ -51,25 +60,25 @@ void add_hub(std::vector<std::string>& out) {
   }
 }
 
-void add_ollama(std::vector<std::string>& out) {
+void add_ollama(Looker& looker, std::vector<std::string>& out) {
   std::vector<std::string> stores{environment("OLLAMA_MODELS")};
   if (stores[0].empty()) stores = {home_folder(".ollama/models"), "/usr/share/ollama/.ollama/models"};
   for (const std::string& store : stores) {
     const std::string library = store + "/manifests/registry.ollama.ai/library";
     if (store.empty()) continue;
-    for (const std::string& model : names_in(library, true))
-      for (const std::string& tag : names_in(library + "/" + model, false))
+    for (const std::string& model : looker.names_in(library, true))
+      for (const std::string& tag : looker.names_in(library + "/" + model, false))
         out.push_back("ollama:" + model + (tag == "latest" ? "" : ":" + tag));
   }
 }
 
-void add_lmstudio(std::vector<std::string>& out) {
+void add_lmstudio(Looker& looker, std::vector<std::string>& out) {
   const std::string root = lmstudio_models();
   if (root.empty()) return;
-  for (const std::string& publisher : names_in(root, true)) {
-    for (const std::string& model : names_in(root + "/" + publisher, true)) {
+  for (const std::string& publisher : looker.names_in(root, true)) {
+    for (const std::string& model : looker.names_in(root + "/" + publisher, true)) {
       const std::string name = "lmstudio:" + publisher + "/" + model;
-      const std::vector<std::string> files = names_in(root + "/" + publisher + "/" + model, false);
+      const std::vector<std::string> files = looker.names_in(root + "/" + publisher + "/" + model, false);
       if (std::find(files.begin(), files.end(), "config.json") != files.end()) out.push_back(name);
       for (const std::string& file : files)
         if (file.ends_with(".gguf")) out.push_back(name + "@" + file.substr(0, file.size() - 5));
@@ -81,9 +90,10 @@ void add_lmstudio(std::vector<std::string>& out) {
 
 std::vector<std::string> stored_models() {
   std::vector<std::string> out;
-  add_hub(out);
-  add_ollama(out);
-  add_lmstudio(out);
+  Looker looker;
+  add_hub(looker, out);
+  add_ollama(looker, out);
+  add_lmstudio(looker, out);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -31,6 +31,9 @@ TEST_CASE("a string of JSON is the same when it is read, but for what is no text
   CHECK(json_string("##[x]") == "\"##\\u005bx]\"");
   CHECK(json_string("\x7f") == "\"\\u007f\"");
   // A whole report: its own line ends and brackets stay.
+  const std::string token = "hf_" + std::string(34, 'a');
+  CHECK(printable_json("{\"" + token + "\": \"x" + token + "\", \"hf_short\": \"hf_\"}") ==
+        "{\"hf_***\": \"xhf_***\", \"hf_short\": \"hf_\"}");
   CHECK(printable_json("{\n  \"a\": [\"##[x] \xC2\x9B \xE2\x80\xAE \x7f\"]\n}") ==
         "{\n  \"a\": [\"##\\u005bx] \\u009b \\u202e \\u007f\"]\n}");
 }

@@ -160,6 +160,34 @@ TEST_CASE("bombs: as many layers as are read, in every engine") {
   check_bounded(run_program({model, "--format", "html"}));
 }
 
+TEST_CASE("bombs: as many cards as are planned") {
+  const std::string model = "testdata/configs/deepseek-v3.json";
+  for (const char* engine : {"logical", "vllm", "sglang"}) {
+    CAPTURE(engine);
+    const std::vector<std::string> on_cards{model, "--engine", engine, "--gpu", "h100-80gb", "--gpu-count", "2048"};
+    for (const char* question : {"plan", "fit", "compare"}) {
+      std::vector<std::string> words = on_cards;
+      words.insert(words.begin(), question);
+      check_bounded(run_program(words));
+    }
+    std::vector<std::string> words = on_cards;
+    words.push_back("--json");
+    check_bounded(run_program(words));
+  }
+  // Each card of each answer: some 110 MB of text.
+  const Run all = run_program({"compare", model, "--gpu", "h100-80gb", "--gpu-count", "2048", "--json"});
+  CHECK(all.exit <= 1);
+  CHECK(all.out.size() > 100'000'000);
+  CHECK(all.peak_mib < 400 * kSanitizerFactor);
+}
+
+TEST_CASE("bombs: graphs of many stages, asked for again and again") {
+  check_bounded(run_program({"fit", "testdata/configs/llama-3.1-8b.json", "--engine", "ollama", "--gpu", "l4", "-pp",
+                             "16", "--shared-prefix", "3"}));
+  check_bounded(run_program(
+      {"testdata/configs/glm-5.2.json", "--engine", "ollama@0.17", "--max-model-len", "40000", "--gpu", "l4"}));
+}
+
 TEST_CASE("bombs: headers of weights of 64 MiB") {
   const TemporaryFolder folder;
   folder.write("config.json", kHead + "}");

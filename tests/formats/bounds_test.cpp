@@ -16,6 +16,7 @@
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "measure/log_reader.h"
+#include "sources/companions.h"
 #include "sources/gguf_choice.h"
 #include "sources/load.h"
 #include "sources/model_list.h"
@@ -130,8 +131,12 @@ TEST_CASE("bounds: files of one's own, and GPUs") {
     words.insert(words.end(), {option, value});
     return run_program(words);
   };
-  refused(with("--gpu-file", file("[]", (1 << 20) + 1)), "larger than 1 MiB");
-  refused(with("--calibration", file("{}", (4 << 20) + 1)), "larger than 4 MiB");
+  const std::string card = R"([{"name":"own","memory":"80GiB"}])";
+  CHECK(with("--gpu-file", file(card, 1 << 20)).exit == 0);
+  refused(with("--gpu-file", file(card, (1 << 20) + 1)), "larger than 1 MiB");
+  const std::string none = R"({"schema_version":1,"calibration":[]})";
+  CHECK(with("--calibration", file(none, 4 << 20)).exit == 0);
+  refused(with("--calibration", file(none, (4 << 20) + 1)), "larger than 4 MiB");
   CHECK(with("--gpu-count", "2048").exit == 0);
   refused(with("--gpu-count", "2049"), "at most 2048");
 }
@@ -186,6 +191,13 @@ TEST_CASE("bounds: numbers of the command line that are lists") {
   refused(run("llama.cpp", {"--gpu", "64xrtx-4090+rtx-3060"}), "a rig of more than 64 cards");
   CHECK(run("vllm", {"--max-loras", "65536", "--max-lora-rank", "8"}).exit <= 1);
   refused(run("vllm", {"--max-loras", "65537", "--max-lora-rank", "8"}), "65536 at most");
+  for (const char* option : {"--num-beams", "--num-samples"}) {
+    CAPTURE(option);
+    CHECK(run("vllm", {option, "1024"}).exit <= 1);
+    refused(run("vllm", {option, "1025"}), "is more than kvplan plans; use at most 1024");
+  }
+  CHECK(run("vllm", {"--avg-len", "16", "--num-seqs", "1048576"}).exit <= 1);
+  refused(run("vllm", {"--avg-len", "16", "--num-seqs", "1048577"}), "a mix of 1048577 sequences is more than");
 }
 
 TEST_CASE("bounds: an index of safetensors, and the parts of a GGUF beside it") {
@@ -210,6 +222,32 @@ TEST_CASE("bounds: an index of safetensors, and the parts of a GGUF beside it") 
   };
   CHECK_FALSE(has(parts(10'000), "\"split.count\" is"));
   CHECK(has(parts(10'001), "\"split.count\" is 10001"));
+}
+
+TEST_CASE("bounds: the rank and the modules of an adapter") {
+  const TemporaryFolder folder;
+  const auto read = [&](std::uint64_t rank, std::size_t modules) {
+    std::string list = "\"m\"";
+    for (std::size_t i = 1; i < modules; ++i) list += ",\"m" + std::to_string(i) + "\"";
+    folder.write("adapter_config.json", "{\"r\":" + std::to_string(rank) + ",\"target_modules\":[" + list + "]}");
+    return load_adapter(folder.path(), {});
+  };
+  CHECK(read(1 << 20, 1).rank == 1 << 20);
+  CHECK(has(error_of([&] { read((1 << 20) + 1, 1); }), "\"r\" is 1048577; a LoRA's rank is a small number"));
+  CHECK(read(8, 256).targets.size() == 256);
+  CHECK(has(error_of([&] { read(8, 257); }), "names more than 256 modules"));
+}
+
+TEST_CASE("bounds: a manifest of ollama's") {
+  const TemporaryFolder store;
+  std::filesystem::create_directories(store.path() + "/manifests/registry.ollama.ai/library/x");
+  const auto manifest = [&](std::size_t bytes) {
+    const std::string text = R"({"layers":[]})";
+    store.write("manifests/registry.ollama.ai/library/x/latest", text + std::string(bytes - text.size(), ' '));
+    return run_program({"ollama:x"}, "/dev/null", {"OLLAMA_MODELS=" + store.path()}).err;
+  };
+  CHECK(has(manifest(1 << 20), "names no GGUF"));
+  CHECK(has(manifest((1 << 20) + 1), "larger than 1 MiB"));
 }
 
 TEST_CASE("bounds: models of a list") {
@@ -240,6 +278,27 @@ TEST_CASE("bounds: figures and events of a log") {
   const std::string figure = "Model loading took 1.25 GiB memory";
   CHECK(read_log(std::string(16384 - figure.size(), 'x') + figure).observations.size() == 1);
   CHECK(read_log(std::string(16384, 'x') + figure).observations.empty());
+}
+
+TEST_CASE("bounds: a line of a log") {
+  const TemporaryFolder folder;
+  const auto log = [&](std::size_t bytes) {
+    return run_program(
+        {"check-log", folder.write("log", std::string(bytes, 'x') + "\nModel loading took 1.25 GiB memory\n")});
+  };
+  const Run longest = log(64 << 20);
+  CAPTURE(longest.err);
+  CHECK(longest.exit == 0);
+  CHECK(longest.peak_mib < 50 * kSanitizerFactor);
+  const auto refused = [](const Run& run) {
+    CAPTURE(run.err);
+    CHECK(run.exit == 2);
+    CHECK(has(run.err, "has a line of more than 64 MiB"));
+  };
+  refused(log((64 << 20) + 1));
+  // A disk's image is no log, and is not read to its end.
+  std::filesystem::resize_file(folder.write("image", ""), std::uintmax_t{1} << 40);
+  refused(run_program({"check-log", folder.path() + "/image"}));
 }
 
 TEST_CASE("bounds: files and tensors of an index") {

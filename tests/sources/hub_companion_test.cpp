@@ -9,37 +9,23 @@
 #include "sources/companions.h"
 #include "sources/hub_companion.h"
 #include "sources/site.h"
+#include "support/environment.h"
 #include "support/gguf_writer.h"
 
 namespace kvplan {
 namespace {
 
 // The environment that Site gives to the program, for calls in this process.
-class Environment {
- public:
-  explicit Environment(const Site& site) {
-    for (const auto& [name, value] : std::map<std::string, std::string>{{"HF_ENDPOINT", site.hub.url()},
-                                                                        {"HF_HOME", site.home.path() + "/hf"},
-                                                                        {"KVPLAN_CACHE", site.home.path() + "/cache"},
-                                                                        {"KVPLAN_HTTP_TIMEOUT_MS", "2000"},
-                                                                        {"HF_HUB_CACHE", ""},
-                                                                        {"HF_HUB_OFFLINE", ""},
-                                                                        {"NO_PROXY", "*"},
-                                                                        {"HF_TOKEN", kSecret}}) {
-      const char* old = std::getenv(name.c_str());
-      before_[name] = old == nullptr ? "" : old;
-      setenv(name.c_str(), value.c_str(), 1);
-    }
-  }
-  ~Environment() {
-    for (const auto& [name, value] : before_)
-      value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  std::map<std::string, std::string> before_;
+struct Environment : ScopedEnvironment {
+  explicit Environment(const Site& site)
+      : ScopedEnvironment({{"HF_ENDPOINT", site.hub.url()},
+                           {"HF_HOME", site.home.path() + "/hf"},
+                           {"KVPLAN_CACHE", site.home.path() + "/cache"},
+                           {"KVPLAN_HTTP_TIMEOUT_MS", "2000"},
+                           {"HF_HUB_CACHE", ""},
+                           {"HF_HUB_OFFLINE", ""},
+                           {"NO_PROXY", "*"},
+                           {"HF_TOKEN", kSecret}}) {}
 };
 
 SourceOptions offline() {

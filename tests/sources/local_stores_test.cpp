@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sources/stored_models.h"
+#include "support/environment.h"
 #include "support/gguf_writer.h"
 #include "support/program.h"
 
@@ -74,6 +76,30 @@ TEST_CASE("stores: compare names what lies here in the types that need another c
   const std::string served =
       stores.run({"compare", model, "--engine", "vllm", "--gpu", "l4", "--weights", "bf16,awq"}).out;
   CHECK(served.find("lies here as org/Llama-3.1-8B-AWQ-INT4") != std::string::npos);
+}
+
+TEST_CASE("stores: so many entries of a folder, and of all, are looked at") {
+  const Stores stores;
+  const std::string store = ".ollama/models/manifests/registry.ollama.ai/library/";
+  const auto fill = [&](const std::string& model, int tags) {
+    fs::create_directories(stores.home.path() + "/" + store + model);
+    for (int i = 0; i < tags; ++i) stores.home.write(store + model + "/q" + std::to_string(i), "");
+  };
+  const ScopedEnvironment environment({{"HOME", stores.home.path()},
+                                       {"OLLAMA_MODELS", stores.home.path() + "/.ollama/models"},
+                                       {"HF_HOME", ""},
+                                       {"HF_HUB_CACHE", ""},
+                                       {"XDG_CACHE_HOME", ""}});
+  fill("a", 4096);
+  CHECK(stored_models().size() == 4096);
+  fill("a", 4097);
+  CHECK(stored_models().size() == 4096);
+  // Four entries are those of the models themselves.
+  for (const char* model : {"b", "c"}) fill(model, 4096);
+  fill("d", 4092);
+  CHECK(stored_models().size() == 16380);
+  fill("d", 4093);
+  CHECK(stored_models().size() == 16380);
 }
 
 TEST_CASE("stores: ollama's manifests and blobs") {

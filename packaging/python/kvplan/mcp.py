@@ -21,6 +21,9 @@ try:
 except ImportError as missing:
     sys.exit(f"kvplan: the MCP server: {missing.name} is not installed; pip install 'kvplan[mcp]' (Python 3.10 or newer)")
 
+# Of an answer's JSON: a client's model can read no more, and thousands of cards would fill its memory.
+MOST_LETTERS = 4 << 20
+
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 1}
 _SIZE = {"type": ["string", "integer"]}
@@ -122,7 +125,10 @@ def _tools() -> List[types.Tool]:
 
 
 def _failed(line: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=line)], is_error=True)
+    """An error; what it quotes of the question may be of any length and any letters."""
+    short = line if len(line) <= 1000 else line[:480] + " ... " + line[-480:]
+    plain = "".join(letter if letter.isprintable() else "?" for letter in short)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=plain)], is_error=True)
 
 
 def call(name: str, given: Mapping[str, Any]) -> types.CallToolResult:
@@ -144,7 +150,10 @@ def call(name: str, given: Mapping[str, Any]) -> types.CallToolResult:
         return _failed("kvplan: check_log: give log, the path of a log, or text, the log itself")
     try:
         said = ask(question.command, model, options, log, text, form="table")
-        data = answer(ask(question.command, model, options, log, text))
+        whole = ask(question.command, model, options, log, text)
+        if len(whole) > MOST_LETTERS:
+            return _failed(f"kvplan: {name}: the answer has {len(whole) >> 20} MiB of JSON; ask of fewer cards or models")
+        data = answer(whole)
     except KvplanError as error:
         return _failed(error.line)
     except (OSError, ValueError) as error:  # a NUL, half a surrogate, or more than a command line may have

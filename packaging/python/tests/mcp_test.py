@@ -13,6 +13,7 @@ from mcp.client.client import Client  # noqa: E402
 from mcp.client.stdio import StdioServerParameters  # noqa: E402
 
 import kvplan  # noqa: E402
+from conftest import ROOT  # noqa: E402
 from package_test import LOG  # noqa: E402
 
 
@@ -66,6 +67,8 @@ WRONG = (
     ("plan", {"model": "x.json", "draft": "@/etc/passwd"}, "a list of models"),
     ("plan", {"model": "a\0b"}, "cannot be asked"),
     ("plan", {"model": "a" * 1_000_000}, "cannot be asked"),
+    ("plan", {"model": ["a\nb\u202e"] * 100_000}, "is not of type"),
+    ("fit", {"model": str(ROOT / "testdata/configs/qwen3-0.6b.json"), "gpu": "h100-80gb", "gpu_count": 2048}, "MiB of JSON"),
     ("check_log", {}, "text"),
     ("forget", {}, "check_log"),
 )
@@ -75,4 +78,5 @@ def test_what_is_wrong_is_one_line():
     _, results = ask(*((name, given) for name, given, _ in WRONG))
     for (name, given, words), result in zip(WRONG, results):
         assert result.is_error, (name, given)
-        assert words in result.content[0].text and "\n" not in result.content[0].text
+        text = result.content[0].text
+        assert words in text and text.isprintable() and len(text) <= 1000

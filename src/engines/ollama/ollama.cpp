@@ -83,7 +83,9 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   inner.request.engine_version = "b7830";  // its logits still have a row for each token (ollama/ollama#16416: 796 MiB)
   OverheadInput out = in;
   out.engine = &inner;
-  return llama_cpp_engine().overhead(out);
+  std::vector<LedgerLine> lines = llama_cpp_engine().overhead(out);
+  in.engine->memo = inner.memo;  // a search asks again
+  return lines;
 }
 
 EngineSettings settings(const EngineInput& input, const Load& load) {

@@ -1,0 +1,29 @@
+// One line on a terminal's standard error that says how far a long run is, written over, and gone at the end.
+#ifndef KVPLAN_PROGRESS_H_
+#define KVPLAN_PROGRESS_H_
+
+#include <chrono>
+#include <string_view>
+
+namespace kvplan {
+
+class ProgressLine {
+ public:
+  ProgressLine() = default;
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // Standard error is a terminal, half a second has gone by, and the line is not of just now.
+  bool is_due() const;
+  void show(std::string_view text);
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point shown_;
+  bool is_shown_ = false;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_PROGRESS_H_

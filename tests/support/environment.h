@@ -1,0 +1,33 @@
+// Variables of this process' environment for as long as the object lives.
+#ifndef KVPLAN_TESTS_SUPPORT_ENVIRONMENT_H_
+#define KVPLAN_TESTS_SUPPORT_ENVIRONMENT_H_
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+namespace kvplan {
+
+class ScopedEnvironment {
+ public:
+  explicit ScopedEnvironment(const std::map<std::string, std::string>& values) {
+    for (const auto& [name, value] : values) {
+      const char* old = std::getenv(name.c_str());
+      before_[name] = old == nullptr ? "" : old;
+      setenv(name.c_str(), value.c_str(), 1);
+    }
+  }
+  ~ScopedEnvironment() {
+    for (const auto& [name, value] : before_)
+      value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
+  }
+  ScopedEnvironment(const ScopedEnvironment&) = delete;
+  ScopedEnvironment& operator=(const ScopedEnvironment&) = delete;
+
+ private:
+  std::map<std::string, std::string> before_;
+};
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TESTS_SUPPORT_ENVIRONMENT_H_
