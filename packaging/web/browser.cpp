@@ -9,13 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/library.h"
 #include "cli/check_log_command.h"
 #include "cli/measuring.h"
 #include "cli/watch_command.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "measure/detect.h"
-#include "measure/library.h"
 #include "sources/hub_curl.h"
 #include "sources/hub_http.h"
 

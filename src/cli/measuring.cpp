@@ -1,10 +1,9 @@
 #include "cli/measuring.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 
+#include "base/os.h"
 #include "cli/output.h"
 #include "kvplan/card_measurement.h"
 #include "kvplan/error.h"
@@ -23,7 +22,7 @@ namespace {
 // One line on a terminal's standard error, written over until it is done.
 class Progress {
  public:
-  Progress() : shown_(isatty(STDERR_FILENO) == 1) {}
+  Progress() : shown_(os::is_terminal(os::kErrors)) {}
   ~Progress() {
     if (dirty_) std::fputs("\r\033[K", stderr);
   }

@@ -1,10 +1,10 @@
 #include "cli/watch_command.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 
+#include "base/library.h"
+#include "base/os.h"
 #include "cli/measuring.h"
 #include "cli/output.h"
 #include "engines/engine.h"
@@ -12,7 +12,6 @@
 #include "measure/check_log.h"
 #include "measure/diagnosis.h"
 #include "measure/interrupt.h"
-#include "measure/library.h"
 #include "measure/measure.h"
 #include "measure/watch.h"
 #include "measure/watch_report.h"
@@ -37,7 +36,7 @@ class Progress {
     if (shown_) std::fputs("\r\033[K", stderr);
   }
   void show(const Watched& seen) {
-    if (isatty(STDERR_FILENO) != 1 || calls_++ % 10 != 0) return;
+    if (!os::is_terminal(os::kErrors) || calls_++ % 10 != 0) return;
     std::fprintf(stderr, "\r\033[Kwatching process %lld: %.2f GiB, %zu stages", static_cast<long long>(seen.pid),
                  static_cast<double>(seen.last.count()) / kGiB, seen.stages.size());
     std::fflush(stderr);

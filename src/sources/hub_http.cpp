@@ -1,7 +1,5 @@
 #include "sources/hub_http.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/os.h"
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "sources/hub_id.h"
@@ -124,7 +123,7 @@ HubClient::~HubClient() {
 
 void HubClient::show(std::uint64_t bytes) {
   const auto now = steady_clock::now();
-  if (now - start_ < kBeforeProgress || now - last_shown_ < kBetweenProgress || isatty(STDERR_FILENO) != 1) return;
+  if (now - start_ < kBeforeProgress || now - last_shown_ < kBetweenProgress || !os::is_terminal(os::kErrors)) return;
   shown_ = true;
   last_shown_ = now;
   std::fprintf(stderr, "\rkvplan: fetching %s from %s: %llu KiB\033[K", repo_.c_str(), without_port(origin_).c_str(),
