@@ -73,4 +73,8 @@ if(NOT KVPLAN_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     check_linker_flag(CXX -Wl,-z,${word} ${known})
     target_link_options(kvplan_self_contained INTERFACE $<$<AND:$<BOOL:${${known}}>,$<CONFIG:Release,MinSizeRel>>:-Wl,-z,${word}>)
   endforeach()
+elseif(NOT KVPLAN_SANITIZE AND (APPLE OR WIN32))
+  add_compile_options(-ffunction-sections -fdata-sections)
+  target_link_options(kvplan_self_contained INTERFACE
+    $<IF:$<BOOL:${APPLE}>,-Wl$<COMMA>-dead_strip,-Wl$<COMMA>--gc-sections> $<$<CONFIG:Release,MinSizeRel>:-s>)
 endif()

@@ -1,9 +1,5 @@
 #include "formats/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/os.h"
 #include "formats/file.h"
 #include "formats/json_bounds.h"
 #include "kvplan/error.h"
@@ -182,14 +179,7 @@ std::uint64_t header_bytes(std::span<const std::byte> first_eight, std::uint64_t
 }
 
 void read_at(int fd, char* to, std::size_t size, std::uint64_t at) {
-  while (size > 0) {
-    const ssize_t got = pread(fd, to, size, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail("the safetensors file cannot be read to the end of its header", kLoadAgain);
-    to += got;
-    at += static_cast<std::uint64_t>(got);
-    size -= static_cast<std::size_t>(got);
-  }
+  if (!os::read_at(fd, to, size, at)) fail("the safetensors file cannot be read to the end of its header", kLoadAgain);
 }
 
 // "model-00002-of-00030.safetensors": the number of shards; 0 for other names.
@@ -222,10 +212,10 @@ void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_
 std::uint64_t read_safetensors(const std::string& path, const TensorVisitor& visit, std::uint64_t file_bytes) {
   return with_source(path, [&] {
     const Descriptor file(path);
-    struct stat status {};
-    if (!file.is_open() || fstat(file.get(), &status) != 0) fail_to_open();
-    if (!S_ISREG(status.st_mode)) fail("is no regular file", "give a checkpoint's directory");
-    const std::uint64_t size = std::max(static_cast<std::uint64_t>(status.st_size), file_bytes);
+    const auto facts = file.is_open() ? os::facts_of(file.get()) : std::nullopt;
+    if (!facts) fail_to_open();
+    if (facts->kind != os::FileKind::kRegular) fail("is no regular file", "give a checkpoint's directory");
+    const std::uint64_t size = std::max(facts->bytes, file_bytes);
     std::array<char, 8> first{};
     if (size < 8) fail("the file is too short for a safetensors header", kLoadAgain);
     read_at(file.get(), first.data(), 8, 0);

@@ -378,6 +378,17 @@ void add_next(const Plan& plan, Page& page) {
                       (request.card.name ? " (or compare, explain)" : " (or compare, fit)"));
 }
 
+void add_calibration(const Plan& plan, Page& page) {
+  if (plan.calibrated.empty() || !plan.request.calibration) return;
+  Rows rows;
+  for (const AppliedFigure& each : plan.calibrated)
+    rows.push_back({each.what, human_bytes(each.figure.mean_bytes()), each.source});
+  page.blocks.push_back({"Calibrated by " + one_line(plan.request.calibration->path, 200),
+                         Detail::kScreen,
+                         facts_table(std::move(rows)),
+                         {}});
+}
+
 }  // namespace
 
 Page plan_page(const Plan& plan) {
@@ -408,7 +419,8 @@ Page plan_page(const Plan& plan) {
   add_mix(plan, page);
   add_host(plan, page);
   if (fits && !is_floor) add_speed(plan, false, page);
-  add_measurement(plan, page);
+  add_calibration(plan, page);
+  if (plan.measurement) add_measurement(plan, page);
   add_curves(plan, page);
   add_frontier(plan.frontier, page);
   // With a card the question is whether it fits; what layers hold stands in explain.
