@@ -362,6 +362,8 @@ struct Engine {
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
   // The context where the user names none (never beyond the model's own); null: the model's own maximum.
   Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
+  // The longest sequence that it assumes where the config names none; 0: it has no such rule.
+  Tokens assumed_length{};
   Start start = Start::kUnknown;
   // What it refuses at its start though the memory were enough; null: not known.
   std::optional<Refusal> (*refusal)(const EngineInput& input, const Load& load) = nullptr;

@@ -394,6 +394,24 @@ TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   CHECK(vllm_mxfp4_padding(request) == Sides{256, 256});
 }
 
+TEST_CASE("rules: the length that an engine assumes where the config names none") {
+  // Executed: vLLM's max_model_len of Mamba, config/model.py default_max_len; SGLang's get_context_length.
+  const ModelSpec model = test_model("mamba-2.8b");
+  const auto planned = [&](const char* engine, std::optional<Tokens> asked = std::nullopt) {
+    Request request;
+    find_engine(engine, request);
+    request.max_model_len = asked;
+    return make_plan(model, request);
+  };
+  for (const char* engine : {"vllm", "vllm@0.26", "sglang"}) {
+    CHECK(planned(engine).load.max_model_len == Tokens(2048));
+    CHECK(planned(engine).model->max_model_len == Tokens(2048));
+    CHECK(planned(engine, Tokens(100)).load.max_model_len == Tokens(100));
+  }
+  CHECK(planned("transformers").load.max_model_len == Tokens(kDefaultContext));
+  CHECK(planned("transformers").model->max_model_len == Tokens(0));
+}
+
 TEST_CASE("rules: a draft model's first layer has the draft's types") {
   // A draft in float32 beside a model in 16 bit: its entries are twice as wide.
   const auto pages = [](Dtype dtype) {

@@ -50,6 +50,7 @@ Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, sglang_layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
   out.start = Start::kAnything;
+  out.assumed_length = Tokens(2048);  // hf_transformers_utils.py, get_context_length
   out.utilization_of = sglang_share;
   out.share_option = "--mem-fraction-static";
   out.settings = sglang_settings;

@@ -482,6 +482,7 @@ Engine vllm_engine() {
   engine.share_option = "--gpu-memory-utilization";
   engine.settings = vllm_settings;
   engine.start = Start::kOneSequence;
+  engine.assumed_length = Tokens(2048);  // config/model.py, default_max_len
   engine.parallel.data_ranks_share_experts = true;
   engine.parallel.decode_context = true;
   engine.loading.counted = CountedAs::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
