@@ -376,22 +376,29 @@ TEST_CASE("rules: vLLM's types and shares") {
 
 TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   // As stored where no card is named, and on AMD; Triton on Hopper; FlashInfer on Blackwell; Marlin elsewhere.
-  using Sides = std::pair<std::uint64_t, std::uint64_t>;
+  using Sides = Mxfp4Layout;
   Request request = request_for("vllm", 4096);
-  CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
+  CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
   request.card.name = "mi300x";
-  CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
+  CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
   for (const char* card : {"h100-80gb", "h200"}) {
     request.card.name = card;
-    CHECK(vllm_mxfp4_padding(request) == Sides{64, 1});
+    CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
   }
   for (const char* card : {"b200", "a100-80gb"}) {
     request.card.name = card;
-    CHECK(vllm_mxfp4_padding(request) == Sides{128, 256});
+    CHECK(vllm_mxfp4_layout(request) == Sides{128, 256});
   }
   request.engine_version = "0.26";
   request.card.name = "b200";
-  CHECK(vllm_mxfp4_padding(request) == Sides{256, 256});
+  CHECK(vllm_mxfp4_layout(request) == Sides{256, 256});
+  // Until #46549 the checkpoint's scales stayed beside Triton's own.
+  request.card.name = "h100-80gb";
+  CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
+  request.engine_version = "0.25";
+  CHECK(vllm_mxfp4_layout(request) == Sides{64, 1, 256});
+  request.engine_version = "0.13";
+  CHECK(vllm_mxfp4_layout(request) == Sides{});
 }
 
 TEST_CASE("rules: the length that an engine assumes where the config names none") {

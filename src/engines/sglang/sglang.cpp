@@ -63,7 +63,7 @@ Engine sglang_engine() {
   out.loading.make_tensors = sglang_tensors;
   out.loading.makes_by = sglang_makes_by;
   out.loading.keeps_types = true;
-  out.loading.mxfp4_padding = sglang_mxfp4_padding;
+  out.loading.mxfp4_layout = sglang_mxfp4_layout;
   out.parallel.pads_vocab = sglang_pads_vocab;
   out.parallel.cuts = sglang_cuts;
   out.refusal = sglang_refusal;

@@ -448,9 +448,9 @@ std::string sglang_makes_by(const Request& request) {
 }
 
 // FlashInfer's kernels of Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py).
-std::pair<std::uint64_t, std::uint64_t> sglang_mxfp4_padding(const Request& request) {
+Mxfp4Layout sglang_mxfp4_layout(const Request& request) {
   if (compute_capability(request.card.name) / 10 != 10) return {0, 1};  // as it is, with scales of whole blocks alone
-  return {sglang_since(request, kExecuted) ? 128 : 256, 256};
+  return {sglang_since(request, kExecuted) ? 128U : 256U, 256};
 }
 
 bool sglang_pads_vocab(const Request& request) {

@@ -499,7 +499,7 @@ Engine vllm_engine() {
   engine.parallel.pads_vocab = vllm_pads_vocab;
   engine.parallel.refines_blocks = vllm_refines_blocks;
   engine.loading.asks_quant_method = true;  // ModelConfig._parse_quant_hf_config
-  engine.loading.mxfp4_padding = vllm_mxfp4_padding;
+  engine.loading.mxfp4_layout = vllm_mxfp4_layout;
   engine.loading.halves_float32 = true;  // config/model.py _resolve_auto_dtype
   engine.parallel.expert = true;
   engine.options = kVllmOptions;
