@@ -419,6 +419,22 @@ TEST_CASE("rules: the length that an engine assumes where the config names none"
   CHECK(planned("transformers").model->max_model_len == Tokens(0));
 }
 
+TEST_CASE("rules: vLLM gives every layer an indexer where indexer_types alone say which have one") {
+  // models/deepseek_v2.py asks index_topk_pattern and index_topk_freq; GLM-5.2's own config has the latter (executed).
+  using Facts = std::vector<ConfigFact>;
+  const ConfigFact types{"indexer_types", R"(["full","shared"])"};
+  const auto every = [](Arch arch, const Facts& facts) { return vllm_indexes_every_layer(arch, facts); };
+  CHECK(every(Arch::kGlmMoeDsa, {types}));
+  CHECK(every(Arch::kDeepseekV32, {{"text_config.indexer_types", R"(["full"])"}}));
+  CHECK(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "1"}}));
+  CHECK(every(Arch::kGlmMoeDsa, {types, {"index_topk_pattern", "null"}}));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "4"}}));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {types, {"index_topk_pattern", R"("FSSS")"}}));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {}));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {{"indexer_types", R"(["full"])", Origin::kClassDefault}}));
+  CHECK_FALSE(every(Arch::kDeepseekV3, {types}));
+}
+
 TEST_CASE("rules: a draft model's first layer has the draft's types") {
   // A draft in float32 beside a model in 16 bit: its entries are twice as wide.
   const auto pages = [](Dtype dtype) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engines/drafts.h"
+#include "engines/indexes.h"
 #include "engines/parallel.h"
 #include "engines/vllm/kernels.h"
 #include "kvplan/error.h"
@@ -62,19 +63,6 @@ bool is_windowed(const Term& term) {
 // DeepSeek-V4: latents in a window, entries for several tokens, states that grow.
 bool is_packed(const Term& term) {
   return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
-}
-
-// Each layer with the index keys that the first such layer has.
-std::vector<LayerCache> with_indexes(std::vector<LayerCache> caches) {
-  std::optional<Term> index;
-  for (const LayerCache& cache : caches)
-    for (const Term& term : cache.compact)
-      if (!index && is_index(term)) index = term;
-  if (!index) return caches;
-  for (LayerCache& cache : caches)
-    if (!cache.compact.empty() && std::none_of(cache.compact.begin(), cache.compact.end(), is_index))
-      cache.compact.own().push_back(*index);
-  return caches;
 }
 
 class SpecMaker {
