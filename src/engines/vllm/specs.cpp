@@ -57,6 +57,12 @@ bool is_index(const Term& term) {
 bool is_matrix_state(const Term& term) {
   return is_fixed(term) && term.shape.columns == 0 && term.shape.vectors > 1;
 }
+bool is_scan(const Term& term) {
+  return term.part == Part::kScan;
+}
+bool is_matrix_scan(const Term& term) {
+  return is_scan(term) && term.shape.vectors > 1;
+}
 bool is_windowed(const Term& term) {
   return term.limit.kind != LimitKind::kNone;
 }
@@ -125,7 +131,7 @@ class SpecMaker {
     // Without prefix caching there is no mode; with it, none stands for the release's own choice.
     if (has_state_ && vllm_caches_prefixes(request, input_.model.arch, true, rules_)) {
       // Only the selective-scan models keep a state for every block; the delta-rule ones align.
-      const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && has_selective_scan());
+      const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && any_cache(is_scan));
       charge.mamba_mode = all ? MambaMode::kAll : MambaMode::kAlign;
     }
     const std::uint64_t drafts = vllm_speculative_tokens(input_);
@@ -137,10 +143,9 @@ class SpecMaker {
     charge.extra_slots = rules_.all_mode_speculative ? drafts : 0;
   }
 
-  bool has_selective_scan() const {
-    return std::any_of(caches_.begin(), caches_.end(), [](const LayerCache& cache) {
-      return any_term(cache.compact, [](const Term& term) { return term.part == Part::kScan; });
-    });
+  bool any_cache(bool (*holds)(const Term&)) const {
+    return std::any_of(caches_.begin(), caches_.end(),
+                       [&](const LayerCache& cache) { return any_term(cache.compact, holds); });
   }
 
   // The latent kernels know 16 bit and FP8; DeepSeek-V4's the packed layout alone, and 16 bit in newer releases.
@@ -325,7 +330,8 @@ class SpecMaker {
     }
     if (state == Bytes(0)) return;
     const MambaMode mode = out_.charge.mamba_mode;
-    const std::uint64_t chunk = !has_selective_scan()                   ? kStateChunkFallback
+    // Mamba 1 has no chunks, and the fallback (ModelConfig.get_mamba_chunk_size).
+    const std::uint64_t chunk = !any_cache(is_matrix_scan)              ? kStateChunkFallback
                                 : input_.model.arch == Arch::kNemotronH ? kNemotronChunk
                                                                         : kStateChunk;
     if (attention == nullptr) {
