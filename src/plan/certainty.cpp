@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engines/capacity.h"
+#include "kvplan/gpus.h"
 #include "plan/mix.h"
 
 namespace kvplan {
@@ -54,7 +55,8 @@ Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMem
 std::optional<Range> budget_range(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes budget) {
   const std::optional<Bytes>& memory = input.request.card.memory;
   if (!memory || plan.request.kv_cache_memory_bytes || engine.cache_budget == nullptr) return std::nullopt;
-  const std::string own = std::string(engine.name) + " card";
+  const bool shares = input.request.card.name && parse_gpu(*input.request.card.name).unified;
+  const std::string own = std::string(engine.name) + (shares ? " card, unified memory" : " card");
   const Range card = range_around(own, *memory);
   if (card.low != card.high) {
     const Bytes below = *memory - card.low;

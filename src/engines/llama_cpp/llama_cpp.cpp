@@ -44,6 +44,7 @@
 #include "engines/llama_cpp/launcher.h"
 #include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 
 namespace kvplan {
 
@@ -172,6 +173,10 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
                                               std::optional<LlamaKeeps> own_engine) {
   check_parallel(input.request, input.model);
   check_types(input);
+  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+    notes.push_back({NoteLevel::kInfo, "unified_memory",
+                     "the processor shares this memory: what is planned for the host, the system and other programs "
+                     "come out of it too, and llama.cpp goes by what is free when it starts"});
   if (!llama_cpp_runs(input.model)) {
     notes.push_back({NoteLevel::kWarning,
                      "engine_cannot_run",

@@ -194,6 +194,10 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     out.reason = bits > 0 ? "steps of 256 tokens, groups of 64 with scale and bias" : "steps of 256 tokens";
     return out;
   };
+  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+    notes.push_back({NoteLevel::kInfo, "unified_memory",
+                     "the processor shares this memory: the budget is what Metal lets a GPU keep wired (sysctl "
+                     "iogpu.wired_limit_mb raises it), the rest is the system's and other programs'"});
   if (has_lists && bits_of(types.key) + bits_of(types.value) > 0)
     notes.push_back({NoteLevel::kWarning, "unquantized_cache",
                      "mlx-lm leaves the caches of this model in its own type: --kv-bits does nothing"});
