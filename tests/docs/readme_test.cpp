@@ -69,6 +69,7 @@ std::string named_here(const std::string& word, const kvplan::TemporaryFolder& f
                                                         {"after.json", "testdata/configs/qwen3-0.6b.json"},
                                                         {"model.gguf", folder.path() + "/model.gguf"},
                                                         {"server.log", folder.path() + "/server.log"},
+                                                        {"plan.html", folder.path() + "/plan.html"},
                                                         {"@models.txt", "@" + folder.path() + "/models.txt"}})
     if (word == placeholder) return file;
   return word;

@@ -131,7 +131,7 @@ constexpr StackForm kFormulanet{.offset = 2, .embedding_norm = true, .final_norm
 constexpr StackForm kPegasus{.positions = Positions::kFixed, .final_norm = true};
 constexpr StackForm kPegasusX{
     .positions = Positions::kNone, .final_norm = true, .attention_bias = "", .encoder_norms = 3};
-constexpr StackForm kBigBird{.embedding_norm = true, .attention_bias = "use_bias"};
+constexpr StackForm kBigBirdPegasus{.embedding_norm = true, .attention_bias = "use_bias"};
 constexpr StackForm kMarian{.positions = Positions::kFixed};
 // Its tables begin behind the padding's index.
 constexpr StackForm kFsmt{.positions = Positions::kFixed, .offset = 2};
@@ -331,7 +331,7 @@ std::span<const Family> encoder_decoder_family() {
     {.is = {"nllb-moe nllb_moe", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
      .tensors = kTied, .all = write_both<kNllb>},
     {.is = {"bigbird_pegasus", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_both<kBigBird>},
+     .tensors = kTied, .all = write_both<kBigBirdPegasus>},
     {.is = {"pegasus_x", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
      .tensors = kTied, .all = write_pegasus_x},
     {.is = {"led", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
