@@ -115,8 +115,22 @@ TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_
     CHECK(each("vllm@0.30", with(method)) == 15);  // "Model Runner V2 does not yet support" them
   for (const DraftMethod method : {DraftMethod::kEagle3, DraftMethod::kMtp})
     CHECK(each("vllm@0.30", with(method)) == 2);
+  CHECK(each("vllm@0.33", with(DraftMethod::kNgram)) == 10);
   CHECK(each("vllm@0.32", dense) == 2);
   CHECK(each("vllm@0.33", dense) == 10);
+  // Models with experts that 0.26 names, and those that 0.30 leaves to the old one on AMD's cards.
+  const auto named = [](const char* architecture, const char* card) {
+    return [architecture, card](EngineInput& input) {
+      input.model.experts.used = 8;
+      input.model.architecture = architecture;
+      input.request.card.name = card;
+    };
+  };
+  CHECK(each("vllm@0.26", named("Qwen2MoeForCausalLM", "h100-80gb")) == 2);
+  CHECK(each("vllm@0.26", named("Qwen3MoeForCausalLM", "h100-80gb")) == 15);
+  CHECK(each("vllm@0.30", named("DeepseekV4ForCausalLM", "mi300x")) == 15);
+  CHECK(each("vllm@0.30", named("DeepseekV4ForCausalLM", "h100-80gb")) == 2);
+  CHECK(each("vllm@0.33", named("DeepseekV4ForCausalLM", "mi300x")) == 10);
 }
 
 TEST_CASE("vllm: V0 ran the encoder of Llama-3.2-Vision over an image for every prompt of the batch") {

@@ -36,6 +36,7 @@
 #include "engines/vllm/graphs.h"
 #include "engines/vllm/rules.h"
 #include "kvplan/gpus.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -51,8 +52,15 @@ constexpr std::uint64_t kSparingOnRocm = 17;   // 0.16 sorts: 2.1 GiB for 256 ro
 constexpr std::uint64_t kNewRunner = 26;          // worker/gpu/model_runner.py for dense models with attention alone
 constexpr std::uint64_t kNewRunnerOnly = 30;      // for every model
 constexpr std::uint64_t kImagesInNewRunner = 27;  // 0.26 still has the old one for Gemma-4
-constexpr std::uint64_t kConsumed = 27;           // the line with "consumed"; 0.26 has it not
-constexpr std::uint64_t kSamplesTwice = 33;       // _dummy_sampler_run; 0.32 has it not
+// ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30 and DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES of 0.26.
+constexpr std::uint64_t kNewRunnerOnRocm = 33;    // for every model; 0.33 has the list not
+constexpr std::uint64_t kDraftsInNewRunner = 33;  // models, Medusa, n-grams; 0.30 leaves them to the old one
+constexpr std::string_view kOldOnRocm = "DeepseekV32ForCausalLM DeepseekV4ForCausalLM GlmMoeDsaForCausalLM";
+constexpr std::string_view kNewWithExperts =
+    "DeepseekV2ForCausalLM GraniteMoeForCausalLM InklingForCausalLM InklingForConditionalGeneration "
+    "LongcatFlashNgramForCausalLM Qwen2MoeForCausalLM";
+constexpr std::uint64_t kConsumed = 27;      // the line with "consumed"; 0.26 has it not
+constexpr std::uint64_t kSamplesTwice = 33;  // _dummy_sampler_run; 0.32 has it not
 
 // A first start compiles while it profiles, and benchmarks a kernel that reads the embedding on a copy of it.
 constexpr std::uint64_t kCompiledBefore = 30;  // logs of 0.30 and 0.31 have first starts that take no more
@@ -330,10 +338,12 @@ bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
   // _get_v2_model_runner_unsupported_features (vllm/config/vllm.py)
   const bool has_old_draft = input.draft_method == DraftMethod::kNgram || input.draft_method == DraftMethod::kMedusa ||
                              input.draft_method == DraftMethod::kModel;
-  if (rules.version < kNewRunner || has_old_draft) return false;
-  if (rules.version >= kNewRunnerOnly) return true;
+  if (rules.version < kNewRunner || (has_old_draft && rules.version < kDraftsInNewRunner)) return false;
+  if (rules.version >= kNewRunnerOnly)
+    return rules.version >= kNewRunnerOnRocm || !vllm_is_rocm(input.request) ||
+           !has_word(kOldOnRocm, input.model.architecture);
   if (input.model.vision && rules.version < kImagesInNewRunner) return false;
-  return !has_states(input) && input.model.experts.used == 0;
+  return !has_states(input) && (input.model.experts.used == 0 || has_word(kNewWithExperts, input.model.architecture));
 }
 
 std::uint64_t vllm_layer_row(const EngineInput& input) {
