@@ -82,9 +82,10 @@ TEST_CASE("settings: engines without a scheduler's cap or graphs") {
   CHECK_FALSE(seen.cuda_graphs.has_value());
   request.llama_cpp.n_batch = 256;
   CHECK(settings_of("llama-3.1-8b", request).n_ubatch == 256);
-  seen = settings_of("llama-3.1-8b", request_for("ollama", 8192));  // num_batch 512
+  seen = settings_of("llama-3.1-8b", request_for("ollama", 4096));  // num_batch 512, and by the context beyond
   CHECK(seen.max_num_batched_tokens == 512);
   CHECK(seen.n_ubatch == 512);
+  CHECK(settings_of("llama-3.1-8b", request_for("ollama", 8192)).n_ubatch == 1024);
   CHECK(settings_of("llama-3.1-8b", request_for("mlx", 8192)).max_num_batched_tokens == 2048);  // prefill_step_size
   seen = settings_of("llama-3.1-8b", request_for("tensorrt-llm", 8192));
   CHECK(seen.max_num_batched_tokens == 8192);  // BuildConfig.max_num_tokens

@@ -190,20 +190,21 @@ TEST_CASE("vllm specs: states with prefix caching") {
   CHECK(cached(jamba("vllm@0.26")) == MambaMode::kAll);
   CHECK(cached(qwen3_next("vllm@0.26")) == MambaMode::kAlign);
   CHECK(cached(input_of("vllm", "llama", {heads(8, 128)})) == MambaMode::kNone);
-  // all: whole chunks of the kernel, 256 of Mamba, else 2048: lcm(chunk, 16) * ceil(ceil(state / token) / chunk).
+  // all: whole chunks of the kernel, 256 of Mamba 2, else 2048: lcm(chunk, 16) * ceil(ceil(state / token) / chunk).
+  // Jamba's in 0.26 are executed.
   const auto blocks = [](EngineInput input, const char* mode) {
     input.request.vllm.mamba_cache_mode = mode;
     const SpecList list = specs_of(input);
     return std::pair(list.specs.front().block_size, list.specs.back().block_size);
   };
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
-  CHECK(blocks(jamba("vllm@0.30"), "all") == Pair{256, 256});  // 76 tokens
+  CHECK(blocks(jamba("vllm@0.30"), "all") == Pair{2048, 2048});  // 76 tokens
   CHECK(blocks(jamba("vllm"), "align") == Pair{80, 80});
   CHECK(blocks(jamba("vllm@0.26"), "none") == Pair{0, 80});
   CHECK(blocks(qwen3_next("vllm@0.30"), "all") == Pair{2048, 2048});  // 536 tokens
   EngineInput odd = jamba("vllm@0.30");
   odd.request.block_size = 48;
-  CHECK(blocks(odd, "all") == Pair{768, 768});  // lcm(256, 48)
+  CHECK(blocks(odd, "all") == Pair{6144, 6144});  // lcm(2048, 48)
   // Nothing attends: a state for each block of 16, where there is more than one.
   const EngineInput mamba = input_of("vllm@0.30", "mamba", {{state_of("ssm state", 5120, 1, 16)}});
   CHECK(blocks(mamba, "none") == Pair{0, 0});

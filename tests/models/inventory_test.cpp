@@ -248,7 +248,7 @@ TEST_CASE("a part that nobody reads is a range or a note") {
         R"({"model_type":"florence2","text_config":{"model_type":"bart","d_model":1024,"encoder_layers":12,
             "decoder_layers":12},"vision_config":{"model_type":"florence_vision","embed_dim":[128,256,512,1024],
             "depths":[1,1,9,1]}})",
-        R"({"model_type":"evolla","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,
+        R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,
             "num_key_value_heads":8,"intermediate_size":14336,"vocab_size":128256,
             "protein_encoder_config":{"hidden_size":1280,"num_hidden_layers":33}})"}) {
     CAPTURE(config);

@@ -149,9 +149,10 @@ std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request
   return out;
 }
 
-LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine)
+LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine, BatchRule batch_rule)
     : input_(input),
       own_engine_(own_engine),
+      batch_rule_(batch_rule),
       flash_attention_(llama_flash_attention(input)),
       keeps_windows_(llama_cpp_keeps_windows(input.model) && !input.request.llama_cpp.swa_full),
       rollback_rows_(own_engine ? own_engine->checkpoints : 0),
@@ -347,10 +348,9 @@ bool llama_keeps_sequences_apart(const EngineInput& input) {
   });
 }
 
-// Ollama's own engine has cells for all sequences together: so many tokens for each of them and a batch, or everything
-// where a sequence is no longer (kvcache/causal.go, Init).
+// Ollama's own engine has cells for all sequences together (kvcache/causal.go, Init).
 LlamaContext LlamaCppLayout::context_of(const Load& load) const {
-  if (!own_engine_ || load.pooled) return llama_context(input_, load);
+  if (!own_engine_ || load.pooled) return llama_context(input_, load, batch_rule_);
   Load all = load;
   all.max_model_len = Tokens(checked_mul(load.max_model_len.count(), load.num_seqs, kCells));
   all.pooled = true;

@@ -33,7 +33,9 @@ struct LlamaContext {
   bool unified = false;
   friend bool operator==(const LlamaContext&, const LlamaContext&) = default;
 };
-LlamaContext llama_context(const EngineInput& input, const Load& load);
+// Tokens of a batch, and of a micro-batch, for the context of all sequences: Ollama's rule.
+using BatchRule = std::uint64_t (*)(std::uint64_t tokens);
+LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule batch_rule = nullptr);
 EngineSettings llama_cpp_settings(const EngineInput& input, const Load& load);
 // Cells of a window's cache. Apart: each sequence has its own, whatever --kv-unified says (DeepSeek-V4).
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart);
@@ -81,7 +83,8 @@ struct LlamaKeeps {
 
 class LlamaCppLayout : public CacheLayout {
  public:
-  explicit LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine = {});
+  explicit LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine = {},
+                          BatchRule batch_rule = nullptr);
 
   Bytes reserved(const Load& load) const override;
   std::vector<RankCache> explain(const Load& load) const override;
@@ -138,6 +141,7 @@ class LlamaCppLayout : public CacheLayout {
 
   EngineInput input_;
   std::optional<LlamaKeeps> own_engine_;  // Ollama's
+  BatchRule batch_rule_;                  // null: as the request and llama.cpp have it
   bool flash_attention_;
   bool keeps_windows_;
   bool keeps_latents_twice_ = false;
@@ -152,7 +156,8 @@ class LlamaCppLayout : public CacheLayout {
 
 // The layout of a request that llama.cpp runs, or Ollama's own engine; Error where it refuses one.
 std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
-                                              std::optional<LlamaKeeps> own_engine = {});
+                                              std::optional<LlamaKeeps> own_engine = {},
+                                              BatchRule batch_rule = nullptr);
 
 }  // namespace kvplan
 

@@ -20,7 +20,7 @@ std::optional<std::uint64_t> llama_build(const Request& request) {
   return whole_number(std::string_view(text).substr(1)).value_or(0);
 }
 
-LlamaContext llama_context(const EngineInput& input, const Load& load) {
+LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule batch_rule) {
   const Request& request = input.request;
   LlamaContext out;
   out.num_seqs = load.num_seqs;
@@ -35,6 +35,8 @@ LlamaContext llama_context(const EngineInput& input, const Load& load) {
   out.n_batch = std::min(request.llama_cpp.n_batch.value_or(kDefaultBatch), asked);
   const std::uint64_t n_ubatch = request.llama_cpp.n_ubatch.value_or(kLlamaMicroBatch);
   out.n_ubatch = n_ubatch == 0 ? out.n_batch : std::min(out.n_batch, n_ubatch);
+  if (batch_rule != nullptr)
+    out.n_batch = out.n_ubatch = std::min(asked, batch_rule(checked_mul(out.unpadded, load.num_seqs, kContextCells)));
   return out;
 }
 

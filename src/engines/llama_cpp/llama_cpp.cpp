@@ -170,7 +170,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
 }  // namespace
 
 std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vector<Note>& notes,
-                                              std::optional<LlamaKeeps> own_engine) {
+                                              std::optional<LlamaKeeps> own_engine, BatchRule batch_rule) {
   check_parallel(input.request, input.model);
   check_types(input);
   if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
@@ -184,9 +184,9 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
                       {{"architecture", input.model.architecture}}}});
     return logical_engine().layout(input, notes);
   }
-  if (input.draft == nullptr) return std::make_unique<LlamaCppLayout>(input, own_engine);
-  return with_draft(std::make_unique<LlamaCppLayout>(input), std::make_unique<LlamaCppLayout>(*input.draft),
-                    draft_load(input.request), draft_label(input));
+  if (input.draft == nullptr) return std::make_unique<LlamaCppLayout>(input, own_engine, batch_rule);
+  return with_draft(std::make_unique<LlamaCppLayout>(input, std::nullopt, batch_rule),
+                    std::make_unique<LlamaCppLayout>(*input.draft), draft_load(input.request), draft_label(input));
 }
 
 namespace {

@@ -58,27 +58,24 @@ std::optional<LlamaKeeps> own_engine(const EngineInput& input) {
   return std::nullopt;
 }
 
-Tokens default_context(std::optional<Bytes> card) {
-  if (!card || *card < Bytes(24 * kGiB)) return Tokens(4096);
-  return *card < Bytes(48 * kGiB) ? Tokens(32768) : Tokens(262144);
-}
-
-std::uint64_t batch_of(const Request& request) {
-  if (engine_version(engine_of(request), request) < kLlamaServerSince) return kBatch;
-  const Tokens context = request.max_model_len
-                             ? *request.max_model_len
-                             : request.llama_cpp.ctx_size.value_or(default_context(request.card.memory));
-  const std::uint64_t tokens = checked_mul(context.count(), request.sequences(), "the context of all sequences");
+// server/sched.go, generationBatchForContext.
+std::uint64_t batch_for(std::uint64_t tokens) {
   return tokens > 32768 ? 2048 : tokens > 4096 ? 1024 : kBatch;
 }
 
-// The request as the llama.cpp below sees it.
-Request below(const Request& request) {
+// Whether the context decides on the batch, and of the micro-batch with it.
+bool has_batch_rule(const Request& request) {
+  return !request.llama_cpp.n_batch && !request.llama_cpp.n_ubatch &&
+         engine_version(engine_of(request), request) >= kLlamaServerSince;
+}
+
+// The request as the llama.cpp below sees it; with the batch of a load where one is given.
+Request below(const Request& request, const Load* load = nullptr) {
   Request out = request;
-  if (!out.llama_cpp.n_batch) {
-    out.llama_cpp.n_batch = batch_of(request);
-    if (!out.llama_cpp.n_ubatch && *out.llama_cpp.n_batch > kBatch) out.llama_cpp.n_ubatch = out.llama_cpp.n_batch;
-  }
+  if (load != nullptr && has_batch_rule(request))
+    out.llama_cpp.n_batch = out.llama_cpp.n_ubatch =
+        batch_for(checked_mul(load->max_model_len.count(), load->num_seqs, "the context of all sequences"));
+  if (!out.llama_cpp.n_batch) out.llama_cpp.n_batch = kBatch;
   out.engine = engine_named("llama.cpp");
   out.engine_version.clear();
   return out;
@@ -96,12 +93,12 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
 std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>& notes) {
   EngineInput inner = input;
   inner.request = below(input.request);
-  return llama_cpp_layout(inner, notes, own_engine(input));
+  return llama_cpp_layout(inner, notes, own_engine(input), has_batch_rule(input.request) ? batch_for : nullptr);
 }
 
 std::vector<LedgerLine> overhead(const OverheadInput& in) {
   EngineInput inner = *in.engine;
-  inner.request = below(in.engine->request);
+  inner.request = below(in.engine->request, &in.load);
   inner.request.engine_version = "b7830";  // its logits still have a row for each token (ollama/ollama#16416: 796 MiB)
   OverheadInput out = in;
   out.engine = &inner;
@@ -112,8 +109,13 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 EngineSettings settings(const EngineInput& input, const Load& load) {
   EngineInput inner = input;
-  inner.request = below(input.request);
+  inner.request = below(input.request, &load);
   return llama_cpp_settings(inner, load);
+}
+
+Tokens default_context(std::optional<Bytes> card) {
+  if (!card || *card < Bytes(24 * kGiB)) return Tokens(4096);
+  return *card < Bytes(48 * kGiB) ? Tokens(32768) : Tokens(262144);
 }
 
 }  // namespace
