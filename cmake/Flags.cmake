@@ -60,11 +60,21 @@ if(NOT KVPLAN_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   add_compile_options(-ffunction-sections -fdata-sections)
   target_link_options(kvplan_self_contained INTERFACE
     -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed $<$<CONFIG:Release,MinSizeRel>:-s>)
-  # Relocations are left unpacked, whatever the linker's own choice is: packed they save 80 KB and ask for glibc 2.36, by
-  # a name that the Debian package's dependency cannot be read from (GLIBC_ABI_DT_RELR). Not every linker knows these words.
-  foreach(word noseparate-code nopack-relative-relocs)
+  # Packed relocations make the file and a plan's memory a tenth smaller, and ask for glibc 2.36 (2022): a toolchain for an
+  # older one leaves them out. Not every linker knows these words.
+  option(KVPLAN_PACKED_RELOCATIONS "Pack relocations, which glibc reads since 2.36" ON)
+  if(KVPLAN_PACKED_RELOCATIONS)
+    set(relocations pack-relative-relocs)
+  else()
+    set(relocations nopack-relative-relocs)
+  endif()
+  foreach(word noseparate-code ${relocations})
     string(MAKE_C_IDENTIFIER KVPLAN_LINKS_WITH_${word} known)
     check_linker_flag(CXX -Wl,-z,${word} ${known})
     target_link_options(kvplan_self_contained INTERFACE $<$<AND:$<BOOL:${${known}}>,$<CONFIG:Release,MinSizeRel>>:-Wl,-z,${word}>)
   endforeach()
+elseif(NOT KVPLAN_SANITIZE AND (APPLE OR WIN32))
+  add_compile_options(-ffunction-sections -fdata-sections)
+  target_link_options(kvplan_self_contained INTERFACE
+    $<IF:$<BOOL:${APPLE}>,-Wl$<COMMA>-dead_strip,-Wl$<COMMA>--gc-sections> $<$<CONFIG:Release,MinSizeRel>:-s>)
 endif()

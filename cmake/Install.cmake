@@ -4,8 +4,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS kvplan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-# The man page and the completions are what the program prints, where it can be run.
-if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+# The man page and the completions are what the program prints, where it can be run. Windows has no place for them.
+if(NOT WIN32 AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
   set(shell_dir ${CMAKE_CURRENT_BINARY_DIR}/shell)
   file(MAKE_DIRECTORY ${shell_dir})
   find_program(KVPLAN_GZIP gzip)

@@ -1,7 +1,11 @@
 # Run by cpack: the newest version of libc that the program asks for.
 execute_process(COMMAND ${CPACK_KVPLAN_OBJDUMP} -p ${CPACK_KVPLAN_BINARY} OUTPUT_VARIABLE needs COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "GLIBC_[0-9.]+" versions "${needs}")
-# Needs that have no number, such as packed relocations, would stay out of the dependency.
+# Packed relocations are a need without a number: glibc reads them since 2.36.
+if(needs MATCHES "GLIBC_ABI_DT_RELR")
+  list(APPEND versions GLIBC_2.36)
+  string(REPLACE "GLIBC_ABI_DT_RELR" "" needs "${needs}")
+endif()
 if(needs MATCHES "GLIBC_ABI_[A-Z_]+")
   message(FATAL_ERROR "the program needs ${CMAKE_MATCH_0}, which the package's dependency on libc6 cannot say")
 endif()

@@ -3,16 +3,16 @@
 namespace kvplan {
 
 namespace {
-constexpr KindInfo kInfo{"attention_sink",
-                         "attention sinks and a window",
-                         "min(S, A + W)*H_kv*(d + d_v)",
-                         "attention_sink_size, sliding_window, num_key_value_heads, head_dim",
-                         "tokens up to sink + window",
-                         "arXiv 2309.17453, section 3.2"};
+constexpr KindInfo kAttentionSinkInfo{"attention_sink",
+                                      "attention sinks and a window",
+                                      "min(S, A + W)*H_kv*(d + d_v)",
+                                      "attention_sink_size, sliding_window, num_key_value_heads, head_dim",
+                                      "tokens up to sink + window",
+                                      "arXiv 2309.17453, section 3.2"};
 }  // namespace
 
 std::span<const KindInfo> AttentionSink::infos() {
-  return {&kInfo, 1};
+  return {&kAttentionSinkInfo, 1};
 }
 
 std::vector<Symbol> AttentionSink::symbols() const {

@@ -3,16 +3,16 @@
 namespace kvplan {
 
 namespace {
-constexpr KindInfo kInfo{"chunked",
-                         "chunked local attention",
-                         "min(S, C)*H_kv*(d + d_v)",
-                         "attention_chunk_size, num_key_value_heads, head_dim",
-                         "tokens up to the chunk",
-                         "vLLM ChunkedLocalAttentionSpec"};
+constexpr KindInfo kChunkedInfo{"chunked",
+                                "chunked local attention",
+                                "min(S, C)*H_kv*(d + d_v)",
+                                "attention_chunk_size, num_key_value_heads, head_dim",
+                                "tokens up to the chunk",
+                                "vLLM ChunkedLocalAttentionSpec"};
 }  // namespace
 
 std::span<const KindInfo> Chunked::infos() {
-  return {&kInfo, 1};
+  return {&kChunkedInfo, 1};
 }
 
 std::vector<Symbol> Chunked::symbols() const {

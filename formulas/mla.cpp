@@ -6,7 +6,7 @@
 namespace kvplan {
 
 namespace {
-constexpr KindInfo kInfo{
+constexpr KindInfo kMlaInfo{
     "mla",         "multi-head latent attention",  "S*(r + d_rope)", "kv_lora_rank, qk_rope_head_dim",
     "every token", "arXiv 2405.04434, section 2.1"};
 }  // namespace
@@ -36,7 +36,7 @@ std::uint64_t latent_macs(const Latent& latent) {
 }
 
 std::span<const KindInfo> Mla::infos() {
-  return {&kInfo, 1};
+  return {&kMlaInfo, 1};
 }
 
 CacheTerms Mla::terms(Form form) const {

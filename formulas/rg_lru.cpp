@@ -5,16 +5,16 @@
 namespace kvplan {
 
 namespace {
-constexpr KindInfo kInfo{"rg_lru",
-                         "real-gated linear recurrent unit",
-                         "(k - 1)*w + w",
-                         "lru_width, conv1d_width",
-                         "nothing: fixed for a sequence",
-                         "arXiv 2402.19427, section 2.4"};
+constexpr KindInfo kRgLruInfo{"rg_lru",
+                              "real-gated linear recurrent unit",
+                              "(k - 1)*w + w",
+                              "lru_width, conv1d_width",
+                              "nothing: fixed for a sequence",
+                              "arXiv 2402.19427, section 2.4"};
 }  // namespace
 
 std::span<const KindInfo> RgLru::infos() {
-  return {&kInfo, 1};
+  return {&kRgLruInfo, 1};
 }
 
 CacheTerms RgLru::terms(Form) const {

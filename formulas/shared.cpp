@@ -3,13 +3,13 @@
 namespace kvplan {
 
 namespace {
-constexpr KindInfo kInfo{"shared",  "reads another layer's cache",
-                         "0",       "num_kv_shared_layers, cla_share_factor, num_kv_reuse_layers",
-                         "nothing", "arXiv 2405.12981, 2405.05254"};
+constexpr KindInfo kSharedInfo{"shared",  "reads another layer's cache",
+                               "0",       "num_kv_shared_layers, cla_share_factor, num_kv_reuse_layers",
+                               "nothing", "arXiv 2405.12981, 2405.05254"};
 }  // namespace
 
 std::span<const KindInfo> Shared::infos() {
-  return {&kInfo, 1};
+  return {&kSharedInfo, 1};
 }
 
 std::vector<Symbol> Shared::symbols() const {

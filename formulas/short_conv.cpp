@@ -5,16 +5,16 @@
 namespace kvplan {
 
 namespace {
-constexpr KindInfo kInfo{"short_conv",
-                         "gated short convolution",
-                         "(k - 1)*h",
-                         "conv_L_cache, hidden_size",
-                         "nothing: fixed for a sequence",
-                         "transformers models/lfm2"};
+constexpr KindInfo kShortConvInfo{"short_conv",
+                                  "gated short convolution",
+                                  "(k - 1)*h",
+                                  "conv_L_cache, hidden_size",
+                                  "nothing: fixed for a sequence",
+                                  "transformers models/lfm2"};
 }  // namespace
 
 std::span<const KindInfo> ShortConv::infos() {
-  return {&kInfo, 1};
+  return {&kShortConvInfo, 1};
 }
 
 CacheTerms ShortConv::terms(Form) const {

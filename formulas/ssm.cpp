@@ -6,17 +6,17 @@ namespace kvplan {
 
 namespace {
 
-constexpr KindInfo kInfo{"ssm",
-                         "selective state space (Mamba 1 and 2)",
-                         "(k - 1)*(I + 2*G*N) + I*N",
-                         "mamba_d_state, mamba_d_conv, mamba_expand, mamba_n_heads, n_groups",
-                         "nothing: fixed for a sequence",
-                         "arXiv 2312.00752, 2405.21060"};
+constexpr KindInfo kSsmInfo{"ssm",
+                            "selective state space (Mamba 1 and 2)",
+                            "(k - 1)*(I + 2*G*N) + I*N",
+                            "mamba_d_state, mamba_d_conv, mamba_expand, mamba_n_heads, n_groups",
+                            "nothing: fixed for a sequence",
+                            "arXiv 2312.00752, 2405.21060"};
 
 }  // namespace
 
 std::span<const KindInfo> Ssm::infos() {
-  return {&kInfo, 1};
+  return {&kSsmInfo, 1};
 }
 
 CacheTerms Ssm::terms(Form) const {
@@ -52,20 +52,20 @@ std::vector<Symbol> Ssm::symbols() const {
 
 namespace {
 
-constexpr Component kMix = Component::kStateMixer;
+constexpr Component kMixer = Component::kStateMixer;
 
 void project_mamba1(Projections& out, const Ssm& ssm, const SsmProjections& form) {
   const std::string at = std::string(form.module) + ".";
   const std::uint64_t inner = ssm.d_inner;
   const std::uint64_t wide = checked_add(ssm.dt_rank, times(2, ssm.d_state), "the width of a projection");
-  out.linear(kMix, at + "in_proj", times(2, inner), out.hidden, Split::kRows, 0, form.bias);
-  out.conv(kMix, at + "conv1d", inner, ssm.conv_kernel, Split::kRows);
-  if (form.conv_bias) out.plain(kMix, at + "conv1d.bias", inner, Split::kRows);
-  out.linear(kMix, at + "x_proj", wide, inner, Split::kColumns);
-  out.linear(kMix, at + "dt_proj", inner, ssm.dt_rank, Split::kRows, 0, true);
-  out.plain(kMix, at + "A_log", times(inner, ssm.d_state), Split::kRows).kept = Kept::kFloat32;
-  out.plain(kMix, at + "D", inner, Split::kRows);
-  out.linear(kMix, at + "out_proj", out.hidden, inner, Split::kColumns, 0, form.bias);
+  out.linear(kMixer, at + "in_proj", times(2, inner), out.hidden, Split::kRows, 0, form.bias);
+  out.conv(kMixer, at + "conv1d", inner, ssm.conv_kernel, Split::kRows);
+  if (form.conv_bias) out.plain(kMixer, at + "conv1d.bias", inner, Split::kRows);
+  out.linear(kMixer, at + "x_proj", wide, inner, Split::kColumns);
+  out.linear(kMixer, at + "dt_proj", inner, ssm.dt_rank, Split::kRows, 0, true);
+  out.plain(kMixer, at + "A_log", times(inner, ssm.d_state), Split::kRows).kept = Kept::kFloat32;
+  out.plain(kMixer, at + "D", inner, Split::kRows);
+  out.linear(kMixer, at + "out_proj", out.hidden, inner, Split::kColumns, 0, form.bias);
 }
 
 }  // namespace
@@ -79,25 +79,25 @@ void Ssm::project(Projections& out) const {
   // One group of B and C is whole on every rank; several are shared out.
   const bool repeats = n_groups == 1;
   const std::uint64_t cut = repeats ? 0 : grouped;
-  out.linear(kMix, at + "in_proj",
+  out.linear(kMixer, at + "in_proj",
              checked_add(times(2, inner), checked_add(cut, num_heads, "a projection"), "a projection"), out.hidden,
              Split::kRows, 0, form.bias);
-  out.conv(kMix, at + "conv1d", checked_add(inner, cut, "a convolution"), conv_kernel, Split::kRows);
-  if (form.conv_bias) out.plain(kMix, at + "conv1d.bias", checked_add(inner, cut, "a convolution"), Split::kRows);
+  out.conv(kMixer, at + "conv1d", checked_add(inner, cut, "a convolution"), conv_kernel, Split::kRows);
+  if (form.conv_bias) out.plain(kMixer, at + "conv1d.bias", checked_add(inner, cut, "a convolution"), Split::kRows);
   if (repeats) {
-    out.linear(kMix, at + "in_proj", grouped, out.hidden, Split::kNone, 0, form.bias);
-    out.conv(kMix, at + "conv1d", grouped, conv_kernel);
-    if (form.conv_bias) out.plain(kMix, at + "conv1d.bias", grouped);
+    out.linear(kMixer, at + "in_proj", grouped, out.hidden, Split::kNone, 0, form.bias);
+    out.conv(kMixer, at + "conv1d", grouped, conv_kernel);
+    if (form.conv_bias) out.plain(kMixer, at + "conv1d.bias", grouped);
   }
   if (form.has_mup_vector) {
-    out.plain(kMix, at + "mup_vector", checked_add(times(2, inner), num_heads, "a projection"), Split::kRows)
+    out.plain(kMixer, at + "mup_vector", checked_add(times(2, inner), num_heads, "a projection"), Split::kRows)
         .is_derived = true;
-    out.plain(kMix, at + "mup_vector", grouped).is_derived = true;
+    out.plain(kMixer, at + "mup_vector", grouped).is_derived = true;
   }
-  out.plain(kMix, at + "A_log", num_heads, Split::kRows).kept = Kept::kFloat32;
-  out.plain(kMix, at + "decay", times(2, num_heads), Split::kRows);  // dt_bias, D
+  out.plain(kMixer, at + "A_log", num_heads, Split::kRows).kept = Kept::kFloat32;
+  out.plain(kMixer, at + "decay", times(2, num_heads), Split::kRows);  // dt_bias, D
   if (form.has_norm) out.plain(Component::kNorms, at + "norm", inner, Split::kRows);
-  out.linear(kMix, at + "out_proj", out.hidden, inner, Split::kColumns, 0, form.out_bias);
+  out.linear(kMixer, at + "out_proj", out.hidden, inner, Split::kColumns, 0, form.out_bias);
 }
 
 }  // namespace kvplan

@@ -11,6 +11,8 @@ endif()
 set(CMAKE_CXX_COMPILER ${CMAKE_CURRENT_LIST_DIR}/c++)
 set(CMAKE_AR ${CMAKE_CURRENT_LIST_DIR}/ar CACHE FILEPATH "")
 set(CMAKE_RANLIB ${CMAKE_CURRENT_LIST_DIR}/ranlib CACHE FILEPATH "")
+# A release starts with an older glibc than packed relocations ask for.
+set(KVPLAN_PACKED_RELOCATIONS OFF CACHE BOOL "")
 # Else the compiler's test builds a second libc++, for debugging.
 set(CMAKE_TRY_COMPILE_CONFIGURATION Release)
 set(CMAKE_FIND_ROOT_PATH ${CMAKE_CURRENT_LIST_DIR}/prefix)

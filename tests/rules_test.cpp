@@ -100,6 +100,20 @@ TEST_CASE("rules: files include what their room may include") {
   }
 }
 
+TEST_CASE("rules: the operating system is asked in one room, and by what measures") {
+  for (const File& file : sources()) {
+    const bool asks = file.path.starts_with("src/base/os_") || file.path == "src/base/library.cpp" ||
+                      file.path.starts_with("src/measure/");
+    if (asks) continue;
+    CAPTURE(file.path);
+    for (const std::string& include : includes(file.text)) {
+      // The standard library has no header of C++ that ends so.
+      CAPTURE(include);
+      CHECK_FALSE((include.ends_with(".h>") && !include.starts_with("<fmt/")));
+    }
+  }
+}
+
 // The string literals of a source, without its comments and includes.
 std::vector<std::string> literals(const std::string& text) {
   std::vector<std::string> out;

@@ -47,6 +47,14 @@ struct QuantDeclaration {
   friend bool is_declared(const QuantDeclaration& q) { return !q.dialect.empty(); }
 };
 
+// What an engine's kernels make of MXFP4 experts: their inner and outer width are multiples of these (no inner width at
+// all: what is left of a block has no scale). Scales in the kernel's order, with rows in such multiples, may stand
+// beside those that were loaded, and then the biases are in float32; 0: they do not.
+struct Mxfp4Layout {
+  std::uint64_t width = 1, hidden = 1, second_scale_rows = 0;
+  friend bool operator==(const Mxfp4Layout&, const Mxfp4Layout&) = default;
+};
+
 }  // namespace kvplan
 
 #endif  // KVPLAN_QUANTIZATION_H_

@@ -18,6 +18,7 @@ bool has_word(std::string_view words, std::string_view word);
 
 // Without white space at both ends. Points into `text`.
 std::string_view trimmed(std::string_view text);
+bool is_letter_or_digit(char c);  // of ASCII
 
 // ASCII letters in lower case; other bytes stay as they are.
 std::string lower(std::string_view text);

@@ -1,5 +1,5 @@
-// What the program asks of a system and a browser has not, in place of some sources of src. The Hub is asked by the
-// browser itself; devices, libraries and other programs there are none, and an error line says so.
+// In place of some sources of src: the Hub is asked by the browser itself, check-log is left out for the page's size, and
+// there are no measurements to be shown.
 #include <emscripten.h>
 
 #include <cstdint>
@@ -10,12 +10,9 @@
 #include <string_view>
 
 #include "cli/check_log_command.h"
-#include "cli/measuring.h"
-#include "cli/watch_command.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
-#include "measure/detect.h"
-#include "measure/library.h"
+#include "report/pages/pages.h"
 #include "sources/hub_curl.h"
 #include "sources/hub_http.h"
 
@@ -89,46 +86,12 @@ HttpResponse http_get(const HttpRequest& request) {
   return out;
 }
 
-namespace {
-
-[[noreturn]] void no_device() {
-  Error error(Exit::kNoDevice, "a browser has no device to measure", "use the program: the same command in a terminal");
-  error.set_source("measure");
-  throw error;
-}
-
-}  // namespace
-
-int run_measure(const Invocation&, const Asked&, const ReportOptions&) {
-  no_device();
-}
-int run_card(const Invocation&, const ReportOptions&) {
-  no_device();
+void add_measurement(const Plan&, Page&) {}
+Page check_log_page(const LogCheck&) {
+  return {};
 }
 LogCheck checked_log(const Invocation&) {
   fail("check-log is no part of this page, which would be too large with it",
        "use the program: the same command in a terminal");
 }
-int run_watch(const Invocation&, const Asked&, const ReportOptions&) {
-  fail("a browser neither starts nor sees other programs", "use the program: the same command in a terminal");
-}
-
-std::vector<DetectedCard> detect_cards() {
-  return {};
-}
-void use_cards(const std::vector<DetectedCard>&, Request&) {
-  fail("--gpu auto: a browser does not see this machine's cards", "name a card, or a size with --gpu-memory");
-}
-
-Library::Library(const std::string& path, bool) : handle_(nullptr), error_(path + ": a browser opens no libraries") {}
-Library::~Library() = default;
-void* Library::symbol(const char*) const {
-  return nullptr;
-}
-
-std::string environment_or(const char* variable, const char* fallback) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr && *value != '\0' ? value : fallback;
-}
-
 }  // namespace kvplan

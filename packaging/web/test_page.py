@@ -156,11 +156,11 @@ def test_broken_configs_are_refused_alike(open_page):
 
 
 @pytest.mark.parametrize("words,says", [
-    (["measure", "card"], "a browser has no device to measure"),
-    (["llama-3.1-8b.json", "--measure"], "a browser has no device to measure"),
-    (["measure", "llama-3.1-8b.json", "--engine", "vllm", "--watch", "--", "vllm", "serve"], "a browser neither starts nor sees other programs"),
+    (["measure", "card"], "nothing is measured here: kvplan measures on Linux alone"),
+    (["llama-3.1-8b.json", "--measure"], "nothing is measured here: kvplan measures on Linux alone"),
+    (["measure", "llama-3.1-8b.json", "--engine", "vllm", "--watch", "--", "vllm", "serve"], "nothing is measured here: kvplan measures on Linux alone"),
     (["check-log", "start.log"], "check-log is no part of this page"),
-    (["llama-3.1-8b.json", "--gpu", "auto"], "a browser does not see this machine's cards"),
+    (["llama-3.1-8b.json", "--gpu", "auto"], "kvplan finds cards on Linux alone"),
 ])
 def test_what_a_browser_cannot(open_page, words, says):
     reply = from_page(open_page, *words)

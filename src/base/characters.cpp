@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "kvplan/strings.h"
+
 namespace kvplan {
 
 Character character_at(std::string_view text, std::size_t at) {
@@ -26,14 +28,6 @@ bool is_hidden(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE007F);
 }
-
-namespace {
-
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-}  // namespace
 
 std::size_t token_bytes(std::string_view text) {
   // It begins with these letters; 34 letters and digits follow.

@@ -11,7 +11,7 @@ namespace kvplan {
 namespace {
 
 // Sizes as ggml-common.h declares the blocks; ids 130-199 are ik_llama.cpp's.
-constexpr std::array kTypes{
+constexpr std::array kGgmlTypes{
     GgmlType{0, "f32", 1, 4},
     GgmlType{1, "f16", 1, 2},
     GgmlType{2, "q4_0", 32, 18},
@@ -83,17 +83,17 @@ constexpr std::uint32_t kInterleaved = 200;
 }  // namespace
 
 std::span<const GgmlType> ggml_types() {
-  return kTypes;
+  return kGgmlTypes;
 }
 
 std::optional<GgmlType> find_ggml_type(std::uint32_t id) {
   const auto row_of = [](std::uint32_t wanted) {
-    return std::find_if(kTypes.begin(), kTypes.end(), [&](const GgmlType& type) { return type.id == wanted; });
+    return std::find_if(kGgmlTypes.begin(), kGgmlTypes.end(), [&](const GgmlType& type) { return type.id == wanted; });
   };
-  if (const auto* row = row_of(id); row != kTypes.end()) return *row;
+  if (const auto* row = row_of(id); row != kGgmlTypes.end()) return *row;
   if (id < kInterleaved) return std::nullopt;
   const auto* row = row_of(id - kInterleaved);
-  if (row == kTypes.end() || row->removed || (row->block == 1 && row->name != "bf16")) return std::nullopt;
+  if (row == kGgmlTypes.end() || row->removed || (row->block == 1 && row->name != "bf16")) return std::nullopt;
   GgmlType out = *row;
   out.id = id;
   out.interleaved = true;
@@ -103,8 +103,8 @@ std::optional<GgmlType> find_ggml_type(std::uint32_t id) {
 std::optional<GgmlType> find_ggml_type(std::string_view name) {
   const std::string wanted = lower(name);
   const auto* row =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const GgmlType& type) { return type.name == wanted; });
-  return row == kTypes.end() ? std::nullopt : std::optional(*row);
+      std::find_if(kGgmlTypes.begin(), kGgmlTypes.end(), [&](const GgmlType& type) { return type.name == wanted; });
+  return row == kGgmlTypes.end() ? std::nullopt : std::optional(*row);
 }
 
 Bytes tensor_bytes(const GgmlType& type, std::span<const std::uint64_t> dims) {

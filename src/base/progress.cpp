@@ -1,8 +1,8 @@
 #include "kvplan/progress.h"
 
-#include <unistd.h>
-
 #include <cstdio>
+
+#include "base/os.h"
 
 namespace kvplan {
 
@@ -13,7 +13,7 @@ ProgressLine::~ProgressLine() {
 bool ProgressLine::is_due() const {
   constexpr std::chrono::milliseconds kBefore{500}, kBetween{100};
   const auto now = std::chrono::steady_clock::now();
-  return now - start_ >= kBefore && now - shown_ >= kBetween && isatty(STDERR_FILENO) == 1;
+  return now - start_ >= kBefore && now - shown_ >= kBetween && os::is_terminal(os::kErrors);
 }
 
 void ProgressLine::show(std::string_view text) {

@@ -1,11 +1,10 @@
 // The calibration files that measurements and check-log write, and later plans read.
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <ctime>
+#include <array>
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
 
+#include "base/os.h"
 #include "cli/measuring.h"
 #include "cli/output.h"
 #include "formats/calibration_file.h"
@@ -19,17 +18,15 @@ namespace {
 // Others that save to the same folder wait; nothing is left behind.
 class FolderLock {
  public:
-  explicit FolderLock(const std::string& folder) : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (fd_ >= 0) flock(fd_, LOCK_EX);
-  }
+  explicit FolderLock(const std::string& folder) : file_(os::lock_folder(folder)) {}
   ~FolderLock() {
-    if (fd_ >= 0) close(fd_);
+    if (file_ >= 0) os::close(file_);
   }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
-  int fd_;
+  int file_;
 };
 
 std::string place_of(const std::string& path) {
@@ -50,17 +47,18 @@ void usage_error(const std::string& what, const std::string& remedy) {
 void check_writable(const std::string& path) {
   const std::string place = place_of(path);
   if (exists(place)) load_calibration(place);
-  if (path != "default" && access(folder_of(place).c_str(), W_OK) != 0)
+  if (path != "default" && !os::may_write(folder_of(place)))
     usage_error("--save-calibration: " + one_line(folder_of(place), 200) + " cannot be written to",
                 "name another file");
 }
 
 std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm date{};
-  char text[16] = "1970-01-01";
-  if (gmtime_r(&now, &date) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d", &date);
-  return text;
+  using std::chrono::days;
+  const std::chrono::year_month_day date(std::chrono::floor<days>(std::chrono::system_clock::now()));
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02u", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+  return text.data();
 }
 
 void save_calibration(const std::string& path, const CalibrationRecord& record) {

@@ -1,12 +1,10 @@
 // What each command does. One table feeds the help, look-up and dispatch.
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/os.h"
 #include "cli/check_log_command.h"
 #include "cli/extras_options.h"
 #include "cli/many.h"
@@ -38,18 +36,14 @@ void emit(const Invocation& call, std::string_view text) {
 
 ReportOptions report_options(const Invocation& call) {
   ReportOptions out;
-  const bool terminal = call.output.empty() && isatty(STDOUT_FILENO) == 1;
+  const bool terminal = call.output.empty() && os::is_terminal(os::kOutput);
   const char* no_color = std::getenv("NO_COLOR");
   const bool refused = no_color != nullptr && *no_color != '\0';
   out.color = call.color == Color::kAlways || (call.color == Color::kAuto && terminal && !refused);
-  winsize size{};
   out.leads_on = terminal;
-  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) out.width = size.ws_col;
+  if (const auto columns = terminal ? os::columns(os::kOutput) : std::nullopt; columns && *columns >= 40)
+    out.width = *columns;
   return out;
-}
-
-int exit_of(const Plan& plan) {
-  return static_cast<int>(plan.verdict.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
 // What `ask` says; an error that does not know where it comes from is of the model.
@@ -71,10 +65,6 @@ Plan plan_of(const ModelSpec& model, const Request& request) {
 void warn(const ModelSpec& model, const std::string& warning) {
   if (!warning.empty())
     std::fprintf(stderr, "kvplan: %s: %s\n", one_line(model.source).c_str(), one_line(warning, 2000).c_str());
-}
-
-std::string without_program(const std::string& line) {
-  return line.substr(std::strlen("kvplan: "));
 }
 
 // Where nothing was planned there is no answer, but for programs: what went wrong, a line each.

@@ -33,7 +33,7 @@ bool takes_model(const Command& command) {
 }
 
 // Text inside single quotes of a shell.
-std::string quoted(string_view text) {
+std::string shell_quoted(string_view text) {
   std::string out;
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out;
@@ -98,7 +98,7 @@ std::string zsh_text(string_view text) {
     if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
     out += c;
   }
-  return quoted(out);
+  return shell_quoted(out);
 }
 
 std::string zsh_option(const Option& option) {
@@ -155,7 +155,7 @@ std::string fish() {
   for (const Command& command : commands()) {
     if (command.name == "plan") continue;
     out += "complete -c kvplan -n __fish_use_subcommand -a " + std::string(command.name) + " -d '" +
-           quoted(command.help) + "'\n";
+           shell_quoted(command.help) + "'\n";
     for (const string_view word : argument_choices(command))
       out += "complete -c kvplan -n '__fish_seen_subcommand_from " + std::string(command.name) + "' -f -a " +
              std::string(word) + "\n";
@@ -186,7 +186,7 @@ std::string fish() {
     else if (!option.value.empty())
       out += " -x";
     if (const std::vector<std::string> list = choices(option); !list.empty()) out += " -a '" + joined(list, " ") + "'";
-    out += " -d '" + quoted(option.help) + "'\n";
+    out += " -d '" + shell_quoted(option.help) + "'\n";
   }
   return out;
 }

@@ -6,7 +6,7 @@
 #include "cli/sizes.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
-#include "plan/answers.h"
+#include "plan/search.h"
 #include "sources/companions.h"
 #include "weights/weigh.h"
 

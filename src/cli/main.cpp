@@ -1,9 +1,9 @@
 // Parse, run the command, and turn whatever went wrong into one line and an exit code.
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
 
+#include "base/os.h"
 #include "cli/options.h"
 #include "kvplan/error.h"
 
@@ -25,8 +25,7 @@ int report(const char* line, kvplan::Exit code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A closed pipe (`| head`) is the reader's choice, no error: the default action ends the process quietly.
-  std::signal(SIGPIPE, SIG_DFL);
+  kvplan::os::prepare_streams();
   try {
     return run(argc, argv);
   } catch (const kvplan::Error& error) {

@@ -21,15 +21,15 @@ const std::vector<std::string>& or_as_asked(const std::vector<std::string>& list
   return list.empty() ? kAsAsked : list;
 }
 
-std::string without_program(const std::string& line) {
-  return line.substr(std::string_view("kvplan: ").size());
-}
+}  // namespace
 
 int exit_of(const Plan& plan) {
   return static_cast<int>(plan.verdict.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
 }
 
-}  // namespace
+std::string without_program(const std::string& line) {
+  return line.substr(std::string_view("kvplan: ").size());
+}
 
 bool is_grid(const Invocation& call) {
   return !call.gpus.empty() || (!call.weights.empty() && call.request.card.name);

@@ -17,6 +17,10 @@ struct Answered {
   bool any = false;                 // something was
 };
 
+int exit_of(const Plan& plan);
+// An error's line after "kvplan: ".
+std::string without_program(const std::string& line);
+
 // Whether the call is a table of models against cards.
 bool is_grid(const Invocation& call);
 // Models as rows, cards as columns; engines and weight types are further rows.

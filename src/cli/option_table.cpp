@@ -265,7 +265,7 @@ constexpr std::array kOptions{
            }},
     Option{"--gpu-bandwidth", "GB/s", kCard, "memory bandwidth, overrides the catalogue",
            [](Invocation& c, string_view v, string_view n) { c.request.card.bandwidth = parse_rate(v, n); }},
-    Option{"--gpu-tflops", "T", kCard, "dense 16 bit TFLOPS, for the bound on the first token",
+    Option{"--gpu-tflops", "N", kCard, "dense 16 bit TFLOPS, for the bound on the first token",
            [](Invocation& c, string_view v, string_view n) { c.request.card.tflops = parse_rate(v, n); }},
     Option{"--host-memory", "SIZE", kCard, "the machine's own memory, for what the engine keeps there",
            [](Invocation& c, string_view v, string_view n) { c.request.card.host_memory = parse_size(v, n); }},
@@ -483,7 +483,7 @@ constexpr std::array kOptions{
              if (v.empty()) fail(std::string(n) + ": an empty name", "name a branch, a tag or a commit");
              c.source.hub.revision = std::string(v);
            }},
-    Option{"--token", "T", kHub, "for private and gated models; better in HF_TOKEN",
+    Option{"--token", "TOKEN", kHub, "for private and gated models; better in HF_TOKEN",
            [](Invocation& c, string_view v, string_view n) {
              if (v.empty()) fail(std::string(n) + ": an empty token", "give a token of the Hub, or leave it out");
              c.source.hub.token = std::string(v);

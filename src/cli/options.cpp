@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/os.h"
 #include "cli/arguments.h"
 #include "cli/contradictions.h"
 #include "cli/engine_options.h"
@@ -126,6 +127,13 @@ void require_form(const Command& command, std::string_view format) {
          "use " + join(forms_of(command)));
 }
 
+void make_paths_plain(Invocation& call) {
+  for (std::string* path : {&call.draft, &call.mmproj, &call.output, &call.measuring.save})
+    *path = os::plain_path(std::move(*path));
+  for (std::vector<std::string>* paths : {&call.models, &call.loras})
+    for (std::string& path : *paths) path = os::plain_path(std::move(path));
+}
+
 // Nothing where help or the version was printed.
 bool parse(std::vector<std::string> arguments, Invocation& call) {
   if (arguments.empty()) {
@@ -160,6 +168,7 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
   if (command->arguments.empty() && !call.models.empty())
     fail(call.command + " takes no \"" + one_line(call.models.front(), 40) + "\"", "leave it out");
   apply(given, call);
+  make_paths_plain(call);
   use_implied_engine(call);
   require_form(*command, call.format);
   prepare_measuring(call);

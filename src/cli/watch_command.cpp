@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/library.h"
 #include "cli/measuring.h"
 #include "cli/output.h"
 #include "engines/engine.h"
@@ -12,7 +13,6 @@
 #include "measure/check_log.h"
 #include "measure/diagnosis.h"
 #include "measure/interrupt.h"
-#include "measure/library.h"
 #include "measure/measure.h"
 #include "measure/watch.h"
 #include "measure/watch_report.h"

@@ -293,8 +293,8 @@ struct EngineLoading {
   bool asks_quant_method = false;
   // Whether the request leaves the towers of images and sounds out of the weights; null: it cannot.
   bool (*leaves_towers)(const Request& request, Arch arch, bool hears) = nullptr;
-  // What its kernels round an MXFP4 expert's inner and outer width up to; null: nothing.
-  std::pair<std::uint64_t, std::uint64_t> (*mxfp4_padding)(const Request& request) = nullptr;
+  // What its kernels make of MXFP4 experts; null: nothing.
+  Mxfp4Layout (*mxfp4_layout)(const Request& request) = nullptr;
   bool rotary_in_float32 = false;  // its tables of angles; else in the model's type
   // Bytes of a table of angles, from those of an element; null: rotary_in_float32 decides.
   Bytes (*rotary_table)(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) = nullptr;
@@ -362,6 +362,8 @@ struct Engine {
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
   // The context where the user names none (never beyond the model's own); null: the model's own maximum.
   Tokens (*default_context)(std::optional<Bytes> card) = nullptr;
+  // The longest sequence that it assumes where the config names none; 0: it has no such rule.
+  Tokens assumed_length{};
   Start start = Start::kUnknown;
   // What it refuses at its start though the memory were enough; null: not known.
   std::optional<Refusal> (*refusal)(const EngineInput& input, const Load& load) = nullptr;

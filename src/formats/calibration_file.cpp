@@ -18,14 +18,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxFileBytes = 4 * kMiB;
+constexpr std::size_t kMaxCalibrationBytes = 4 * kMiB;
 constexpr std::size_t kMaxRecords = 2000;  // each is held against the card of a plan
 constexpr std::size_t kMaxFigures = 64;
 constexpr std::size_t kMaxText = 300;
 constexpr double kMostValue = 1e17;  // bytes, or bytes a second
 constexpr std::uint64_t kMostRuns = 1000000000;
 
-[[noreturn]] void refuse_file(const std::string& why) {
+[[noreturn]] void refuse_calibration(const std::string& why) {
   fail("no calibration of kvplan: " + why, "give a file that --save-calibration wrote, or --calibration none");
 }
 
@@ -37,43 +37,44 @@ const Json* member(const Json& object, const char* key) {
 std::string text(const Json& object, const char* key, const std::string& where, bool needed) {
   const Json* value = member(object, key);
   if (value == nullptr) {
-    if (needed) refuse_file(where + " has no " + key);
+    if (needed) refuse_calibration(where + " has no " + key);
     return "";
   }
-  if (!value->is_string()) refuse_file(std::string(key) + " of " + where + " is no text");
+  if (!value->is_string()) refuse_calibration(std::string(key) + " of " + where + " is no text");
   std::string out = value->get<std::string>();
-  if (out.size() > kMaxText) refuse_file(std::string(key) + " of " + where + " is longer than 300 bytes");
+  if (out.size() > kMaxText) refuse_calibration(std::string(key) + " of " + where + " is longer than 300 bytes");
   out = one_line(out, kMaxText);
-  if (needed && out.empty()) refuse_file(std::string(key) + " of " + where + " is empty");
+  if (needed && out.empty()) refuse_calibration(std::string(key) + " of " + where + " is empty");
   return out;
 }
 
 std::uint64_t count(const Json& object, const char* key, const std::string& where, std::uint64_t most) {
   const Json* value = member(object, key);
   if (value == nullptr || !value->is_number_unsigned() || value->get<std::uint64_t>() > most)
-    refuse_file(std::string(key) + " of " + where + " is no whole number up to " + std::to_string(most));
+    refuse_calibration(std::string(key) + " of " + where + " is no whole number up to " + std::to_string(most));
   return value->get<std::uint64_t>();
 }
 
 double number(const Json& object, const char* key, const std::string& where) {
   const Json* value = member(object, key);
   const double out = value != nullptr && value->is_number() ? value->get<double>() : -1;
-  if (!(out >= 0 && out <= kMostValue)) refuse_file(std::string(key) + " of " + where + " is no number from 0 to 1e17");
+  if (!(out >= 0 && out <= kMostValue))
+    refuse_calibration(std::string(key) + " of " + where + " is no number from 0 to 1e17");
   return out;
 }
 
 NamedFigure figure_of(const Json& json, const std::string& where) {
-  if (!json.is_object()) refuse_file("a figure of " + where + " is no object");
+  if (!json.is_object()) refuse_calibration("a figure of " + where + " is no object");
   NamedFigure out;
   out.name = text(json, "name", "a figure of " + where, true);
   const std::string which = out.name + " of " + where;
   out.figure.n = count(json, "n", which, kMostRuns);
-  if (out.figure.n == 0) refuse_file(which + " was measured no time");
+  if (out.figure.n == 0) refuse_calibration(which + " was measured no time");
   out.figure.low = number(json, "low", which);
   out.figure.high = number(json, "high", which);
   out.figure.mean = number(json, "mean", which);
   if (!(out.figure.low <= out.figure.mean && out.figure.mean <= out.figure.high))
-    refuse_file("the mean of " + which + " lies outside of its spread");
+    refuse_calibration("the mean of " + which + " lies outside of its spread");
   return out;
 }
 
@@ -84,7 +85,7 @@ bool is_date(const std::string& date) {
 
 CalibrationRecord record_of(const Json& json, std::size_t index) {
   const std::string which = "record " + std::to_string(index + 1);
-  if (!json.is_object()) refuse_file(which + " is no object");
+  if (!json.is_object()) refuse_calibration(which + " is no object");
   CalibrationRecord out;
   out.device = text(json, "device", which, true);
   out.memory = Bytes(member(json, "device_memory_bytes") == nullptr
@@ -96,15 +97,15 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
   out.model = text(json, "model", which, false);
   out.source = text(json, "source", which, true);
   if (out.source != "measure" && out.source != "log")
-    refuse_file("the source of " + which + " is neither measure nor log");
+    refuse_calibration("the source of " + which + " is neither measure nor log");
   out.date = text(json, "date", which, true);
-  if (!is_date(out.date)) refuse_file("the date of " + which + " is not of the form 2026-01-31");
+  if (!is_date(out.date)) refuse_calibration("the date of " + which + " is not of the form 2026-01-31");
   const Json* figures = member(json, "figures");
   if (figures == nullptr || !figures->is_array() || figures->empty() || figures->size() > kMaxFigures)
-    refuse_file("the figures of " + which + " are no list of 1 to 64");
+    refuse_calibration("the figures of " + which + " are no list of 1 to 64");
   for (const Json& each : *figures) {
     NamedFigure figure = figure_of(each, which);
-    if (out.find(figure.name) != nullptr) refuse_file(which + " has " + figure.name + " twice");
+    if (out.find(figure.name) != nullptr) refuse_calibration(which + " has " + figure.name + " twice");
     out.figures.push_back(std::move(figure));
   }
   return out;
@@ -113,15 +114,16 @@ CalibrationRecord record_of(const Json& json, std::size_t index) {
 }  // namespace
 
 Calibration parse_calibration(std::string_view text_of_file) {
-  if (text_of_file.size() > kMaxFileBytes) refuse_file("it is larger than 4 MiB");
-  const Json json = parse_own_json<Json>(text_of_file, {8}, refuse_file);
-  if (!json.is_object()) refuse_file("it is no object");
+  if (text_of_file.size() > kMaxCalibrationBytes) refuse_calibration("it is larger than 4 MiB");
+  const Json json = parse_own_json<Json>(text_of_file, {8}, refuse_calibration);
+  if (!json.is_object()) refuse_calibration("it is no object");
   const Json* version = member(json, "schema_version");
-  if (version == nullptr || !version->is_number_unsigned()) refuse_file("it has no schema_version");
-  if (version->get<std::uint64_t>() != 1) refuse_file("its schema_version is not 1, which this kvplan knows");
+  if (version == nullptr || !version->is_number_unsigned()) refuse_calibration("it has no schema_version");
+  if (version->get<std::uint64_t>() != 1) refuse_calibration("its schema_version is not 1, which this kvplan knows");
   const Json* records = member(json, "calibration");
-  if (records == nullptr || !records->is_array()) refuse_file("it has no list \"calibration\"");
-  if (records->size() > kMaxRecords) refuse_file("it holds more than " + std::to_string(kMaxRecords) + " records");
+  if (records == nullptr || !records->is_array()) refuse_calibration("it has no list \"calibration\"");
+  if (records->size() > kMaxRecords)
+    refuse_calibration("it holds more than " + std::to_string(kMaxRecords) + " records");
   Calibration out;
   for (std::size_t i = 0; i < records->size(); ++i) out.records.push_back(record_of((*records)[i], i));
   return out;
@@ -129,7 +131,7 @@ Calibration parse_calibration(std::string_view text_of_file) {
 
 Calibration load_calibration(const std::string& path) {
   return with_source(path, [&] {
-    Calibration out = parse_calibration(read_file(path, kMaxFileBytes));
+    Calibration out = parse_calibration(read_file(path, kMaxCalibrationBytes));
     out.path = path;
     return out;
   });

@@ -23,55 +23,55 @@ enum class Holds {
 
 // Keys that no config of Hugging Face has are kvplan's own: mamba_d_ssm is Falcon-H1's, and says the inner width of
 // every Mamba here; token_shift_count, ple_ngram_size, ple_conv_kernel and hyper_connection_count are the file's words.
-struct KeyRow {
+struct GgufKey {
   std::string_view own, key;
   Holds holds = Holds::kNumber;
   GgufRecurrence recurrence = GgufRecurrence::kNone;  // of which the row is; kNone: of all
 };
 using enum GgufRecurrence;
-constexpr std::array kRows{
-    KeyRow{"context_length", "max_position_embeddings"},
-    KeyRow{"embedding_length", "hidden_size"},
-    KeyRow{"feed_forward_length", "intermediate_size", Holds::kLargest},
-    KeyRow{"vocab_size", "vocab_size"},
-    KeyRow{"decoder_block_count", "decoder_layers"},
-    KeyRow{"num_loops", "num_loops"},
-    KeyRow{"attention.sliding_window", "sliding_window"},
-    KeyRow{"attention.shared_kv_layers", "num_kv_shared_layers"},
-    KeyRow{"attention.cross_attention_layers", "cross_attention_layers", Holds::kList},
-    KeyRow{"attention.q_lora_rank", "q_lora_rank"},
-    KeyRow{"attention.output_lora_rank", "o_lora_rank"},
-    KeyRow{"attention.output_group_count", "o_groups"},
-    KeyRow{"attention.compress_ratios", "compress_ratios", Holds::kList},
-    KeyRow{"attention.indexer.key_length", "index_head_dim"},
-    KeyRow{"attention.indexer.head_count", "index_n_heads"},
-    KeyRow{"attention.indexer.top_k", "index_topk"},
-    KeyRow{"expert_count", "num_experts"},
-    KeyRow{"expert_used_count", "num_experts_per_tok", Holds::kLargest},
-    KeyRow{"expert_feed_forward_length", "moe_intermediate_size", Holds::kLargest},
-    KeyRow{"leading_dense_block_count", "first_k_dense_replace"},
-    KeyRow{"hyper_connection.count", "hyper_connection_count"},
-    KeyRow{"ple.layers", "ple_layer_ids", Holds::kList},
-    KeyRow{"ple.ngram_size", "ple_ngram_size"},
-    KeyRow{"ple.conv_kernel", "ple_conv_kernel"},
-    KeyRow{"ssm.conv_kernel", "conv_kernel", Holds::kNumber, kMamba1},
-    KeyRow{"ssm.state_size", "state_size", Holds::kNumber, kMamba1},
-    KeyRow{"ssm.inner_size", "mamba_d_ssm", Holds::kNumber, kMamba1},
-    KeyRow{"ssm.time_step_rank", "dt_rank", Holds::kNumber, kMamba1},
-    KeyRow{"ssm.conv_kernel", "conv_kernel", Holds::kNumber, kMamba2},
-    KeyRow{"ssm.state_size", "state_size", Holds::kNumber, kMamba2},
-    KeyRow{"ssm.inner_size", "mamba_d_ssm", Holds::kNumber, kMamba2},
-    KeyRow{"ssm.time_step_rank", "mamba_num_heads", Holds::kNumber, kMamba2},
-    KeyRow{"ssm.group_count", "n_groups", Holds::kNumber, kMamba2},
-    KeyRow{"ssm.conv_kernel", "linear_conv_kernel_dim", Holds::kNumber, kDeltaNet},
-    KeyRow{"ssm.state_size", "linear_key_head_dim", Holds::kNumber, kDeltaNet},
-    KeyRow{"ssm.group_count", "linear_num_key_heads", Holds::kNumber, kDeltaNet},
-    KeyRow{"ssm.time_step_rank", "linear_num_value_heads", Holds::kNumber, kDeltaNet},
-    KeyRow{"ssm.conv_kernel", "linear_attn_config.short_conv_kernel_size", Holds::kNumber, kKda},
-    KeyRow{"kda.head_dim", "linear_attn_config.head_dim", Holds::kNumber, kKda},
-    KeyRow{"shortconv.l_cache", "conv_L_cache", Holds::kNumber, kShortConv},
-    KeyRow{"wkv.head_size", "head_dim", Holds::kNumber, kRwkv},
-    KeyRow{"token_shift_count", "token_shift_count", Holds::kNumber, kRwkv},
+constexpr std::array kGgufKeys{
+    GgufKey{"context_length", "max_position_embeddings"},
+    GgufKey{"embedding_length", "hidden_size"},
+    GgufKey{"feed_forward_length", "intermediate_size", Holds::kLargest},
+    GgufKey{"vocab_size", "vocab_size"},
+    GgufKey{"decoder_block_count", "decoder_layers"},
+    GgufKey{"num_loops", "num_loops"},
+    GgufKey{"attention.sliding_window", "sliding_window"},
+    GgufKey{"attention.shared_kv_layers", "num_kv_shared_layers"},
+    GgufKey{"attention.cross_attention_layers", "cross_attention_layers", Holds::kList},
+    GgufKey{"attention.q_lora_rank", "q_lora_rank"},
+    GgufKey{"attention.output_lora_rank", "o_lora_rank"},
+    GgufKey{"attention.output_group_count", "o_groups"},
+    GgufKey{"attention.compress_ratios", "compress_ratios", Holds::kList},
+    GgufKey{"attention.indexer.key_length", "index_head_dim"},
+    GgufKey{"attention.indexer.head_count", "index_n_heads"},
+    GgufKey{"attention.indexer.top_k", "index_topk"},
+    GgufKey{"expert_count", "num_experts"},
+    GgufKey{"expert_used_count", "num_experts_per_tok", Holds::kLargest},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", Holds::kLargest},
+    GgufKey{"leading_dense_block_count", "first_k_dense_replace"},
+    GgufKey{"hyper_connection.count", "hyper_connection_count"},
+    GgufKey{"ple.layers", "ple_layer_ids", Holds::kList},
+    GgufKey{"ple.ngram_size", "ple_ngram_size"},
+    GgufKey{"ple.conv_kernel", "ple_conv_kernel"},
+    GgufKey{"ssm.conv_kernel", "conv_kernel", Holds::kNumber, kMamba1},
+    GgufKey{"ssm.state_size", "state_size", Holds::kNumber, kMamba1},
+    GgufKey{"ssm.inner_size", "mamba_d_ssm", Holds::kNumber, kMamba1},
+    GgufKey{"ssm.time_step_rank", "dt_rank", Holds::kNumber, kMamba1},
+    GgufKey{"ssm.conv_kernel", "conv_kernel", Holds::kNumber, kMamba2},
+    GgufKey{"ssm.state_size", "state_size", Holds::kNumber, kMamba2},
+    GgufKey{"ssm.inner_size", "mamba_d_ssm", Holds::kNumber, kMamba2},
+    GgufKey{"ssm.time_step_rank", "mamba_num_heads", Holds::kNumber, kMamba2},
+    GgufKey{"ssm.group_count", "n_groups", Holds::kNumber, kMamba2},
+    GgufKey{"ssm.conv_kernel", "linear_conv_kernel_dim", Holds::kNumber, kDeltaNet},
+    GgufKey{"ssm.state_size", "linear_key_head_dim", Holds::kNumber, kDeltaNet},
+    GgufKey{"ssm.group_count", "linear_num_key_heads", Holds::kNumber, kDeltaNet},
+    GgufKey{"ssm.time_step_rank", "linear_num_value_heads", Holds::kNumber, kDeltaNet},
+    GgufKey{"ssm.conv_kernel", "linear_attn_config.short_conv_kernel_size", Holds::kNumber, kKda},
+    GgufKey{"kda.head_dim", "linear_attn_config.head_dim", Holds::kNumber, kKda},
+    GgufKey{"shortconv.l_cache", "conv_L_cache", Holds::kNumber, kShortConv},
+    GgufKey{"wkv.head_size", "head_dim", Holds::kNumber, kRwkv},
+    GgufKey{"token_shift_count", "token_shift_count", Holds::kNumber, kRwkv},
 };
 
 std::string json(const std::vector<std::uint64_t>& values) {
@@ -155,7 +155,7 @@ void GgufKeys::set_layers(std::uint64_t block_count, std::uint64_t num_nextn) {
 }
 
 void GgufKeys::translate(GgufRecurrence recurrence) {
-  for (const KeyRow& row : kRows) {
+  for (const GgufKey& row : kGgufKeys) {
     if (row.recurrence != kNone && row.recurrence != recurrence) continue;
     own_[std::string(row.key)] = {full(row.own)};
     if (!contains(row.own)) continue;

@@ -19,35 +19,35 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxFileBytes = kMiB;
+constexpr std::size_t kMaxCardsBytes = kMiB;
 constexpr std::size_t kMaxCards = 1000;
-constexpr std::size_t kMaxName = 80;
+constexpr std::size_t kMaxCardName = 80;
 constexpr std::uint64_t kLeastMemory = 64 * kMiB;
 constexpr std::uint64_t kMostMemory = 64 * kTiB;
 constexpr double kMostBandwidth = 1e6;
 
-[[noreturn]] void refuse_file(const std::string& why) {
+[[noreturn]] void refuse_cards(const std::string& why) {
   fail("no list of cards: " + why, R"(write [{"name": "my-card", "memory": "24GiB", "bandwidth": 900}])");
 }
 
 // A name is one word of letters, digits and dashes: it is typed after --gpu and printed in tables.
 std::string word(const Json& value, const std::string& where) {
-  if (!value.is_string()) refuse_file(where + " is no text");
+  if (!value.is_string()) refuse_cards(where + " is no text");
   std::string text = value.get<std::string>();
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
   };
   const bool named =
       std::any_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
-  if (!named || text.size() > kMaxName || !std::all_of(text.begin(), text.end(), plain))
-    refuse_file(where + " \"" + one_line(text, 40) + "\" is not a word of letters, digits and dashes");
-  if (text == "auto") refuse_file(where + " is \"auto\", which stands for the cards of this machine");
+  if (!named || text.size() > kMaxCardName || !std::all_of(text.begin(), text.end(), plain))
+    refuse_cards(where + " \"" + one_line(text, 40) + "\" is not a word of letters, digits and dashes");
+  if (text == "auto") refuse_cards(where + " is \"auto\", which stands for the cards of this machine");
   return text;
 }
 
 std::string line(const Json& card, const char* key) {
   const auto found = card.find(key);
-  return found != card.end() && found->is_string() ? one_line(found->get<std::string>(), kMaxName) : std::string();
+  return found != card.end() && found->is_string() ? one_line(found->get<std::string>(), kMaxCardName) : std::string();
 }
 
 // "24GiB", "24G", "24576MiB", "80GB" (10^9), or a whole number of bytes.
@@ -71,9 +71,9 @@ std::uint64_t size(const Json& value, const std::string& where) {
   std::optional<double> bytes;
   if (value.is_number()) bytes = value.get<double>();
   if (value.is_string()) bytes = bytes_of(value.get<std::string>());
-  if (!bytes || !std::isfinite(*bytes)) refuse_file(where + " is no size (\"24GiB\", or a number of bytes)");
+  if (!bytes || !std::isfinite(*bytes)) refuse_cards(where + " is no size (\"24GiB\", or a number of bytes)");
   if (*bytes < static_cast<double>(kLeastMemory) || *bytes > static_cast<double>(kMostMemory))
-    refuse_file(where + " is not between 64 MiB and 64 TiB");
+    refuse_cards(where + " is not between 64 MiB and 64 TiB");
   return static_cast<std::uint64_t>(*bytes);
 }
 
@@ -90,26 +90,26 @@ bool flag(const Json& card, const char* key, bool fallback) {
 
 GpuRecord record(const Json& card, std::size_t index) {
   const std::string which = "card " + std::to_string(index + 1);
-  if (!card.is_object()) refuse_file(which + " is no object");
+  if (!card.is_object()) refuse_cards(which + " is no object");
   GpuRecord out;
   const Json* name = either(card, "name", "name");
-  if (name == nullptr) refuse_file(which + " has no name");
+  if (name == nullptr) refuse_cards(which + " has no name");
   out.name = word(*name, "the name of " + which);
   const Json* memory = either(card, "memory", "memory_bytes");
-  if (memory == nullptr) refuse_file(out.name + " has no memory");
+  if (memory == nullptr) refuse_cards(out.name + " has no memory");
   out.memory = size(*memory, "the memory of " + out.name);
   if (const Json* usable = either(card, "usable", "usable_bytes")) {
     out.usable = size(*usable, "the usable memory of " + out.name);
-    if (out.usable > out.memory) refuse_file(out.name + " has more usable memory than memory");
+    if (out.usable > out.memory) refuse_cards(out.name + " has more usable memory than memory");
   }
   if (const Json* bandwidth = either(card, "bandwidth", "bandwidth_gb_s")) {
     out.bandwidth_gb_s = bandwidth->is_number() ? bandwidth->get<double>() : -1;
     if (!(out.bandwidth_gb_s > 0 && out.bandwidth_gb_s <= kMostBandwidth))
-      refuse_file("the bandwidth of " + out.name + " is no number of GB/s");
+      refuse_cards("the bandwidth of " + out.name + " is no number of GB/s");
   }
   if (const Json* aliases = either(card, "aliases", "aliases")) {
     if (!aliases->is_array() || aliases->size() > 20)
-      refuse_file("the aliases of " + out.name + " are no list of 20 at most");
+      refuse_cards("the aliases of " + out.name + " are no list of 20 at most");
     for (const Json& alias : *aliases) out.aliases.push_back(word(alias, "an alias of " + out.name));
   }
   out.reported = flag(card, "memory_reported", true);
@@ -122,21 +122,21 @@ GpuRecord record(const Json& card, std::size_t index) {
 }  // namespace
 
 std::vector<GpuRecord> parse_gpu_file(std::string_view text) {
-  const Json json = parse_own_json<Json>(text, {8}, refuse_file);
+  const Json json = parse_own_json<Json>(text, {8}, refuse_cards);
   const Json* list = &json;
   if (json.is_object()) {
     list = either(json, "gpus", "gpus");
-    if (list == nullptr) refuse_file("it has no \"gpus\"");
+    if (list == nullptr) refuse_cards("it has no \"gpus\"");
   }
-  if (!list->is_array() || list->empty()) refuse_file("it holds no cards");
-  if (list->size() > kMaxCards) refuse_file("it holds more than " + std::to_string(kMaxCards) + " cards");
+  if (!list->is_array() || list->empty()) refuse_cards("it holds no cards");
+  if (list->size() > kMaxCards) refuse_cards("it holds more than " + std::to_string(kMaxCards) + " cards");
   std::vector<GpuRecord> out;
   for (std::size_t i = 0; i < list->size(); ++i) out.push_back(record((*list)[i], i));
   return out;
 }
 
 std::vector<GpuRecord> read_gpu_file(const std::string& path) {
-  return with_source(path, [&] { return parse_gpu_file(read_file(path, kMaxFileBytes)); });
+  return with_source(path, [&] { return parse_gpu_file(read_file(path, kMaxCardsBytes)); });
 }
 
 }  // namespace kvplan

@@ -10,32 +10,32 @@ namespace kvplan {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-struct KeyRow {
+struct MistralKey {
   std::string_view own, key;
 };
-constexpr std::array kRows{
-    KeyRow{"dim", "hidden_size"},
-    KeyRow{"n_layers", "num_hidden_layers"},
-    KeyRow{"n_heads", "num_attention_heads"},
-    KeyRow{"n_kv_heads", "num_key_value_heads"},
-    KeyRow{"hidden_dim", "intermediate_size"},
-    KeyRow{"norm_eps", "rms_norm_eps"},
-    KeyRow{"max_seq_len", "max_position_embeddings"},
-    KeyRow{"tied_embeddings", "tie_word_embeddings"},
-    KeyRow{"moe.num_experts", "num_experts"},
-    KeyRow{"moe.num_experts_per_tok", "num_experts_per_tok"},
-    KeyRow{"moe.expert_hidden_dim", "moe_intermediate_size"},
-    KeyRow{"moe.first_k_dense_replace", "first_k_dense_replace"},
-    KeyRow{"moe.num_shared_experts", "n_shared_experts"},
-    KeyRow{"moe.route_every_n", "moe_layer_freq"},
-    KeyRow{"moe.num_expert_groups", "n_group"},
-    KeyRow{"moe.num_expert_groups_per_tok", "topk_group"},
+constexpr std::array kMistralKeys{
+    MistralKey{"dim", "hidden_size"},
+    MistralKey{"n_layers", "num_hidden_layers"},
+    MistralKey{"n_heads", "num_attention_heads"},
+    MistralKey{"n_kv_heads", "num_key_value_heads"},
+    MistralKey{"hidden_dim", "intermediate_size"},
+    MistralKey{"norm_eps", "rms_norm_eps"},
+    MistralKey{"max_seq_len", "max_position_embeddings"},
+    MistralKey{"tied_embeddings", "tie_word_embeddings"},
+    MistralKey{"moe.num_experts", "num_experts"},
+    MistralKey{"moe.num_experts_per_tok", "num_experts_per_tok"},
+    MistralKey{"moe.expert_hidden_dim", "moe_intermediate_size"},
+    MistralKey{"moe.first_k_dense_replace", "first_k_dense_replace"},
+    MistralKey{"moe.num_shared_experts", "n_shared_experts"},
+    MistralKey{"moe.route_every_n", "moe_layer_freq"},
+    MistralKey{"moe.num_expert_groups", "n_group"},
+    MistralKey{"moe.num_expert_groups_per_tok", "topk_group"},
 };
 
 // The value of "moe.num_experts"; null where there is none.
-const Json* find(const Json& root, std::string_view path) {
+const OrderedJson* find(const OrderedJson& root, std::string_view path) {
   const std::size_t dot = path.find('.');
   if (!root.is_object()) return nullptr;
   const auto found = root.find(path.substr(0, dot));
@@ -44,39 +44,39 @@ const Json* find(const Json& root, std::string_view path) {
   return find(*found, path.substr(dot + 1));
 }
 
-std::uint64_t number(const Json& root, std::string_view path) {
-  const Json* value = find(root, path);
+std::uint64_t number(const OrderedJson& root, std::string_view path) {
+  const OrderedJson* value = find(root, path);
   return value != nullptr && value->is_number_unsigned() ? value->get<std::uint64_t>() : 0;
 }
 
 // A list of windows, null for layers that have none, is repeated over the layers.
-void translate_windows(Json& root, OwnKeys& own) {
-  const Json* windows = find(root, "sliding_window");
+void translate_windows(OrderedJson& root, OwnKeys& own) {
+  const OrderedJson* windows = find(root, "sliding_window");
   const std::uint64_t layers = number(root, "num_hidden_layers");
   if (windows == nullptr || !windows->is_array() || windows->empty() || layers > 10000) return;
-  Json words = Json::array();
-  Json window = nullptr;
+  OrderedJson words = OrderedJson::array();
+  OrderedJson window = nullptr;
   for (std::size_t i = 0; i < layers; ++i) {
-    const Json& each = (*windows)[i % windows->size()];
+    const OrderedJson& each = (*windows)[i % windows->size()];
     words.push_back(each.is_null() ? "full_attention" : "sliding_attention");
     if (!each.is_null()) window = each;
   }
   own["layer_types"] =
-      own["sliding_window"] = {"sliding_window", windows->dump(-1, ' ', false, Json::error_handler_t::replace)};
+      own["sliding_window"] = {"sliding_window", windows->dump(-1, ' ', false, OrderedJson::error_handler_t::replace)};
   root["layer_types"] = words;
   root["sliding_window"] = window;
 }
 
-Fields translate(Json root) {
+Fields translate(OrderedJson root) {
   OwnKeys own;
   for (const auto& [key, value] : root.items()) own[key] = {key};
-  for (const KeyRow& row : kRows) {
+  for (const MistralKey& row : kMistralKeys) {
     own[std::string(row.key)] = {std::string(row.own)};
-    const Json* value = find(root, row.own);
+    const OrderedJson* value = find(root, row.own);
     if (value == nullptr) continue;
-    root[std::string(row.key)] = Json(*value);
+    root[std::string(row.key)] = OrderedJson(*value);
   }
-  for (const KeyRow& row : kRows) root.erase(std::string(row.own));
+  for (const MistralKey& row : kMistralKeys) root.erase(std::string(row.own));
   translate_windows(root, own);
   const bool latent = number(root, "kv_lora_rank") > 0;
   root["model_type"] = latent ? "deepseek_v3" : number(root, "num_experts") > 0 ? "mixtral" : "mistral";
@@ -85,13 +85,13 @@ Fields translate(Json root) {
     root["tie_word_embeddings"] = false;
     own["tie_word_embeddings"].origin = Origin::kClassDefault;
   }
-  if (const Json* quantization = find(root, "quantization"); quantization != nullptr &&
-                                                             find(*quantization, "qformat_weight") != nullptr &&
-                                                             *find(*quantization, "qformat_weight") == "fp8_e4m3") {
+  if (const OrderedJson* quantization = find(root, "quantization");
+      quantization != nullptr && find(*quantization, "qformat_weight") != nullptr &&
+      *find(*quantization, "qformat_weight") == "fp8_e4m3") {
     root["quantization_config"] = {{"quant_method", "fp8"}};
     root.erase("quantization");
   }
-  return Fields::translated(root.dump(-1, ' ', false, Json::error_handler_t::replace), std::move(own));
+  return Fields::translated(root.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), std::move(own));
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ Fields parse_config(std::string_view text) {
   const bool of_mistral =
       is("dim") && is("n_layers") && is("n_heads") && is("hidden_dim") && !file.contains("model_type");
   if (!of_mistral) return file;
-  Json root = Json::parse(text, nullptr, false);
+  OrderedJson root = OrderedJson::parse(text, nullptr, false);
   return root.is_discarded() ? file : translate(std::move(root));
 }
 

@@ -20,27 +20,35 @@ struct FileOrder : nlohmann::ordered_map<Key, T, Less, Allocator> {
   using nlohmann::ordered_map<Key, T, Less, Allocator>::ordered_map;
   T& operator[](const Key& key) { return this->emplace_back(key, T{}).second; }
 };
-using Json = nlohmann::basic_json<FileOrder>;
+using PlanJson = nlohmann::basic_json<FileOrder>;
 
 constexpr std::size_t kMaxPlanBytes = 64 * kMiB;
-constexpr std::size_t kMaxValues = 500'000;  // 2048 GPUs with all their lines have two thirds of it
-constexpr std::size_t kMaxFacts = 10'000;    // of a config or a request; real ones have some hundreds
+constexpr std::size_t kMaxPlanValues = 500'000;  // 2048 GPUs with all their lines have two thirds of it
+constexpr std::size_t kMaxFacts = 10'000;        // of a config or a request; real ones have some hundreds
 constexpr std::uint64_t kSchemaVersion = 1;
 
 [[noreturn]] void no_plan(std::string_view why) {
   fail("not a plan of kvplan (" + std::string(why) + ")", "give two files written by kvplan MODEL --json");
 }
 
-std::uint64_t number(const Json& object, const char* key) {
+std::uint64_t number(const PlanJson& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return 0;
   if (!found->is_number_unsigned()) no_plan(std::string(key) + " is no whole number");
   return found->get<std::uint64_t>();
 }
 
-std::string value_text(const Json& value) {
-  return one_line(
-      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
+std::string value_text(const PlanJson& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, PlanJson::error_handler_t::replace);
+}
+
+// An object's members are facts of their own, "quantization_config.bits", so that a change names the one that changed.
+void add_fact(const std::string& key, const PlanJson& value, std::vector<std::pair<std::string, std::string>>& out) {
+  if (!value.is_object() || value.empty()) {
+    out.emplace_back(one_line(key, 100), value_text(value));
+    return;
+  }
+  for (const auto& [name, member] : value.items()) add_fact(one_line(key, 100) + "." + name, member, out);
 }
 
 // A model's source where it is a file of the project that the plan was written in: an annotation is put there. A plan
@@ -55,7 +63,7 @@ std::string file_of(const std::string& source) {
 }  // namespace
 
 PlanDigest parse_plan(std::string_view text, std::string_view source) {
-  const Json json = parse_own_json<Json>(text, {32, kMaxValues}, no_plan);
+  const PlanJson json = parse_own_json<PlanJson>(text, {32, kMaxPlanValues}, no_plan);
   if (!json.is_object() || !json.contains("schema_version")) no_plan("it has no schema_version");
   if (const std::uint64_t version = number(json, "schema_version"); version != kSchemaVersion)
     fail("schema_version " + std::to_string(version) + ", and this kvplan knows " + std::to_string(kSchemaVersion),
@@ -68,28 +76,28 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
 
   PlanDigest out;
   out.source = source;
-  const auto check_count = [](const Json& facts, std::string_view what) {
+  const auto check_count = [](const PlanJson& facts, std::string_view what) {
     if (facts.size() > kMaxFacts)
       no_plan("its " + std::string(what) + " has more than " + std::to_string(kMaxFacts) + " entries");
   };
   check_count(json["request"], "request");
   if (const auto config = json["model"].find("config"); config != json["model"].end() && config->is_array()) {
     check_count(*config, "config");
-    for (const Json& fact : *config)
+    for (const PlanJson& fact : *config)
       if (fact.is_object() && fact.contains("key") && fact["key"].is_string() && fact.contains("value"))
-        out.config.emplace_back(value_text(fact["key"]), value_text(fact["value"]));
+        add_fact(fact["key"].get<std::string>(), fact["value"], out.config);
   }
   for (const auto& [key, value] : json["request"].items())
-    if (!value.is_object() && !value.is_array()) out.request.emplace_back(key, value_text(value));
+    if (!value.is_object() && !value.is_array()) out.request.emplace_back(one_line(key, 100), value_text(value));
   for (const char* part : {"weights", "kv_cache", "activation", "runtime"}) {
     std::uint64_t sum = 0;
-    for (const Json& gpu : json["memory"]) {
+    for (const PlanJson& gpu : json["memory"]) {
       if (!gpu.is_object()) no_plan("memory holds something else than GPUs");
       sum = checked_add(sum, number(gpu, (std::string(part) + "_bytes").c_str()), "the memory of a plan");
     }
     out.memory.emplace_back(part, sum);
   }
-  for (const Json& gpu : json["memory"]) out.fullest = std::max(out.fullest, number(gpu, "total_bytes"));
+  for (const PlanJson& gpu : json["memory"]) out.fullest = std::max(out.fullest, number(gpu, "total_bytes"));
   out.total = number(json["total"], "bytes");
   out.bytes_per_token = number(json["kv_cache"], "bytes_per_token");
   if (const auto verdict = json.find("verdict"); verdict != json.end() && verdict->is_object())

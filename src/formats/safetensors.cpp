@@ -1,9 +1,5 @@
 #include "formats/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/os.h"
 #include "formats/file.h"
 #include "formats/json_bounds.h"
 #include "kvplan/error.h"
@@ -23,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kAgain = "download the file again";
+constexpr std::string_view kLoadAgain = "download the file again";
 
 struct TypeBits {
   std::string_view name;
@@ -56,7 +53,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       rows_.reset();
       return true;
     }
-    if (depth_ > 2 && !metadata_) fail("the safetensors header nests too deep in " + shown(name_), kAgain);
+    if (depth_ > 2 && !metadata_) fail("the safetensors header nests too deep in " + shown(name_), kLoadAgain);
     return depth_ < 16;
   }
   bool end_object() override {
@@ -65,9 +62,9 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     return true;
   }
   bool start_array(std::size_t) override {
-    if (depth_ == 0) fail("the safetensors header is no object", kAgain);
+    if (depth_ == 0) fail("the safetensors header is no object", kLoadAgain);
     if (metadata_) return true;
-    if (depth_ != 2 || in_list_) fail("the safetensors header has a list where none belongs", kAgain);
+    if (depth_ != 2 || in_list_) fail("the safetensors header has a list where none belongs", kLoadAgain);
     in_list_ = true;
     if (key_ == "shape") has_shape_ = true;
     return true;
@@ -91,7 +88,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       dtype_ = text;
       has_dtype_ = true;
     } else if (depth_ < 2 || in_list_) {
-      fail("the safetensors header holds text where none belongs", kAgain);
+      fail("the safetensors header holds text where none belongs", kLoadAgain);
     }
     return true;
   }
@@ -113,28 +110,30 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   bool null() override { return depth_ >= 1; }
   bool binary(binary_t&) override { return false; }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    fail("the safetensors header is not valid JSON at byte " + std::to_string(position), kAgain);
+    fail("the safetensors header is not valid JSON at byte " + std::to_string(position), kLoadAgain);
   }
 
   void check_overlaps() {
     std::sort(spans_.begin(), spans_.end());
     for (std::size_t i = 1; i < spans_.size(); ++i)
       if (spans_[i].first < spans_[i - 1].second)
-        fail("two tensors of the safetensors header share the bytes from " + std::to_string(spans_[i].first), kAgain);
+        fail("two tensors of the safetensors header share the bytes from " + std::to_string(spans_[i].first),
+             kLoadAgain);
   }
 
  private:
   bool wrong_number() {
-    if (!metadata_) fail("the safetensors header has a number below zero or broken in " + shown(name_), kAgain);
+    if (!metadata_) fail("the safetensors header has a number below zero or broken in " + shown(name_), kLoadAgain);
     return true;
   }
 
   void finish() {
     if (!has_dtype_ || !has_shape_ || offsets_seen_ != 2)
-      fail("the tensor " + shown(name_) + " lacks its dtype, shape or data_offsets", kAgain);
+      fail("the tensor " + shown(name_) + " lacks its dtype, shape or data_offsets", kLoadAgain);
     const auto* row =
         std::find_if(kTypeBits.begin(), kTypeBits.end(), [&](const TypeBits& t) { return t.name == dtype_; });
-    if (row == kTypeBits.end()) fail("the tensor " + shown(name_) + " has the unknown type " + shown(dtype_), kAgain);
+    if (row == kTypeBits.end())
+      fail("the tensor " + shown(name_) + " has the unknown type " + shown(dtype_), kLoadAgain);
     if (offsets_[0] > offsets_[1] || offsets_[1] > data_bytes_)
       fail("the tensor " + shown(name_) + " ends at byte " + std::to_string(offsets_[1]) + " of " +
                std::to_string(data_bytes_) + " bytes of data",
@@ -143,9 +142,9 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     if (bytes != offsets_[1] - offsets_[0])
       fail("the tensor " + shown(name_) + " needs " + std::to_string(bytes) + " bytes and has " +
                std::to_string(offsets_[1] - offsets_[0]),
-           kAgain);
+           kLoadAgain);
     if (++tensors_ > kMaxSafetensorsTensors)
-      fail("the safetensors header has more than " + std::to_string(kMaxSafetensorsTensors) + " tensors", kAgain);
+      fail("the safetensors header has more than " + std::to_string(kMaxSafetensorsTensors) + " tensors", kLoadAgain);
     if (bytes > 0) spans_.emplace_back(offsets_[0], offsets_[1]);
     visit_({name_, dtype_, elements_, bytes, rows_.value_or(1)});
   }
@@ -172,7 +171,7 @@ std::uint64_t header_bytes(std::span<const std::byte> first_eight, std::uint64_t
   if (length > file_bytes - 8)
     fail(
         "the safetensors header claims " + std::to_string(length) + " bytes of a file of " + std::to_string(file_bytes),
-        kAgain);
+        kLoadAgain);
   if (length > kMaxSafetensorsHeader)
     fail("the safetensors header claims " + std::to_string(length) + " bytes",
          "check the file: kvplan reads 64 MiB, and no model has as much");
@@ -180,14 +179,7 @@ std::uint64_t header_bytes(std::span<const std::byte> first_eight, std::uint64_t
 }
 
 void read_at(int fd, char* to, std::size_t size, std::uint64_t at) {
-  while (size > 0) {
-    const ssize_t got = pread(fd, to, size, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail("the safetensors file cannot be read to the end of its header", kAgain);
-    to += got;
-    at += static_cast<std::uint64_t>(got);
-    size -= static_cast<std::size_t>(got);
-  }
+  if (!os::read_at(fd, to, size, at)) fail("the safetensors file cannot be read to the end of its header", kLoadAgain);
 }
 
 // "model-00002-of-00030.safetensors": the number of shards; 0 for other names.
@@ -205,14 +197,14 @@ void parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, c
   HeaderReader reader(data_bytes, visit);
   // Writers pad with spaces; an object and nothing else.
   if (!Json::sax_parse(json.begin(), json.end(), &reader, nlohmann::detail::input_format_t::json, true))
-    fail("the safetensors header has a value where none belongs", kAgain);
+    fail("the safetensors header has a value where none belongs", kLoadAgain);
   reader.check_overlaps();
 }
 
 void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_bytes, const TensorVisitor& visit) {
-  if (beginning.size() < 8 || file_bytes < 8) fail("the file is too short for a safetensors header", kAgain);
+  if (beginning.size() < 8 || file_bytes < 8) fail("the file is too short for a safetensors header", kLoadAgain);
   const std::uint64_t length = header_bytes(beginning.first(8), file_bytes);
-  if (length > beginning.size() - 8) fail("the safetensors header is cut off", kAgain);
+  if (length > beginning.size() - 8) fail("the safetensors header is cut off", kLoadAgain);
   const auto* const text = reinterpret_cast<const char*>(beginning.data() + 8);
   parse_safetensors_header({text, static_cast<std::size_t>(length)}, file_bytes - 8 - length, visit);
 }
@@ -220,12 +212,12 @@ void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_
 std::uint64_t read_safetensors(const std::string& path, const TensorVisitor& visit, std::uint64_t file_bytes) {
   return with_source(path, [&] {
     const Descriptor file(path);
-    struct stat status {};
-    if (!file.is_open() || fstat(file.get(), &status) != 0) fail_to_open();
-    if (!S_ISREG(status.st_mode)) fail("is no regular file", "give a checkpoint's directory");
-    const std::uint64_t size = std::max(static_cast<std::uint64_t>(status.st_size), file_bytes);
+    const auto facts = file.is_open() ? os::facts_of(file.get()) : std::nullopt;
+    if (!facts) fail_to_open();
+    if (facts->kind != os::FileKind::kRegular) fail("is no regular file", "give a checkpoint's directory");
+    const std::uint64_t size = std::max(facts->bytes, file_bytes);
     std::array<char, 8> first{};
-    if (size < 8) fail("the file is too short for a safetensors header", kAgain);
+    if (size < 8) fail("the file is too short for a safetensors header", kLoadAgain);
     read_at(file.get(), first.data(), 8, 0);
     const std::uint64_t length = header_bytes(std::as_bytes(std::span(first)), size);
     std::string text(static_cast<std::size_t>(length), '\0');
@@ -238,13 +230,14 @@ std::uint64_t read_safetensors(const std::string& path, const TensorVisitor& vis
 void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor& visit, SafetensorsWalked& walked) {
   const auto count = [&](const SafeTensor& tensor) {
     if (++walked.tensors > kMaxCheckpointTensors)
-      fail("the checkpoint has more than " + std::to_string(kMaxCheckpointTensors) + " tensors", kAgain);
+      fail("the checkpoint has more than " + std::to_string(kMaxCheckpointTensors) + " tensors", kLoadAgain);
     visit(tensor);
   };
   for (const std::string& path : paths) {
     walked.header_bytes += read_safetensors(path, count);
     if (walked.header_bytes > kMaxCheckpointHeaders)
-      with_source(path, [] { fail("the headers of the checkpoint's files are longer than 128 MiB in all", kAgain); });
+      with_source(path,
+                  [] { fail("the headers of the checkpoint's files are longer than 128 MiB in all", kLoadAgain); });
   }
 }
 
@@ -268,7 +261,7 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
     const SafetensorsIndex parsed = with_source(path, [&] {
       const std::string text = read_file(path, kMaxIndexBytes);
       walked.index_bytes += text.size();
-      if (walked.index_bytes > kMaxIndexBytes) fail("with it the indexes are longer than 64 MiB in all", kAgain);
+      if (walked.index_bytes > kMaxIndexBytes) fail("with it the indexes are longer than 64 MiB in all", kLoadAgain);
       return parse_safetensors_index(text);
     });
     const bool none = std::none_of(parsed.files.begin(), parsed.files.end(), has);
@@ -297,7 +290,7 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
         out.push_back(directory + "/" + other);
       }
     if (present > kMaxCheckpointFiles)
-      fail("the checkpoint has more than " + std::to_string(kMaxCheckpointFiles) + " files", kAgain);
+      fail("the checkpoint has more than " + std::to_string(kMaxCheckpointFiles) + " files", kLoadAgain);
     if (present != shards)
       fail("the checkpoint has " + std::to_string(present) + " of " + std::to_string(shards) + " shards",
            "download the missing ones");

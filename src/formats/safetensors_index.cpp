@@ -13,9 +13,9 @@ namespace kvplan {
 namespace {
 
 using Json = nlohmann::json;
-constexpr const char* kAgain = "download the index again";
-constexpr std::size_t kMaxValues = 2'000'000;  // a tensor each; they are not kept
-constexpr std::size_t kMaxName = 255;          // of a file, in any file system
+constexpr const char* kIndexAgain = "download the index again";
+constexpr std::size_t kMaxIndexValues = 2'000'000;  // a tensor each; they are not kept
+constexpr std::size_t kMaxFileName = 255;           // of a file, in any file system
 
 class IndexReader : public nlohmann::json_sax<Json> {
  public:
@@ -34,11 +34,11 @@ class IndexReader : public nlohmann::json_sax<Json> {
   bool string(string_t& text) override {
     if (!in_map()) return value();
     if (text.empty() || text.find('/') != std::string::npos || text.find('\\') != std::string::npos || text == "." ||
-        text == ".." || text.find('\0') != std::string::npos || text.size() > kMaxName)
-      fail("the index names \"" + one_line(text, 60) + "\", which is no file beside it", kAgain);
+        text == ".." || text.find('\0') != std::string::npos || text.size() > kMaxFileName)
+      fail("the index names \"" + one_line(text, 60) + "\", which is no file beside it", kIndexAgain);
     if (files_.empty() || *last_ != text) last_ = files_.insert(text).first;
     if (files_.size() > kMaxCheckpointFiles)
-      fail("the index names more than " + std::to_string(kMaxCheckpointFiles) + " files", kAgain);
+      fail("the index names more than " + std::to_string(kMaxCheckpointFiles) + " files", kIndexAgain);
     return true;
   }
   bool binary(binary_t&) override { return value(); }
@@ -70,7 +70,7 @@ class IndexReader : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
 
   SafetensorsIndex take() {
-    if (!is_object_ || !has_map_) fail("the index of the shards has no weight_map", kAgain);
+    if (!is_object_ || !has_map_) fail("the index of the shards has no weight_map", kIndexAgain);
     out_.files.assign(files_.begin(), files_.end());
     return std::move(out_);
   }
@@ -80,7 +80,7 @@ class IndexReader : public nlohmann::json_sax<Json> {
   bool in_metadata() const { return depth_ == 2 && section_ == "metadata"; }
   // Anything but a file's name has no place in the map.
   bool value() const {
-    if (in_map()) fail("the index names no file for \"" + one_line(key_, 60) + '"', kAgain);
+    if (in_map()) fail("the index names no file for \"" + one_line(key_, 60) + '"', kIndexAgain);
     return true;
   }
 
@@ -96,9 +96,11 @@ class IndexReader : public nlohmann::json_sax<Json> {
 
 SafetensorsIndex parse_safetensors_index(std::string_view text) {
   refuse_nul(text);
-  if (const std::string excess = excess_of(text, {8, kMaxValues}); !excess.empty()) fail("the index " + excess, kAgain);
+  if (const std::string excess = excess_of(text, {8, kMaxIndexValues}); !excess.empty())
+    fail("the index " + excess, kIndexAgain);
   IndexReader reader;
-  if (!Json::sax_parse(text.begin(), text.end(), &reader)) fail("the index of the shards is not valid JSON", kAgain);
+  if (!Json::sax_parse(text.begin(), text.end(), &reader))
+    fail("the index of the shards is not valid JSON", kIndexAgain);
   return reader.take();
 }
 

@@ -10,7 +10,7 @@ namespace kvplan {
 namespace {
 
 constexpr int kOpenings = 3;
-constexpr int kPasses = 5;
+constexpr int kReadings = 5;
 constexpr std::uint64_t kMostBlock = 4 * kGiB;
 constexpr std::uint64_t kLeastBlock = 256 * kMiB;  // below it caches answer for the memory
 
@@ -68,14 +68,14 @@ void measure_speeds(Device& device, const MeasureOptions& options, CardMeasureme
   out.block = Bytes(block);
   const auto size = static_cast<double>(block);
   // The first pass warms up.
-  for (int i = 0; i <= kPasses; ++i) {
+  for (int i = 0; i <= kReadings; ++i) {
     check(options);
     if (options.progress) options.progress("reading", Bytes(0), out.block);
     const double seconds = device.read_through(buffer);
     if (seconds <= 0) break;
     if (i > 0) out.read.add(size / seconds);
   }
-  for (int i = 0; i <= kPasses; ++i) {
+  for (int i = 0; i <= kReadings; ++i) {
     check(options);
     if (options.progress) options.progress("copying", Bytes(0), out.block);
     const double seconds = device.stream(std::span(&buffer, 1));

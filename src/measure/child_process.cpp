@@ -17,8 +17,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/library.h"
 #include "kvplan/error.h"
-#include "measure/library.h"
 #include "measure/process_tree.h"
 
 namespace kvplan {

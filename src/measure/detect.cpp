@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/library.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 #include "kvplan/spoken.h"
 #include "kvplan/strings.h"
 #include "measure/host_memory.h"
-#include "measure/library.h"
 #include "measure/nvml.h"
 #include "measure/value_file.h"
 

@@ -4,7 +4,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
+constexpr int kDriverOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
 
 // AMD's runtime packages bring the library under its release's name alone.
 std::string path_of(GpuInterface kind) {
@@ -75,7 +75,7 @@ void GpuApi::check(int code, const char* call) const {
     if (text != nullptr) name = text;
   }
   throw DeviceError(std::string(call) + ": error " + std::to_string(code) + (name.empty() ? "" : " (" + name + ")"),
-                    code == kOutOfMemory);
+                    code == kDriverOutOfMemory);
 }
 
 }  // namespace kvplan

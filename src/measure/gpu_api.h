@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include "base/library.h"
 #include "measure/device.h"
-#include "measure/library.h"
 
 namespace kvplan {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -13,12 +14,6 @@ namespace {
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 // Three digits and no more stand behind a comma of "1,234,567".

@@ -22,22 +22,22 @@ struct Memory2 {
   unsigned long long total, reserved, free, used;
 };
 constexpr unsigned int kMemory2Version = sizeof(Memory2) | (2u << 24);
-struct Process {
+struct ProcessInfo {
   unsigned int pid;
   unsigned long long used;
   unsigned int gpu_instance, compute_instance;
 };
 
-using RunningCall = int(Nvml::Device, unsigned int*, Process*);
+using RunningCall = int(Nvml::Device, unsigned int*, ProcessInfo*);
 
-std::optional<std::vector<Process>> running(RunningCall* ask, Nvml::Device device) {
+std::optional<std::vector<ProcessInfo>> running(RunningCall* ask, Nvml::Device device) {
   if (ask == nullptr) return std::nullopt;
   unsigned int count = 0;
   const int answer = ask(device, &count, nullptr);
   if (answer != kSuccess && answer != kInsufficientSize) return std::nullopt;
   // Some may start between the two questions.
   count = std::min(count + 16, kMostProcesses);
-  std::vector<Process> out(count);
+  std::vector<ProcessInfo> out(count);
   if (ask(device, &count, out.data()) != kSuccess) return std::nullopt;
   out.resize(std::min<std::size_t>(count, out.size()));
   return out;
@@ -149,7 +149,7 @@ std::optional<std::vector<NvmlProcess>> Nvml::processes(Device device, bool grap
     const auto found = running(library_.find<RunningCall>(call), device);
     if (!found) return;
     if (!out) out.emplace();
-    for (const Process& each : *found) {
+    for (const ProcessInfo& each : *found) {
       const auto pid = static_cast<pid_t>(each.pid);
       const bool known = std::any_of(out->begin(), out->end(), [&](const NvmlProcess& one) { return one.pid == pid; });
       if (!known) out->push_back({pid, Bytes(each.used == kNotAvailable ? 0 : each.used)});

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/library.h"
 #include "kvplan/quantity.h"
-#include "measure/library.h"
 
 namespace kvplan {
 

@@ -17,7 +17,7 @@ using enum LogCure;
 struct Words {
   std::string_view engine, length, share, cache_type, eight_bit, ranks, batch, sequences, no_graphs, cache_size;
 };
-constexpr Words kWords[] = {
+constexpr Words kEngineWords[] = {
     {"vllm", "--max-model-len", "--gpu-memory-utilization", "--kv-cache-dtype", "fp8", "--tensor-parallel-size",
      "--max-num-batched-tokens", "--max-num-seqs", "--enforce-eager", "--kv-cache-memory-bytes"},
     {"sglang", "--context-length", "--mem-fraction-static", "--kv-cache-dtype", "fp8_e4m3", "--tp-size",
@@ -31,7 +31,7 @@ constexpr Words kWords[] = {
 // An engine that no line names has none.
 const Words& words_of(std::string_view engine) {
   static constexpr Words kNone{};
-  for (const Words& words : kWords)
+  for (const Words& words : kEngineWords)
     if (words.engine == engine) return words;
   return kNone;
 }

@@ -25,7 +25,7 @@ constexpr double kTreePeriod = 0.5;      // seconds between two looks at which p
 constexpr double kSteadyWithoutLog = 5;  // seconds without growth, where no line of the engine tells the start
 constexpr double kBehind = 0.1;          // seconds that a line may be behind what it tells
 constexpr std::size_t kMostCurve = 240;
-constexpr std::size_t kLongestLine = 16384;
+constexpr std::size_t kLongestPrinted = 16384;
 
 // The samples, thinned evenly where they get many.
 class Curve {
@@ -103,7 +103,7 @@ class Watch {
     reader_.piece(text);
     for (const char each : text) {
       if (each != '\n') {
-        if (line_.size() < kLongestLine) line_ += each;
+        if (line_.size() < kLongestPrinted) line_ += each;
         continue;
       }
       if (const auto ended = stage_ended_by(options_.engine, line_)) end_stage(*ended);

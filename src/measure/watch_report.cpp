@@ -13,7 +13,7 @@ constexpr std::int64_t kHostLeast = 96 * static_cast<std::int64_t>(kMiB);
 // Of a card: what allocators round.
 constexpr double kCardPlay = 0.01;
 
-struct Range {
+struct PlannedRange {
   Bytes bytes, low, high;
   void add(const LedgerLine& line) {
     bytes += line.bytes;
@@ -24,8 +24,8 @@ struct Range {
 
 // What the plan has under `wanted`, on all GPUs, and in the host's memory too where processes are watched.
 template <class Wanted>
-Range planned(const WatchReport& report, const Wanted& wanted) {
-  Range out;
+PlannedRange planned(const WatchReport& report, const Wanted& wanted) {
+  PlannedRange out;
   for (const GpuMemory& gpu : report.plan.memory)
     for (const LedgerLine& line : gpu.lines)
       if (wanted(line)) out.add(line);
@@ -49,8 +49,8 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
 
 // vLLM's CPU backend packs the embedding and the head for its kernels, also where they are one tensor, and keeps what
 // it packed from (vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False).
-Range planned_weights(const WatchReport& report) {
-  Range out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
+PlannedRange planned_weights(const WatchReport& report) {
+  PlannedRange out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
   if (!report.seen.is_host || report.plan.engine != "vllm") return out;
   const auto of = [&](std::string_view id) {
     return planned(report, [&](const LedgerLine& line) { return id_of(line) == id; }).bytes;
@@ -68,17 +68,17 @@ const WatchedStage* stage_of(const Watched& seen, StartStage stage) {
 }
 
 // An engine that takes its cache at the start takes the whole budget of each GPU.
-Range planned_cache(const WatchReport& report) {
+PlannedRange planned_cache(const WatchReport& report) {
   const Plan& plan = report.plan;
   const auto of_cache = [](const LedgerLine& line) { return line.part == Section::kKvCache; };
-  Range out = planned(report, of_cache);
+  PlannedRange out = planned(report, of_cache);
   if (!plan.taken_at_start || !plan.capacity) return out;
   const Bytes all = plan.capacity->kv_cache_memory * plan.memory.size();
   return {all, all, all};
 }
 
-void add(WatchReport& report, StartStage stage, const Range& range, std::int64_t seen, std::optional<Bytes> logged,
-         bool is_judged, bool is_whole = false) {
+void add(WatchReport& report, StartStage stage, const PlannedRange& range, std::int64_t seen,
+         std::optional<Bytes> logged, bool is_judged, bool is_whole = false) {
   WatchedLine line{stage, is_whole, logged, range.bytes, range.low, range.high, seen, is_judged, true};
   const double share = report.seen.is_host ? kHostPlay : kCardPlay;
   const auto size = static_cast<std::int64_t>(range.bytes.count());
@@ -101,7 +101,7 @@ void compare_start(WatchReport& report) {
   const WatchedStage* const weights = stage_of(seen, StartStage::kWeights);
   const WatchedStage* const profile = stage_of(seen, StartStage::kProfile);
   if (weights != nullptr && process != nullptr) {
-    Range range = planned_weights(report);
+    PlannedRange range = planned_weights(report);
     const std::optional<Bytes> printed = logged(report, {"weights"});
     // Of a file that is mapped, pages that were read count, beside buffers that were made of them (CPU_REPACK).
     if (seen.is_host && printed) range.high = std::max(range.high, *printed);
@@ -119,10 +119,10 @@ void compare_start(WatchReport& report) {
         logged(report, {"kv_buffer", "kv_budget", "kv_bytes"}), false);
   // Behind the process's own memory, all parts of the plan but the context, which is the process's.
   if (process == nullptr && seen.is_host) return;
-  Range all = planned(report, [&](const LedgerLine& line) {
+  PlannedRange all = planned(report, [&](const LedgerLine& line) {
     return line.part != Section::kKvCache && (!seen.is_host || line.part != Section::kRuntime);
   });
-  const Range cache = planned_cache(report);
+  const PlannedRange cache = planned_cache(report);
   all.bytes += cache.bytes;
   all.low += cache.low;
   all.high += cache.high;

@@ -17,7 +17,7 @@ namespace kvplan {
 namespace {
 
 // Keys that speak of a cache. An architecture that nobody knows and that has one is not guessed at.
-bool cache_like(std::string_view key) {
+bool is_cache_key(std::string_view key) {
   static constexpr std::array<std::string_view, 5> kStarts{"ssm.", "kda.", "wkv.", "shortconv.", "compress"};
   static constexpr std::array<std::string_view, 6> kParts{"window",     "state",    "indexer.",
                                                           "_lora_rank", "compress", "recurrent"};
@@ -31,7 +31,7 @@ std::vector<std::string> cache_keys_of_unknown(const GgufKeys& keys) {
   const bool latent = keys.number("attention.key_length_mla") > 0 && keys.number("attention.value_length_mla") > 0;
   std::vector<std::string> out;
   for (const std::string& key : keys.all())
-    if (cache_like(key) && !(latent && key.ends_with("_lora_rank"))) out.push_back(keys.full(key));
+    if (is_cache_key(key) && !(latent && key.ends_with("_lora_rank"))) out.push_back(keys.full(key));
   return out;
 }
 

@@ -25,7 +25,7 @@ constexpr std::string_view kPlainWeights = "deepseek jamba llada-moe llama4 olmo
 constexpr std::string_view kWeightsByKey =
     "bailingmoe bailingmoe2 bailingmoe3 cohere2moe deepseek2 deepseek2-ocr deepseek32 deepseek4 dots1 dots3note "
     "exaone-moe glm-dsa glm4moe hy_v4 kimi-k3 minimax-m3 nemotron_h nemotron_h_moe step35";
-constexpr std::uint64_t kMostHeads = 1U << 20U;
+constexpr std::uint64_t kMostGraphHeads = 1U << 20U;
 constexpr std::string_view kClamped = "step35";
 // Where no draft wants the hidden states of all rows, as a context without one does not say.
 constexpr std::string_view kChosenLate = "bailingmoe3 hy_v3";
@@ -100,7 +100,7 @@ void read_graph_facts(const GgufKeys& keys, std::string_view architecture, Model
     return keys.contains(own) && !keys.is_array(own) ? keys.number(own) : std::uint64_t{0};
   };
   out.index_topk = group("attention.indexer.top_k");
-  out.num_heads = static_cast<std::uint32_t>(std::min<std::uint64_t>(group("attention.head_count"), kMostHeads));
+  out.num_heads = static_cast<std::uint32_t>(std::min<std::uint64_t>(group("attention.head_count"), kMostGraphHeads));
   if (const std::uint64_t groups = group("expert_group_count"); groups > 1) {
     out.expert_groups = groups;
     out.expert_groups_used = group("expert_group_used_count");
@@ -117,7 +117,7 @@ void read_graph_facts(const Fields& config, ModelSpec& model) {
     return text.is_number(key) ? text.count_or(key, 0) : std::uint64_t{0};
   };
   out.index_topk = count("index_topk");
-  out.num_heads = static_cast<std::uint32_t>(std::min<std::uint64_t>(count("num_attention_heads"), kMostHeads));
+  out.num_heads = static_cast<std::uint32_t>(std::min<std::uint64_t>(count("num_attention_heads"), kMostGraphHeads));
   if (has_word(kScaledByKey, name)) out.scales_embedding = real("embedding_multiplier") != 0.0;
   if (has_word(kScaledByKey, name) && text.is_string("position_embedding_type") &&
       text.find_string("position_embedding_type") == "nope")

@@ -40,10 +40,12 @@
   FILE(olmo)                  \
   FILE(others)                \
   FILE(pangu)                 \
+  FILE(patched)               \
   FILE(phi)                   \
   FILE(plamo)                 \
   FILE(qwen)                  \
   FILE(rwkv)                  \
+  FILE(speech)                \
   FILE(step)                  \
   FILE(zamba)
 

@@ -39,12 +39,6 @@ Answers fit_model(const ModelSpec& model, const Request& request);
 // user's own; never where a least context was asked for).
 std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 
-// The largest n in [0, most] whose plan fits, where it fits for all smaller ones; 0 where even 1 does not.
-std::uint64_t longest_that_fits(const ModelSpec& model, const Request& request);
-std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess);
-std::uint64_t most_that_fit(const ModelSpec& model, const Request& request);
-std::uint64_t most_that_fit(PlanCache& cache, const Request& request);
-
 }  // namespace kvplan
 
 #endif  // KVPLAN_PLAN_ANSWERS_H_

@@ -37,7 +37,7 @@ bool stands_for(std::string_view figure, const LedgerLine& line) {
   return figure == kContextFigure && line.id == LineId::kContext;
 }
 
-const char* name_of(std::string_view figure) {
+const char* figure_name(std::string_view figure) {
   if (figure == kActivationFigure) return "activation peak";
   if (figure == kGraphsFigure) return "CUDA graphs";
   if (figure == kNonTorchFigure) return "outside PyTorch";
@@ -128,7 +128,7 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
     const auto first = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return stands_for(name, l); });
     if (first == lines.end()) continue;  // the engine's plan has no such part
     LedgerLine line{first->part,
-                    name_of(name),
+                    figure_name(name),
                     found->figure.mean_bytes(),
                     found->figure.low_bytes(),
                     found->figure.high_bytes(),

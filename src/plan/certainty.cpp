@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engines/capacity.h"
+#include "kvplan/gpus.h"
+#include "plan/mix.h"
 
 namespace kvplan {
 
@@ -42,7 +44,7 @@ Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMem
   const Bytes reserved = plan.kv_cache.reserved;
   if (reserved > over) {
     const std::uint64_t tokens = longest_sequence(layout, reserved - over, plan.load);
-    if (tokens > 0 && tokens < plan.load.max_model_len.count())
+    if (tokens > longest_stated(plan.request) && tokens < plan.load.max_model_len.count())
       return {"lower --max-model-len first: {tokens} tokens fit in any case", {{"tokens", tokens}}};
   }
   const std::string_view option = option_of(fullest, engine_of(plan.request).micro_batch > 0);
@@ -53,7 +55,8 @@ Template what_to_lower(const CacheLayout& layout, const Plan& plan, const GpuMem
 std::optional<Range> budget_range(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes budget) {
   const std::optional<Bytes>& memory = input.request.card.memory;
   if (!memory || plan.request.kv_cache_memory_bytes || engine.cache_budget == nullptr) return std::nullopt;
-  const std::string own = std::string(engine.name) + " card";
+  const bool shares = input.request.card.name && parse_gpu(*input.request.card.name).unified;
+  const std::string own = std::string(engine.name) + (shares ? " card, unified memory" : " card");
   const Range card = range_around(own, *memory);
   if (card.low != card.high) {
     const Bytes below = *memory - card.low;

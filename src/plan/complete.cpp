@@ -12,6 +12,7 @@
 #include "plan/launch.h"
 #include "plan/layouts.h"
 #include "plan/roofline.h"
+#include "plan/search.h"
 
 namespace kvplan {
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "kvplan/error.h"
 #include "kvplan/spoken.h"
 
 namespace kvplan {
@@ -21,18 +22,32 @@ Values values_of(const Pairs& pairs) {
   return out;
 }
 
+// At most 100 characters of a value, from shortly before the place where it differs from the other one.
+std::string shown(std::string_view value, std::string_view other) {
+  constexpr std::size_t kLongest = 100;
+  constexpr std::size_t kBefore = 20;
+  if (value.size() <= kLongest) return one_line(value, kLongest);
+  const auto differs = static_cast<std::size_t>(
+      std::mismatch(value.begin(), value.end(), other.begin(), other.end()).first - value.begin());
+  const std::size_t from = differs <= kLongest / 2 ? 0 : differs - kBefore;
+  return (from == 0 ? "" : "...") + one_line(value.substr(from), kLongest);
+}
+
 void compare(const Pairs& before, const Pairs& after, std::string_view where, std::vector<ValueChange>& out) {
   const Values was = values_of(before);
   const Values is = values_of(after);
+  const auto add = [&](const std::string& key, std::string_view old, std::string_view now) {
+    out.push_back({std::string(where), key, shown(old, now), shown(now, old)});
+  };
   for (const auto& [key, value] : before) {
     const auto now = is.find(key);
     if (now == is.end())
-      out.push_back({std::string(where), key, value, ""});
+      add(key, value, "");
     else if (now->second != value)
-      out.push_back({std::string(where), key, value, std::string(now->second)});
+      add(key, value, now->second);
   }
   for (const auto& [key, value] : after)
-    if (!was.contains(key)) out.push_back({std::string(where), key, "", value});
+    if (!was.contains(key)) add(key, "", value);
 }
 
 // What only one of the releases writes of a request was not asked for.

@@ -112,6 +112,11 @@ EngineInput engine_input(const ModelSpec& model, const Request& request, const E
   return input;
 }
 
+std::optional<Tokens> longest_of(const ModelSpec& model, const Engine& engine) {
+  const Tokens out = model.max_model_len > Tokens(0) ? model.max_model_len : engine.assumed_length;
+  return out > Tokens(0) ? std::optional(out) : std::nullopt;
+}
+
 Load load_of(const ModelSpec& model, const Request& request) {
   Load load;
   load.num_seqs = ceil_div(request.sequences(), request.parallel.data);
@@ -123,7 +128,7 @@ Load load_of(const ModelSpec& model, const Request& request) {
     load.max_model_len =
         slot_tokens == nullptr ? *request.llama_cpp.ctx_size : slot_tokens(*request.llama_cpp.ctx_size, request);
   else
-    load.max_model_len = model.max_model_len > Tokens(0) ? model.max_model_len : Tokens(kDefaultContext);
+    load.max_model_len = longest_of(model, engine_of(request)).value_or(Tokens(kDefaultContext));
   if (const auto context = engine_of(request).default_context;
       context != nullptr && !request.max_model_len && !request.llama_cpp.ctx_size)
     load.max_model_len = std::min(load.max_model_len, context(card_memory(request)));

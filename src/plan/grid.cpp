@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kvplan/error.h"
-#include "plan/answers.h"
 #include "plan/layouts.h"
+#include "plan/search.h"
 
 namespace kvplan {
 

@@ -27,6 +27,20 @@ std::vector<LengthCount> lengths_of(const Request& request, const Load& load) {
 
 }  // namespace
 
+std::uint64_t longest_stated(const Request& request) {
+  std::uint64_t longest = request.avg_len.value_or(Tokens(0)).count();
+  for (const Tokens length : request.seq_lens) longest = std::max(longest, length.count());
+  return longest;
+}
+
+void check_lengths(const Request& request, const Load& load) {
+  for (const auto& [tokens, sequences] : lengths_of(request, load))
+    if (tokens > load.max_model_len.count())
+      refuse("--seq-lens: " + std::to_string(tokens) + " tokens are more than --max-model-len " +
+                 std::to_string(load.max_model_len.count()),
+             "raise --max-model-len, or shorten the sequence");
+}
+
 std::optional<MixReport> mix_of(const EngineInput& input, const CacheLayout& layout, const Load& load) {
   const Request& request = input.request;
   const std::vector<LengthCount> lengths = lengths_of(request, load);
@@ -37,10 +51,6 @@ std::optional<MixReport> mix_of(const EngineInput& input, const CacheLayout& lay
   const TermSum whole(input.caches, input.types, 1);
   std::uint64_t shortest = lengths.front().tokens;
   for (const auto& [tokens, sequences] : lengths) {
-    if (tokens > load.max_model_len.count())
-      refuse("--seq-lens: " + std::to_string(tokens) + " tokens are more than --max-model-len " +
-                 std::to_string(load.max_model_len.count()),
-             "raise --max-model-len, or shorten the sequence");
     shortest = std::min(shortest, tokens);
     out.sequences = checked_add(out.sequences, sequences, "the sequences");
     out.tokens += Tokens(tokens) * sequences;

@@ -10,8 +10,13 @@
 
 namespace kvplan {
 
-// Nothing where the request names no mix. Error where a length is beyond max_model_len, or the prefix longer than a
-// sequence.
+// Tokens of the longest sequence that was stated, or of their mean; 0 where no lengths were.
+std::uint64_t longest_stated(const Request& request);
+
+// Error where a length that was stated is beyond max_model_len.
+void check_lengths(const Request& request, const Load& load);
+
+// Nothing where the request names no mix. Error where the prefix is longer than a sequence.
 std::optional<MixReport> mix_of(const EngineInput& input, const CacheLayout& layout, const Load& load);
 
 }  // namespace kvplan

@@ -321,6 +321,7 @@ Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces
   Plan plan;
   plan.request = request;
   plan.load = load_of(model, request);
+  check_lengths(request, plan.load);
   fill_stages(pieces, plan);
   // A card of its own has nothing to do with the host's memory, unless that is judged too.
   if (shared_memory(request) || request.card.host_memory) plan.host = host_lines(pieces, plan);
@@ -350,6 +351,11 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
   note_all(notes);
   note_all(of_capacity);
   plan.model = cache.facts(request);
+  if (const auto longest = longest_of(model, engine_of(request)); longest && *longest != plan.model->max_model_len) {
+    ModelFacts assumed = *plan.model;
+    assumed.max_model_len = *longest;
+    plan.model = std::make_shared<const ModelFacts>(std::move(assumed));
+  }
   plan.engine = engine.name;
   plan.engine_version =
       request.engine_version.empty() ? std::string(engine.versions.back().version) : request.engine_version;
@@ -401,9 +407,12 @@ Plan plan_layout(PlanCache& cache, const Request& request) {
                            {{"asked", plan.load.max_model_len}, {"max_model_len", model.max_model_len}}}});
   if (model.max_model_len == Tokens(0) && !request.max_model_len && !request.llama_cpp.ctx_size)
     plan.notes.push_back(
-        {NoteLevel::kInfo,
-         "default_context",
-         {"the config names no maximum length: planned for {tokens} tokens", {{"tokens", kDefaultContext}}}});
+        {NoteLevel::kInfo, "default_context",
+         engine.assumed_length > Tokens(0)
+             ? Template{"the config names no maximum length: planned for {tokens} tokens, as {engine} assumes",
+                        {{"tokens", plan.load.max_model_len}, {"engine", engine.name}}}
+             : Template{"the config names no maximum length: planned for {tokens} tokens",
+                        {{"tokens", plan.load.max_model_len}}}});
   return plan;
 }
 

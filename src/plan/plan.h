@@ -29,6 +29,8 @@ std::vector<GpuMemory> stages_of(PlanCache& cache, const Request& request);
 // `known`: an earlier input of the same model, which has what does not depend on the request.
 EngineInput engine_input(const ModelSpec& model, const Request& request, const EngineInput* known = nullptr);
 Load load_of(const ModelSpec& model, const Request& request);
+// The longest sequence by the config, else by the engine's own rule.
+std::optional<Tokens> longest_of(const ModelSpec& model, const Engine& engine);
 // The card's memory: as the user says, as a calibration measured it, else as the catalogue has it.
 std::optional<Bytes> card_memory(const Request& request);
 // Tokens that are planned for where neither the config nor the request names any.

@@ -38,7 +38,7 @@ Request of_weights(const Request& request) {
   out.state_dtype = none.state_dtype;
   out.block_size = none.block_size;
   out.parallel.given = none.parallel.given;
-  if (engine_of(request).loading.mxfp4_padding == nullptr && engine_of(request).loading.makes_by == nullptr)
+  if (engine_of(request).loading.mxfp4_layout == nullptr && engine_of(request).loading.makes_by == nullptr)
     out.card.name = none.card.name;  // kernels of a card may pad weights
   // A buffer of an indexer is as long as a batch, whose default goes by the card.
   if (engine_of(request).loading.side_tensors == nullptr) {

@@ -1,7 +1,6 @@
 #include "plan/rank_weights.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "engines/parallel.h"
 #include "kvplan/ggml_types.h"
@@ -315,8 +314,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   share.keeps_types = engine.loading.keeps_types;
   share.pads_vocab = engine.parallel.pads_vocab != nullptr && engine.parallel.pads_vocab(request);
   share.refines_blocks = engine.parallel.refines_blocks != nullptr && engine.parallel.refines_blocks(request);
-  if (engine.loading.mxfp4_padding != nullptr)
-    std::tie(share.mxfp4_width, share.mxfp4_hidden) = engine.loading.mxfp4_padding(request);
+  if (engine.loading.mxfp4_layout != nullptr) share.mxfp4 = engine.loading.mxfp4_layout(request);
   const std::uint64_t layers = checked_add(
       model.layers.size(), engine.parallel.places_nextn_layers ? model.num_nextn_layers : 0, "a number of layers");
   std::vector<StageShare> stages{{0, layers, true, true}};

@@ -5,6 +5,7 @@
 #include "plan/answers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
+#include "plan/search.h"
 
 namespace kvplan {
 

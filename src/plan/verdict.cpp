@@ -158,6 +158,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.over = std::max(verdict.over, need_high > limit ? need_high - limit : Bytes(0));
     verdict.headroom = difference(limit, need);
   };
+  Bytes asked = held;  // of the budget: what was stated, or what the engine holds to start where that lacks room
   // The engine's own rule for its cache, where a budget is known.
   const auto require_cache = [&](Bytes budget) {
     if (verdict.status == Verdict::kDoesNotFit) return;
@@ -170,8 +171,9 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       Load one = plan.load;
       one.num_seqs = 1;
       shortfall = layout.shortfall(budget, one);
+      if (!shortfall.empty()) asked = std::max(held, layout.reserved(one));
     }
-    const Bytes need = shortfall.empty() ? std::min(held, budget) : held;
+    const Bytes need = shortfall.empty() ? std::min(held, budget) : asked;
     held_against(VerdictLimit::kCacheBudget, need, budget);
     verdict.low = verdict.high = need;
     verdict.status = shortfall.empty() ? Verdict::kFits : Verdict::kDoesNotFit;
@@ -193,8 +195,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     if (has_budget) {
       require_cache(budget);
       // The budget is as uncertain as the parts beside the cache: close where both may hold and one may not.
-      const Bytes most = held + (high - total);
-      const bool may_fit = low <= card && held <= budget + (total - low);
+      const Bytes most = asked + (high - total);
+      const bool may_fit = low <= card && asked <= budget + (total - low);
       verdict.over = std::max(verdict.over, most > budget ? most - budget : Bytes(0));
       verdict.close = may_fit && verdict.over > Bytes(0);
     }

@@ -63,9 +63,15 @@ std::string request_text(const Plan& plan) {
   const Request& request = plan.request;
   const std::string seqs = request.users ? plural(request.num_seqs, "user") : plural(request.num_seqs, "sequence");
   const std::string tokens = plural(plan.load.max_model_len.count(), "token");
-  std::string out =
-      request.avg_len ? fmt::format("{} of mean {} (up to {})", seqs, plural(request.avg_len->count(), "token"), tokens)
-                      : tokens + " x " + seqs;
+  std::string out = tokens + " x " + seqs;
+  if (request.avg_len)
+    out = fmt::format("{} of mean {} (up to {})", seqs, plural(request.avg_len->count(), "token"), tokens);
+  if (!request.seq_lens.empty()) {
+    const auto [shortest, longest] = std::minmax_element(request.seq_lens.begin(), request.seq_lens.end());
+    out = fmt::format("{} of {}{} (up to {})", plural(request.seq_lens.size(), "sequence"),
+                      *shortest == *longest ? "" : grouped(shortest->count()) + " to ",
+                      plural(longest->count(), "token"), tokens);
+  }
   out += ", " + engine_text(plan);
   if (!plan.weights_dtype.empty()) out += ", weights " + plan.weights_dtype;
   out += ", KV " + cache_types_name(plan.types);

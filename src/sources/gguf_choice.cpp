@@ -40,7 +40,7 @@ std::vector<std::string> gguf_files(const std::string& folder, std::string_view 
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (name.starts_with(prefix) && name.ends_with(".gguf") && exists(it->path().string()))
-      out.push_back(it->path().string());
+      out.push_back(it->path().generic_string());
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxRef = 256;
-
 bool is_usable(const std::string& snapshot) {
   const std::string config = snapshot + "/config.json";
   if (is_file(config)) {

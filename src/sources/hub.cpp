@@ -20,8 +20,6 @@ namespace kvplan {
 
 namespace {
 
-constexpr const char* kConfig = "config.json";
-constexpr const char* kQuantConfig = "hf_quant_config.json";
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr const char* kSingle = "model.safetensors";
 constexpr std::size_t kMaxShards = 400;

@@ -1,18 +1,14 @@
 #include "sources/hub_cache.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/os.h"
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
@@ -28,11 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxRef = 256;
 constexpr const char* kSums = "SHA256SUMS";  // as sha256sum writes it, of all other files of the folder
 constexpr std::size_t kMaxSums = 64 * kKiB;
-constexpr const char* kConfig = "config.json";
-constexpr const char* kQuantConfig = "hf_quant_config.json";
 constexpr const char* kHeader = "weights.header";
 constexpr const char* kSizes = "weights.json";
 constexpr std::size_t kMaxSizes = 64 * kKiB;
@@ -45,21 +38,15 @@ std::string part_name() {
 // Folders that only their owner reads: a private model's config may lie there.
 bool make_folders(const std::string& path) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
-    if (mkdir(path.substr(0, at).c_str(), 0700) != 0 && errno != EEXIST) return false;
-  return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+    if (const std::string each = path.substr(0, at); !os::make_own_folder(each) && !is_directory(each)) return false;
+  return os::make_own_folder(path) || is_directory(path);
 }
 
 bool write_file(const std::string& path, std::string_view text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return false;
-  while (!text.empty()) {
-    const ssize_t wrote = write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) break;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  const bool synced = fsync(fd) == 0;
-  return close(fd) == 0 && synced && text.empty();
+  const int file = os::create(path, 0600);
+  if (file < 0) return false;
+  const bool done = os::write(file, text) && os::sync(file);
+  return os::close(file) && done;
 }
 
 // What runs that were killed left behind.
@@ -233,12 +220,12 @@ bool HubCache::place(const std::string& name, const std::function<bool(const std
   const std::string part = snapshots + "/" + part_name();
   const std::string there = snapshots + "/" + name;
   std::error_code ignored;
-  bool done = mkdir(part.c_str(), 0700) == 0 && fill(part);
-  if (done && rename(part.c_str(), there.c_str()) != 0) {
+  bool done = os::make_own_folder(part) && fill(part);
+  if (done && !os::rename(part, there)) {
     // Another run was faster, or what lies there is damaged: ours is as good, or better.
     const std::string old = snapshots + "/" + part_name();
-    if (!is_sound()) rename(there.c_str(), old.c_str());
-    done = rename(part.c_str(), there.c_str()) == 0 || is_sound();
+    if (!is_sound()) os::rename(there, old);
+    done = os::rename(part, there) || is_sound();
     fs::remove_all(old, ignored);
   }
   fs::remove_all(part, ignored);
@@ -287,14 +274,14 @@ void HubCache::write_ref(const std::string& revision, const std::string& commit)
   const std::string part = folder_ + "/refs/" + part_name();
   const std::string place = folder_ + "/refs/" + percent_encoded(revision);
   if (!write_file(part, commit + "\n")) {
-    unlink(part.c_str());
+    os::remove_file(part);
     return;
   }
-  if (rename(part.c_str(), place.c_str()) == 0) return;
+  if (os::rename(part, place)) return;
   // A folder in its place is nothing of ours.
   std::error_code ignored;
   if (is_directory(place)) fs::remove_all(place, ignored);
-  if (rename(part.c_str(), place.c_str()) != 0) unlink(part.c_str());
+  if (!os::rename(part, place)) os::remove_file(part);
 }
 
 }  // namespace kvplan

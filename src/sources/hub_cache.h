@@ -23,6 +23,11 @@
 
 namespace kvplan {
 
+inline constexpr std::size_t kMaxRef = 256;  // bytes of a file that names a commit
+// Files of a model on the Hub.
+inline constexpr const char* kConfig = "config.json";
+inline constexpr const char* kQuantConfig = "hf_quant_config.json";
+
 // The beginning of a GGUF file, to the end of its header.
 struct GgufHeader {
   std::string bytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/os.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
@@ -25,7 +26,8 @@ const std::string kGguf = "weights.gguf";
 bool is_path(std::string_view argument) {
   const auto ends = [&](std::string_view suffix) { return argument.ends_with(suffix); };
   return argument.empty() || argument.front() == '.' || argument.front() == '/' || argument.front() == '~' ||
-         ends(".json") || ends(".gguf") || ends(".safetensors") || exists(std::string(argument));
+         os::begins_with_drive(argument) || ends(".json") || ends(".gguf") || ends(".safetensors") ||
+         exists(std::string(argument));
 }
 
 std::string base_name(const std::string& path) {

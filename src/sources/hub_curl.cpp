@@ -1,12 +1,12 @@
 #include "sources/hub_curl.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <new>
 #include <utility>
 
+#include "base/library.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
@@ -73,18 +73,16 @@ struct Curl {
 };
 
 Curl open_curl() {
-  void* library = nullptr;
+  std::unique_ptr<Library> library;
   for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so", "libcurl.4.dylib"})
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)
+    if (!library || !*library) library = std::make_unique<Library>(name, true);
+  if (!*library)
     fail(Exit::kHub, "fetching from the Hub needs libcurl, which is not on this machine",
          "install libcurl4, or download the model's config.json and give its path");
   Curl out{};
   const auto load = [&](auto& to, const char* name) {
-    void* const symbol = dlsym(library, name);
-    if (symbol == nullptr)
-      fail(Exit::kHub, "the libcurl of this machine lacks " + std::string(name), "install libcurl4");
-    to = reinterpret_cast<std::remove_reference_t<decltype(to)>>(symbol);
+    to = library->find<std::remove_pointer_t<std::remove_reference_t<decltype(to)>>>(name);
+    if (to == nullptr) fail(Exit::kHub, "the libcurl of this machine lacks " + std::string(name), "install libcurl4");
   };
   load(out.global_init, "curl_global_init");
   load(out.init, "curl_easy_init");

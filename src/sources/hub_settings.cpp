@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/os.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
@@ -85,7 +86,7 @@ std::string environment(const char* name) {
 }
 
 std::string home_folder(std::string_view beneath) {
-  const std::string home = environment("HOME");
+  const std::string home = os::home();
   return home.empty() ? "" : home + "/" + std::string(beneath);
 }
 

@@ -16,7 +16,7 @@ namespace kvplan {
 namespace {
 
 // Longer than the headers of most models of one file, so that one request is enough.
-constexpr std::size_t kFirstPart = 128 * kKiB;
+constexpr std::size_t kFirstPartBytes = 128 * kKiB;
 
 // Most headers with their vocabulary are shorter; those of a set's further parts have none.
 constexpr std::size_t kFirstBytes = 8 * kMiB;
@@ -61,7 +61,7 @@ GgufHeader fetch_header(HubClient& client, const std::string& revision, const st
 std::optional<SafetensorsBeginning> fetch_safetensors(HubClient& client, const std::string& revision,
                                                       const std::string& name) {
   HubMissing missing;
-  auto first = client.part(revision, name, 0, kFirstPart, missing);
+  auto first = client.part(revision, name, 0, kFirstPartBytes, missing);
   if (!first) return std::nullopt;
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < 8 && i < first->body.size(); ++i)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/os.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
 #include "sources/checkpoint.h"
@@ -20,8 +21,8 @@ namespace fs = std::filesystem;
 
 bool looks_local(std::string_view argument) {
   return argument.empty() || argument.front() == '.' || argument.front() == '/' || argument.front() == '~' ||
-         argument.ends_with(".json") || argument.ends_with(".gguf") || argument.ends_with(".safetensors") ||
-         exists(std::string(argument));
+         os::begins_with_drive(argument) || argument.ends_with(".json") || argument.ends_with(".gguf") ||
+         argument.ends_with(".safetensors") || exists(std::string(argument));
 }
 
 // A token in the place of a model must not be shown by the error that follows.
@@ -40,7 +41,7 @@ std::vector<std::string> entries(const std::string& directory, std::string_view 
   std::vector<std::string> out;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    if (it->path().filename().string().ends_with(suffix)) out.push_back(it->path().string());
+    if (it->path().filename().string().ends_with(suffix)) out.push_back(it->path().generic_string());
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -9,7 +9,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "the LoRA slots";
+constexpr std::string_view kSlots = "the LoRA slots";
 
 bool is_decoder(const TensorGroup& group) {
   switch (group.component) {
@@ -65,7 +65,7 @@ LoraReport weigh_lora(const WeightModel& model, const LoraRequest& request) {
   const std::uint64_t cut_rank = request.fully_sharded ? ceil_div(request.rank, ranks) : request.rank;
   const auto add = [&](Elements one, std::uint64_t copies) {
     out.elements += one * copies * request.slots;
-    out.modules = checked_add(out.modules, copies, kWhat);
+    out.modules = checked_add(out.modules, copies, kSlots);
   };
   for (const TensorGroup& group : model.tensors) {
     if (!is_decoder(group) || group.elements_of_one() == Elements(0)) continue;
@@ -77,10 +77,10 @@ LoraReport weigh_lora(const WeightModel& model, const LoraRequest& request) {
       const bool named = std::find(request.targets.begin(), request.targets.end(), module) != request.targets.end();
       if (!named && !(request.targets.empty() && (is_head ? request.with_head : request.with_embedding))) continue;
       if (is_head ? !request.share.last_stage : !request.share.first_stage) continue;
-      const std::uint64_t vocab = checked_add(group.rows, request.extra_vocab, kWhat);
-      std::uint64_t rows = is_head ? round_up(vocab, request.vocab_padding, kWhat) : vocab;
+      const std::uint64_t vocab = checked_add(group.rows, request.extra_vocab, kSlots);
+      std::uint64_t rows = is_head ? round_up(vocab, request.vocab_padding, kSlots) : vocab;
       if (is_head && request.head_is_cut) rows = ceil_div(rows, ranks);
-      Elements one = Elements(checked_add(rows, group.columns, kWhat)) * request.rank;
+      Elements one = Elements(checked_add(rows, group.columns, kSlots)) * request.rank;
       one += Elements(request.extra_vocab) * group.columns;
       add(one, 1);
       continue;
@@ -97,9 +97,9 @@ LoraReport weigh_lora(const WeightModel& model, const LoraRequest& request) {
         one = Elements(piece.columns) * request.rank + Elements(rows) * request.rank;
         break;
       }
-      case Split::kNone: one = Elements(checked_add(group.rows, group.columns, kWhat)) * request.rank; break;
+      case Split::kNone: one = Elements(checked_add(group.rows, group.columns, kSlots)) * request.rank; break;
     }
-    add(one, checked_mul(piece.copies, held.count(), kWhat));
+    add(one, checked_mul(piece.copies, held.count(), kSlots));
   }
   out.bytes = Bytes(out.elements.count()) * element;
   return out;

@@ -10,13 +10,13 @@ constexpr std::uint64_t kSmallSegment = 2 * kMiB;
 constexpr std::uint64_t kLeastLarge = 10 * kMiB;  // a segment of its own from here on
 constexpr std::uint64_t kSharedSegment = 20 * kMiB;
 constexpr std::uint64_t kLargeGrain = 2 * kMiB;
-constexpr std::string_view kWhat = "the allocator's pieces";
+constexpr std::string_view kPieces = "the allocator's pieces";
 
 }  // namespace
 
 void TorchPieces::take(Bytes tensor) {
   if (tensor == Bytes(0)) return;
-  const std::uint64_t wanted = round_up(tensor.count(), kGrain, kWhat);
+  const std::uint64_t wanted = round_up(tensor.count(), kGrain, kPieces);
   const bool is_small = wanted <= kMostSmall;
   std::multiset<Bytes>& free = is_small ? small_ : large_;
   std::uint64_t piece = 0;
@@ -24,7 +24,7 @@ void TorchPieces::take(Bytes tensor) {
     piece = found->count();
     free.erase(found);
   } else {
-    piece = is_small ? kSmallSegment : wanted < kLeastLarge ? kSharedSegment : round_up(wanted, kLargeGrain, kWhat);
+    piece = is_small ? kSmallSegment : wanted < kLeastLarge ? kSharedSegment : round_up(wanted, kLargeGrain, kPieces);
     reserved_ += Bytes(piece);
     segments_.emplace_back(piece);
   }

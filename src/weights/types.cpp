@@ -83,11 +83,11 @@ std::string plain(std::string_view name) {
   return out;
 }
 
-constexpr std::string_view kWhat = "the bytes of a matrix";
+constexpr std::string_view kMatrix = "the bytes of a matrix";
 
 // ceil(count * bits / 8)
 std::uint64_t bytes_of_bits(std::uint64_t count, std::uint64_t bits) {
-  return ceil_div(checked_mul(count, bits, kWhat), 8);
+  return ceil_div(checked_mul(count, bits, kMatrix), 8);
 }
 
 }  // namespace
@@ -170,12 +170,12 @@ WeightType with_scales_of(const WeightType& plain, WeightType type) {
 }
 
 Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t columns) {
-  const std::uint64_t elements = checked_mul(rows, columns, kWhat);
-  std::uint64_t bytes = type.millibits % 8000 == 0 ? checked_mul(elements, type.millibits / 8000, kWhat)
-                                                   : ceil_div(checked_mul(elements, type.millibits, kWhat), 8000);
-  const auto add = [&](std::uint64_t more) { bytes = checked_add(bytes, more, kWhat); };
+  const std::uint64_t elements = checked_mul(rows, columns, kMatrix);
+  std::uint64_t bytes = type.millibits % 8000 == 0 ? checked_mul(elements, type.millibits / 8000, kMatrix)
+                                                   : ceil_div(checked_mul(elements, type.millibits, kMatrix), 8000);
+  const auto add = [&](std::uint64_t more) { bytes = checked_add(bytes, more, kMatrix); };
   if (type.group > 0) {
-    const std::uint64_t groups = checked_mul(rows, ceil_div(columns, type.group), kWhat);
+    const std::uint64_t groups = checked_mul(rows, ceil_div(columns, type.group), kMatrix);
     add(bytes_of_bits(groups, type.group_bits));
     add(bytes_of_bits(groups, type.zero_bits));
   }
@@ -185,7 +185,8 @@ Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t col
     if (type.flat_scale_group > 0) add(bytes_of_bits(ceil_div(scales, type.flat_scale_group), 32));
   }
   if (type.block > 0)
-    add(bytes_of_bits(checked_mul(ceil_div(rows, type.block), ceil_div(columns, type.block), kWhat), type.block_bits));
+    add(bytes_of_bits(checked_mul(ceil_div(rows, type.block), ceil_div(columns, type.block), kMatrix),
+                      type.block_bits));
   add(bytes_of_bits(rows, type.row_bits));
   add(bytes_of_bits(columns, type.column_bits));
   add(bytes_of_bits(1, type.tensor_bits));

@@ -11,6 +11,7 @@
 #include "kvplan/mistake.h"
 #include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"
+#include "weights/mxfp4.h"
 #include "weights/rules.h"
 #include "weights/share.h"
 #include "weights/types.h"
@@ -231,12 +232,11 @@ class Weigher::Storer {
   }
 
   Bytes one(const TensorGroup& group, const WeightType* type, Piece piece, const WeightShare& share) const {
-    const std::uint64_t mxfp4_width = std::max<std::uint64_t>(share.mxfp4_width, 1);
-    if (group.is_expert && group.role == TensorRole::kPlain && expert_is_mxfp4())
-      piece.rows = round_up(piece.rows, group.split == Split::kRows ? mxfp4_width : share.mxfp4_hidden,
-                            "an expert's padded width");
+    const bool is_mxfp4_bias = group.is_expert && group.role == TensorRole::kPlain && expert_is_mxfp4();
+    if (is_mxfp4_bias) piece.rows = mxfp4_bias_rows(group, piece.rows, share.mxfp4);
     if (type == nullptr) {
-      const bool in_float32 = group.is_float32 || (group.kept == Kept::kFloat32 && share.keeps_types);
+      const bool in_float32 = group.is_float32 || (group.kept == Kept::kFloat32 && share.keeps_types) ||
+                              (is_mxfp4_bias && share.mxfp4.second_scale_rows > 0);
       const std::uint64_t element = in_float32 ? 4 : plain_.millibits / 8000;
       return Bytes(piece.rows) * piece.columns * element * piece.copies;
     }
@@ -249,15 +249,7 @@ class Weigher::Storer {
       return matrix_bytes(refined(*type, group.split == Split::kColumns ? piece.columns : piece.rows), piece.rows,
                           piece.columns) *
              piece.copies;
-    if (group.is_expert && type->name == "mxfp4") {
-      const bool down = group.split == Split::kColumns;
-      constexpr std::string_view kWhat = "an expert's padded width";
-      piece.rows = round_up(piece.rows, down ? share.mxfp4_hidden : mxfp4_width, kWhat);
-      piece.columns = round_up(piece.columns, down ? mxfp4_width : share.mxfp4_hidden, kWhat);
-      // No width at all: what is left of a block has no scale (SGLang).
-      if (const std::uint64_t rest = piece.columns % type->group; share.mxfp4_width == 0 && rest > 0)
-        return (matrix_bytes(*type, piece.rows, piece.columns - rest) + Bytes(piece.rows * rest / 2)) * piece.copies;
-    }
+    if (group.is_expert && type->name == "mxfp4") return mxfp4_matrix(*type, group, piece, share.mxfp4) * piece.copies;
     return matrix_bytes(*type, piece.rows, piece.columns) * piece.copies;
   }
 

@@ -30,7 +30,7 @@ struct WeightShare {
   bool first_stage = true;                          // holds the embedding
   bool last_stage = true;                           // holds the head
   bool cuts_towers = false;                         // tensor parallelism shares out the towers too
-  std::uint64_t mxfp4_width = 1, mxfp4_hidden = 1;  // an MXFP4 expert's inner and outer width are multiples of these
+  Mxfp4Layout mxfp4;
   bool keeps_types = false;                         // of TensorGroup::kept, and makes what is derived
   bool pads_vocab = false;                          // to a multiple of 64, on one rank too
   bool refines_blocks = false;                      // of FP8 experts whose cut width they do not divide

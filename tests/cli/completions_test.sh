@@ -49,6 +49,8 @@ BASH
   expect "fish" completions f
   expect "--fail-over" diff a.json b.json --fail
   expect "" fit m.json --fail
+  expect "" m.json --token a
+  expect "" m.json --gpu-tflops f
   expect "tab" ta
   expect "off on" --flash-attn o
   expect "bash" -o ba

@@ -45,6 +45,7 @@ parameter counts) kvplan gives **{} to the printed digit**, {} within 1 %, {} wi
 named with its reason in [docs/accuracy.md](docs/accuracy.md), which a test makes anew.
 )";
 const char* const kPage = KVPLAN_SOURCE_DIR "/docs/accuracy.md";
+const char* const kPicture = KVPLAN_SOURCE_DIR "/docs/accuracy.svg";
 const char* const kReadme = KVPLAN_SOURCE_DIR "/README.md";
 
 struct Tally {
@@ -223,6 +224,9 @@ TEST_CASE("docs/accuracy.md and the README's headline are what the recorded figu
   const std::string made = page(figures, peers.page);
   if (updating()) std::ofstream(kPage) << made;
   CHECK(read(kPage) == made);
+  const std::string picture = estimates_picture();
+  if (updating()) std::ofstream(kPicture) << picture;
+  CHECK(read(kPicture) == picture);
   check_readme("accuracy", headline(figures));
   check_readme("peers", peers.headline);
 }

@@ -1,4 +1,4 @@
-// The screens that the pages show are what the program prints.
+// The screens that the pages show are what the program prints, and their commands are run.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/gguf_writer.h"
 #include "support/program.h"
 
 namespace {
@@ -52,10 +53,85 @@ void check_screens(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("README.md shows what kvplan prints") {
-  check_screens("README.md");
+TEST_CASE("the pages show what kvplan prints") {
+  for (const char* page : {"README.md", "docs/compare.md", "docs/extras.md", "docs/fit.md", "docs/fleet.md"})
+    check_screens(page);
 }
 
-TEST_CASE("docs/extras.md shows what kvplan prints") {
-  check_screens("docs/extras.md");
+// The words of the pages' commands that stand for a reader's own files, and files of the project that they become here.
+std::string named_here(const std::string& word, const kvplan::TemporaryFolder& folder) {
+  static const std::string kConfig = "testdata/configs/llama-3.1-8b.json";
+  for (const auto& [placeholder, file] :
+       std::vector<std::pair<std::string, std::string>>{{"config.json", kConfig},
+                                                        {"./Llama-3.1-8B/config.json", kConfig},
+                                                        {"*.json", "testdata/configs"},
+                                                        {"before.json", kConfig},
+                                                        {"after.json", "testdata/configs/qwen3-0.6b.json"},
+                                                        {"model.gguf", folder.path() + "/model.gguf"},
+                                                        {"server.log", folder.path() + "/server.log"},
+                                                        {"@models.txt", "@" + folder.path() + "/models.txt"}})
+    if (word == placeholder) return file;
+  return word;
+}
+
+// What a shell would read of a line: its pipe's last command, without its comment and its redirected input.
+std::vector<std::string> command_words(std::string line, const kvplan::TemporaryFolder& folder) {
+  if (const std::size_t comment = line.find("   "); comment != std::string::npos) line.resize(comment);
+  if (const std::size_t pipe = line.find("| kvplan "); pipe != std::string::npos) line.erase(0, pipe + 2);
+  if (!line.starts_with("kvplan ")) return {};
+  // A program that ends at once stands for the engine.
+  if (const std::size_t engine = line.find(" -- "); engine != std::string::npos)
+    line.replace(engine, line.size(), " -- true");
+  std::vector<std::string> words = split(line.substr(7, line.find(" < ") - 7));
+  for (std::string& word : words) word = named_here(word, folder);
+  return words;
+}
+
+TEST_CASE("the pages' commands are commands that kvplan knows") {
+  const kvplan::TemporaryFolder folder;
+  const std::string log = folder.write("server.log",
+                                       "INFO 11-01 10:00:00 [core.py:1] Initializing a V1 LLM engine (v0.11.0)\n"
+                                       "INFO 11-01 10:00:09 [gpu_worker.py:1] Available KV cache memory: 4.20 GiB\n"
+                                       "INFO 11-01 10:00:09 [kv_cache_utils.py:1] GPU KV cache size: 34,400 tokens\n");
+  std::ostringstream models;
+  models << KVPLAN_SOURCE_DIR << "/testdata/configs/qwen3-0.6b.json\n";
+  folder.write("models.txt", models.str());
+  folder.write("model.gguf", kvplan::GgufWriter("llama")
+                                 .u32(".block_count", 2)
+                                 .u32(".embedding_length", 64)
+                                 .u32(".context_length", 65536)
+                                 .u32(".feed_forward_length", 128)
+                                 .u32(".attention.head_count", 4)
+                                 .tensor({"token_embd.weight", {64, 100}, 1, 64 * 100 * 2})
+                                 .file());
+  int commands = 0;
+  for (const char* name : {"README.md", "docs/ci.md", "docs/compare.md", "docs/extras.md", "docs/failing-starts.md",
+                           "docs/fit.md", "docs/fleet.md", "docs/measure.md", "docs/models.md"}) {
+    std::ifstream page(std::string(KVPLAN_SOURCE_DIR) + "/" + name);
+    REQUIRE(page.good());
+    bool inside = false;
+    for (std::string line; std::getline(page, line);) {
+      if (line.starts_with("```")) {
+        inside = line == "```sh";
+        continue;
+      }
+      const std::vector<std::string> words = inside ? command_words(line, folder) : std::vector<std::string>{};
+      if (words.empty()) continue;
+      ++commands;
+      CAPTURE(name);
+      CAPTURE(line);
+      const bool reads_log = line.find("| kvplan check-log") != std::string::npos;
+      const bool reads_config = line.find(" < ") != std::string::npos;
+      const kvplan::Run run = kvplan::run_program(
+          words,
+          reads_log      ? log
+          : reads_config ? "testdata/configs/llama-3.1-8b.json"
+                         : "/dev/null",
+          {"HF_HUB_OFFLINE=1", "KVPLAN_CACHE=" + folder.path(), "HF_HOME=" + folder.path(), "HOME=" + folder.path()});
+      CAPTURE(run.err);
+      // An answer, or a model, a card or an engine that is not here; a usage that is wrong is a 2.
+      CHECK((run.exit == 0 || run.exit == 1 || run.exit == 4 || run.exit == 5));
+    }
+  }
+  CHECK(commands >= 25);
 }

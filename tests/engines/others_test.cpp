@@ -103,9 +103,23 @@ TEST_CASE("Ollama: its own engine keeps 4096 tokens of gpt-oss's windows, until 
   // A sequence of no more than that is whole.
   CHECK(reserved("ollama@0.12", 4096) == Bytes(kLayers * 2 * 4096));
   CHECK(reserved("ollama@0.12", 4352) == Bytes(kLayers * (4352 + 4608)));
-  // llama-server: a window of 128 and a batch of 512, in whole 256.
-  CHECK(reserved("ollama@0.30", 8192) == Bytes(kLayers * (8192 + 768)));
-  CHECK(reserved("ollama", 8192) == Bytes(kLayers * (8192 + 768)));
+  // llama-server: a window of 128 and a micro-batch, in whole 256.
+  CHECK(reserved("ollama@0.30", 4096) == Bytes(kLayers * (4096 + 768)));
+  CHECK(reserved("ollama@0.30", 8192) == Bytes(kLayers * (8192 + 1280)));
+  CHECK(reserved("ollama", 32768) == Bytes(kLayers * (32768 + 1280)));
+  CHECK(reserved("ollama", 65536) == Bytes(kLayers * (65536 + 2304)));
+}
+
+TEST_CASE("Ollama: since 0.30 a batch is as large as the context allows") {
+  // ollama/ollama#16647 (0.30): Gemma 4 26B-A4B at a num_ctx of 32768 prints n_batch = n_ubatch = 1024, and a window of
+  // 2,048 cells: 640 MiB for five full layers and 400 for 25 windows.
+  const ModelSpec model = test_model("gemma-4-26b");
+  Request request;
+  find_engine("ollama@0.30", request);
+  request.max_model_len = Tokens(32768);
+  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(1040ULL << 20));
+  request.llama_cpp.n_batch = 512;
+  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(940ULL << 20));
 }
 
 TEST_CASE("Ollama: caches of its own engine, as its logs print them") {

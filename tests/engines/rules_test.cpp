@@ -376,22 +376,63 @@ TEST_CASE("rules: vLLM's types and shares") {
 
 TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
   // As stored where no card is named, and on AMD; Triton on Hopper; FlashInfer on Blackwell; Marlin elsewhere.
-  using Sides = std::pair<std::uint64_t, std::uint64_t>;
+  using Sides = Mxfp4Layout;
   Request request = request_for("vllm", 4096);
-  CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
+  CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
   request.card.name = "mi300x";
-  CHECK(vllm_mxfp4_padding(request) == Sides{1, 1});
+  CHECK(vllm_mxfp4_layout(request) == Sides{1, 1});
   for (const char* card : {"h100-80gb", "h200"}) {
     request.card.name = card;
-    CHECK(vllm_mxfp4_padding(request) == Sides{64, 1});
+    CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
   }
   for (const char* card : {"b200", "a100-80gb"}) {
     request.card.name = card;
-    CHECK(vllm_mxfp4_padding(request) == Sides{128, 256});
+    CHECK(vllm_mxfp4_layout(request) == Sides{128, 256});
   }
   request.engine_version = "0.26";
   request.card.name = "b200";
-  CHECK(vllm_mxfp4_padding(request) == Sides{256, 256});
+  CHECK(vllm_mxfp4_layout(request) == Sides{256, 256});
+  // Until #46549 the checkpoint's scales stayed beside Triton's own.
+  request.card.name = "h100-80gb";
+  CHECK(vllm_mxfp4_layout(request) == Sides{64, 1});
+  request.engine_version = "0.25";
+  CHECK(vllm_mxfp4_layout(request) == Sides{64, 1, 256});
+  request.engine_version = "0.13";
+  CHECK(vllm_mxfp4_layout(request) == Sides{});
+}
+
+TEST_CASE("rules: the length that an engine assumes where the config names none") {
+  // Executed: vLLM's max_model_len of Mamba, config/model.py default_max_len; SGLang's get_context_length.
+  const ModelSpec model = test_model("mamba-2.8b");
+  const auto planned = [&](const char* engine, std::optional<Tokens> asked = std::nullopt) {
+    Request request;
+    find_engine(engine, request);
+    request.max_model_len = asked;
+    return make_plan(model, request);
+  };
+  for (const char* engine : {"vllm", "vllm@0.26", "sglang"}) {
+    CHECK(planned(engine).load.max_model_len == Tokens(2048));
+    CHECK(planned(engine).model->max_model_len == Tokens(2048));
+    CHECK(planned(engine, Tokens(100)).load.max_model_len == Tokens(100));
+  }
+  CHECK(planned("transformers").load.max_model_len == Tokens(kDefaultContext));
+  CHECK(planned("transformers").model->max_model_len == Tokens(0));
+}
+
+TEST_CASE("rules: vLLM gives every layer an indexer where indexer_types alone say which have one") {
+  // models/deepseek_v2.py asks index_topk_pattern and index_topk_freq; GLM-5.2's own config has the latter (executed).
+  using Facts = std::vector<ConfigFact>;
+  const ConfigFact types{"indexer_types", R"(["full","shared"])"};
+  const auto every = [](Arch arch, const Facts& facts) { return vllm_indexes_every_layer(arch, facts); };
+  CHECK(every(Arch::kGlmMoeDsa, {types}));
+  CHECK(every(Arch::kDeepseekV32, {{"text_config.indexer_types", R"(["full"])"}}));
+  CHECK(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "1"}}));
+  CHECK(every(Arch::kGlmMoeDsa, {types, {"index_topk_pattern", "null"}}));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {types, {"index_topk_freq", "4"}}));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {types, {"index_topk_pattern", R"("FSSS")"}}));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {}));
+  CHECK_FALSE(every(Arch::kGlmMoeDsa, {{"indexer_types", R"(["full"])", Origin::kClassDefault}}));
+  CHECK_FALSE(every(Arch::kDeepseekV3, {types}));
 }
 
 TEST_CASE("rules: a draft model's first layer has the draft's types") {

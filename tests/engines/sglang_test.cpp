@@ -2,6 +2,7 @@
 
 #include "engines/requests.h"
 #include "kvplan/error.h"
+#include "models/read.h"
 #include "plan/plan.h"
 #include "report/words.h"
 #include "support/figures.h"
@@ -159,6 +160,29 @@ TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not"
     request.parallel.tensor = 4;
     CHECK_NOTHROW(make_plan(test_model("deepseek-v3"), request));
   }
+}
+
+TEST_CASE("SGLang on AMD keeps the indices of packed experts' groups") {
+  // CompressedTensorsWNA16TritonMoE: an index and an order of every input of an expert's two matrices, in 32 bit. A log
+  // of Kimi-K2.5 on eight MI35x prints 73.58 GiB a rank (1.6 GiB more than Marlin's form holds).
+  const ModelSpec model = read_config(R"({"model_type":"qwen3_moe","architectures":["Qwen3MoeForCausalLM"],
+      "hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,"num_hidden_layers":2,
+      "num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":128,"num_experts_per_tok":8,
+      "vocab_size":151936,"max_position_embeddings":40960,"quantization_config":{"quant_method":"compressed-tensors",
+      "format":"pack-quantized","config_groups":{"group_0":{"targets":["Linear"],"weights":{"num_bits":4,
+      "type":"int","strategy":"group","group_size":32,"symmetric":true}}},"ignore":["lm_head"]}})",
+                                      "", "packed", {});
+  const auto weights = [&](const char* card) {
+    Request request = request_for("sglang", 4096);
+    request.card.name = card;
+    request.parallel.tensor = 2;
+    const Plan plan = make_plan(model, request);
+    std::uint64_t out = 0;
+    for (const LedgerLine& line : plan.memory.front().lines)
+      if (in_words(line.what) == "experts") out += line.bytes.count();
+    return out;
+  };
+  CHECK(weights("mi355x") - weights("h200") == 2 * 128 * 2 * (2048 + 768 / 2) * 4);
 }
 
 TEST_CASE("SGLang: models outside its list keep every token of their windows") {

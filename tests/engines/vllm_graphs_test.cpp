@@ -57,5 +57,26 @@ TEST_CASE("vllm: sparse attention keeps a workspace of the indexer's keys for pr
   CHECK(kept("llama-3.1-8b.json", "vllm@0.26", "131072", "activation") == 0);
 }
 
+TEST_CASE("vllm: encoder-decoders capture whole decode steps alone (VllmConfig, FULL_DECODE_ONLY)") {
+  // Whisper-large-v3 under WSL, 0.15: 0.22 GiB printed.
+  const double taken = gib_of({"testdata/configs/whisper-medium.json", "--engine", "vllm@0.15", "--gpu", "rtx-4090",
+                               "--max-num-batched-tokens", "2048", "--max-num-seqs", "256", "--json"},
+                              "CUDA graphs", "runtime");
+  CHECK(taken == doctest::Approx((128 + 35.0 * 24 * 87 / 1024) / 1024).epsilon(0.001));  // 35 sizes up to 256
+  CHECK(taken == doctest::Approx(0.22).epsilon(0.16));
+}
+
+TEST_CASE("vllm: ROCm's sampler sorts all logits until 0.16") {
+  // Qwen3-14B on a card of 48 GB in 0.16 has 13.49 GiB of room, as much as a sampler of 39 B an element leaves.
+  const auto each = [](const char* engine, const char* gpu) {
+    return gib_of({"testdata/configs/llama-3.1-8b.json", "--engine", engine, "--gpu", gpu, "--max-num-batched-tokens",
+                   "2048", "--max-num-seqs", "256", "--json"},
+                  "activation peak", "activation");
+  };
+  CHECK(each("vllm@0.16", "w7900-48gb") == each("vllm@0.15", "w7900-48gb"));
+  CHECK(each("vllm@0.17", "w7900-48gb") == each("vllm@0.17", "rtx-4090"));
+  CHECK(each("vllm@0.16", "w7900-48gb") > 2 * each("vllm@0.16", "rtx-4090"));
+}
+
 }  // namespace
 }  // namespace kvplan

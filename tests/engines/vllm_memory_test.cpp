@@ -269,24 +269,55 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
   CHECK(lines(input).size() == 2);
 }
 
-TEST_CASE("vllm: the new runner's graphs have a pool, until its guess reserves it") {
-  // Qwen3-4B on an RTX 4090: 0.60 GiB printed; Qwen2.5-1.5B 0.48; Qwen2.5-0.5B 0.37 and 0.40. Llama-3.1-8B in 0.31:
-  // 0.23.
+TEST_CASE("vllm: the pool of graphs is counted until 0.28") {
+  // Qwen3-4B on an RTX 4090: 0.60 GiB printed; Qwen2.5-1.5B 0.48; Qwen2.5-0.5B 0.37 and 0.40. Without it: Qwen3-4B in
+  // 0.29 0.23, Llama-3.1-8B in 0.31 0.23.
   struct Row {
     const char* engine;
     Dims dims;
     double printed;
   };
-  for (const Row& row :
-       {Row{"vllm@0.26", {2560, 9728, 36, 151936}, 0.60}, Row{"vllm@0.28", {1536, 8960, 28, 151936}, 0.48},
-        Row{"vllm@0.26", {896, 4864, 24, 151936}, 0.40}, Row{"vllm@0.31", kLlama8b, 0.23}}) {
+  constexpr Dims kQwen4b{2560, 9728, 36, 151936};
+  for (const Row& row : {Row{"vllm@0.26", kQwen4b, 0.60}, Row{"vllm@0.28", {1536, 8960, 28, 151936}, 0.48},
+                         Row{"vllm@0.26", {896, 4864, 24, 151936}, 0.40}, Row{"vllm@0.29", kQwen4b, 0.23},
+                         Row{"vllm@0.31", kLlama8b, 0.23}}) {
     EngineInput input = shaped(row.engine, row.dims);
     input.request.max_num_seqs = 256;
     CHECK(gib(lines(input).at(2).bytes) == doctest::Approx(row.printed).epsilon(0.16));
   }
 }
 
-TEST_CASE("vllm: a first start compiles while it profiles: its figures are inside the ranges") {
+TEST_CASE("vllm: a first start benchmarks what it compiles on a copy of the embedding") {
+  // Printed by first starts: Qwen3-8B 1.18 GiB, Qwen3-14B 1.46; a later one of Qwen3-8B 0.19.
+  struct Row {
+    Dims dims;
+    double printed;
+  };
+  for (const Row& row : {Row{{4096, 12288, 36, 151936}, 1.18}, Row{{5120, 17408, 40, 151936}, 1.46}}) {
+    EngineInput input = shaped("vllm@0.27", row.dims);
+    input.request.max_num_batched_tokens = Tokens(2048);
+    input.request.max_num_seqs = 256;
+    const LedgerLine line = lines(input).front();
+    CHECK(in_words(line.what) == "activation peak (a first start compiles)");
+    CHECK(line.bytes == Bytes(row.dims.vocab * row.dims.hidden * 2 + 32 * kMib));
+    CHECK(gib(line.bytes) == doctest::Approx(row.printed).epsilon(0.02));
+    CHECK(gib(line.low) <= 0.19);
+    // A rank has its part of the rows; the second stage none.
+    input.request.parallel.tensor = 2;
+    CHECK(lines(input).front().bytes == Bytes(row.dims.vocab / 2 * row.dims.hidden * 2 + 32 * kMib));
+    input.request.parallel = {};
+    input.request.parallel.pipeline = 2;
+    CHECK(in_words(lines(input, 1).front().what) == "activation peak (batch)");
+    // Without the compiler there is nothing to benchmark; since 0.30 first starts took no more.
+    input.request.enforce_eager = true;
+    CHECK(in_words(lines(input).front().what) == "activation peak (batch)");
+    input.request.enforce_eager = false;
+    input.request.engine_version = "0.30";
+    CHECK(in_words(lines(input).front().what) == "activation peak (batch)");
+  }
+}
+
+TEST_CASE("vllm: what first starts printed is inside the ranges") {
   // Activations and what is outside PyTorch: Qwen2.5-0.5B 1.06, and 0.25 and 0.56; Qwen3-4B 0.80 and 0.34.
   struct Row {
     const char* engine;
@@ -301,8 +332,8 @@ TEST_CASE("vllm: a first start compiles while it profiles: its figures are insid
     input.request.max_num_batched_tokens = Tokens(row.tokens);
     input.request.max_num_seqs = 256;
     const std::vector<LedgerLine> all = lines(input);
-    CHECK(gib(all.at(0).high) >= row.activation);
-    CHECK(gib(all.at(1).high) >= row.outside);
+    CHECK(gib(all.at(0).high) >= row.activation - 0.005);  // as it is rounded
+    CHECK(gib(all.at(1).high) >= row.outside - 0.005);
     CHECK(all.at(0).source.find("a first start") != std::string::npos);
   }
 }
@@ -318,7 +349,8 @@ TEST_CASE("vllm: what it keeps for graphs beyond what they take comes out of the
   CHECK(room("vllm@0.28", 8) == doctest::Approx(0.25).epsilon(1e-6));
   // The new runner guesses nothing until 0.30: graphs are then no part of the budget.
   CHECK(room("vllm@0.28", 0) == 0);
-  CHECK(room("vllm@0.30", 0) == 4);
+  // Since then the second of two whole graphs stands for each of the others: 51 of them here, 30 MiB each.
+  CHECK(room("vllm@0.30", 0) > 4);
   // Llama-3.1-8B, A100: 1.44 printed with the peak, 0.23 taken.
   EngineInput input = shaped("vllm@0.31", kLlama8b);
   input.request.card.name = "a100-80gb";

@@ -41,7 +41,7 @@ constexpr Row kRows[] = {
      "PyTorch "
      "activation peak memory takes 1.66GiB; the rest of the memory reserved for KV Cache is 3.88GiB.",
      "activation", 1.66, LogUnit::kGibibytes},
-    // noonghunna/club-3090#1087: since 0.26 weights and what is outside PyTorch are one figure
+    // noonghunna/club-3090#1087: since 0.27 (0.26.0 has it not) weights and what is outside PyTorch are one figure
     {"(Worker_TP0 pid=223) INFO 08-22 04:42:13 [gpu_worker.py:789] Free memory on device (30.27/31.4 GiB) on startup. "
      "Desired GPU memory utilization is (0.92, 28.88 GiB). Actual usage is 15.03 GiB for consumed memory (weights + "
      "non-torch), 1.59 GiB for peak activation, and 0.09 GiB for CUDAGraph memory. Replace",
@@ -223,6 +223,17 @@ TEST_CASE("log reader: releases that the wording leaves") {
   CHECK(reading.options.memory_utilization == 0.88);
   const LogReading old = read_log("# cuda blocks: 1395, # CPU blocks: 2340");
   CHECK(old.options.until == "0.9");
+  // The new runner of 0.26 says "GiB and", that of 0.30 "GiB memory and"; one line for cache and concurrency since
+  // 0.27.
+  const LogReading runner = read_log(
+      "(EngineCore pid=77) INFO [model_runner.py:306] Model loading took 15.27 GiB and 3.123456 seconds\n"
+      "(EngineCore pid=77) INFO GPU KV cache size: 35,824 tokens, Maximum concurrency for 8,192 tokens per request: "
+      "4.37x\n");
+  CHECK(runner.options.since == "0.27");
+  CHECK(runner.options.until == "0.29");
+  const LogReading both = read_log(
+      "(EngineCore pid=77) INFO [model_runner.py:429] Model loading took 15.27 GiB memory and 3.123456 seconds\n");
+  CHECK(both.options.until.empty());
 }
 
 TEST_CASE("log reader: llama.cpp's settings of today") {

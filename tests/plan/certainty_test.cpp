@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "kvplan/quantity.h"
 #include "support/program.h"
@@ -90,6 +92,20 @@ TEST_CASE("Memory that the processor shares: a note, and a part for the host") {
   const double held =
       sglang["capacity"]["kv_cache_memory_bytes"].get<double>() + sglang["memory"][0]["weights_bytes"].get<double>();
   CHECK(held / (1ULL << 30) == doctest::Approx(0.8 * 111.73).epsilon(0.01));
+  // 101.3 to 114.5 GiB of 121.69 were free as logs print it.
+  const Json& room = sglang["capacity"];
+  const auto planned = room["kv_cache_memory_bytes"].get<double>();
+  CHECK(planned - room["kv_cache_memory_low_bytes"].get<double>() >= 0.8 * (111.69 - 101.3) * (1ULL << 30));
+  CHECK(room["kv_cache_memory_high_bytes"].get<double>() - planned >= 0.8 * (114.5 - 111.69) * (1ULL << 30));
+  // The other engines say it as well.
+  for (const auto& [engine, card] : std::vector<std::pair<std::string, std::string>>{
+           {"sglang", "dgx-spark-128gb"}, {"llama.cpp", "dgx-spark-128gb"}, {"mlx", "m3-max-64gb"}}) {
+    CAPTURE(engine);
+    const Json notes = plan("llama-3.1-8b", {"--engine", engine, "--gpu", card, "--max-model-len", "8k"})["notes"];
+    CHECK(std::any_of(notes.begin(), notes.end(), [](const Json& note) { return note["code"] == "unified_memory"; }));
+  }
+  for (const Json& note : plan("llama-3.1-8b", {"--engine", "llama.cpp", "--gpu", "rtx-4090"})["notes"])
+    CHECK(note["code"] != "unified_memory");
 }
 
 TEST_CASE("--margin is the range of every estimate") {

@@ -48,6 +48,28 @@ TEST_CASE("diff: KV heads 8 -> 32 are 1.5 GiB at 4,096 tokens of Llama-2-7B's sh
   CHECK(too_much({std::nullopt, 1.0}));
 }
 
+TEST_CASE("diff: of an object the member that changed is named, of a long list the place") {
+  const auto digest = [](std::string_view bits, std::string_view last) {
+    std::string text = plan_text("8");
+    const std::string mark = "\"config\": [";
+    std::string layers = "\"full_attention\"";
+    for (int i = 0; i < 60; ++i) layers += ",\"sliding_attention\"";
+    text.insert(text.find(mark) + mark.size(),
+                R"({"key":"quantization_config","origin":"file","value":{"group":{"bits":)" + std::string(bits) +
+                    R"(},"method":"awq"}},{"key":"layer_types","origin":"file","value":[)" + layers + ",\"" +
+                    std::string(last) + "\"]},");
+    return parse_plan(text, "x");
+  };
+  const PlanDiff diff = diff_plans(digest("4", "sliding_attention"), digest("8", "full_attention"));
+  REQUIRE(diff.values.size() == 2);
+  CHECK(diff.values[0].key == "quantization_config.group.bits");
+  CHECK(diff.values[0].before == "4");
+  CHECK(diff.values[0].after == "8");
+  CHECK(diff.values[1].key == "layer_types");
+  CHECK(diff.values[1].before == "...sliding_attention\",\"sliding_attention\"]");
+  CHECK(diff.values[1].after == "...sliding_attention\",\"full_attention\"]");
+}
+
 TEST_CASE("diff: a plan against itself changed nothing") {
   const PlanDiff diff =
       diff_plans(parse_plan(plan_text("8"), "old"), parse_plan(plan_text("8"), "new"), {Bytes(0), 0.0});

@@ -8,6 +8,7 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "plan/answers.h"
+#include "plan/search.h"
 #include "sources/load.h"
 
 using namespace kvplan;

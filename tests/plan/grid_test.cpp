@@ -6,6 +6,7 @@
 
 #include "kvplan/gpus.h"
 #include "plan/answers.h"
+#include "plan/search.h"
 #include "support/figures.h"
 
 namespace kvplan {

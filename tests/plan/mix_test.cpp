@@ -2,7 +2,9 @@
 
 #include "engines/requests.h"
 #include "kvplan/error.h"
+#include "plan/answers.h"
 #include "plan/plan.h"
+#include "report/words.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -41,6 +43,37 @@ TEST_CASE("A mix of mean length stands for every sequence") {
   // A slab holds all tokens of the full layers and the window of the others.
   CHECK(plan.mix->slab == Bytes(std::uint64_t{4 * 24576} * (4096 + 128)));
   CHECK_FALSE(make_plan(model, request_for("transformers", 4096)).mix.has_value());
+}
+
+// Until here half of the engines ended in an error: contexts below a stated length were tried, and taken to fit.
+TEST_CASE("Users of a mean length are placed in every engine, in no context that is shorter or beyond the model's") {
+  const ModelSpec model = test_model("llama-3.1-8b");
+  for (const Engine& engine : engines()) {
+    CAPTURE(engine.name);
+    Request request;
+    request.engine = &engine;
+    request.card.name = "h200-141gb";
+    request.num_seqs = 64;
+    request.users = true;
+    request.avg_len = Tokens(8192);
+    const Answers answers = fit_model(model, request);
+    for (const Answer& answer : answers.answers) {
+      CHECK(answer.plan.load.max_model_len >= Tokens(8192));
+      CHECK(answer.plan.load.max_model_len <= Tokens(131072));
+    }
+    if (!engine.is_logical) CHECK(!answers.answers.empty());
+  }
+}
+
+TEST_CASE("An engine that starts with room for one sequence alone is held against that, whatever was stated") {
+  Request request = request_for("vllm", 131072);
+  request.card.name = "rtx-4090";
+  request.seq_lens = {Tokens(30720), Tokens(2048), Tokens(2048)};
+  const Plan plan = make_plan(test_model("llama-3.1-8b"), request);
+  CHECK(plan.verdict.status == Verdict::kDoesNotFit);
+  CHECK(plan.verdict.needed == Bytes(std::uint64_t{131072} * 131072));  // 131,072 B a token
+  CHECK_FALSE(plan.verdict.close);
+  CHECK(request_text(plan).starts_with("3 sequences of 2,048 to 30,720 tokens (up to 131,072 tokens)"));
 }
 
 }  // namespace

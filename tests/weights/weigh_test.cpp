@@ -239,8 +239,7 @@ TEST_CASE("MXFP4 experts grow to what a kernel takes") {
       "model.layers.*.mlp.router","model.embed_tokens","lm_head"]}})");
   WeightRequest request;
   const std::uint64_t stored = weigh(model, request).total.count();
-  request.share.mxfp4_width = 128;
-  request.share.mxfp4_hidden = 256;
+  request.share.mxfp4 = {128, 256};
   // 4.25 bits an element, and biases in 16 bit.
   const std::uint64_t biases = 2 * 32 * (2 * (2944 - 2880) + (3072 - 2880)) * 2;
   const std::uint64_t grown = 2 * 32 * 3 * (3072 * 2944 - 2880 * 2880) / 32 * 17 + biases;

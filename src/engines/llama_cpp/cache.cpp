@@ -6,6 +6,7 @@
 
 #include "engines/capacity.h"
 #include "engines/llama_cpp/compute.h"
+#include "engines/llama_cpp/compute_graph.h"
 #include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
 #include "kvplan/numbers.h"
@@ -14,11 +15,9 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kDefaultDraft = 3;  // tokens of a draft where --num-speculative-tokens names none
-constexpr std::uint64_t kCudaRow = 512;     // elements that CUDA's matrix kernels read at once
-constexpr std::uint64_t kAlignment = 128;   // bytes between the tensors of a buffer
+constexpr std::uint64_t kAlignment = 128;  // bytes between the tensors of a buffer
 constexpr std::uint64_t kMostCells = std::uint64_t{1} << 40;
-constexpr const char* kWhat = "the cells of a cache";
+constexpr const char* kCells = "the cells of a cache";
 
 constexpr const char* kStates = "float32 states";
 constexpr const char* kIndexType = "index keys at the K type";
@@ -30,7 +29,7 @@ constexpr const char* kStreams = "a whole stream for each sequence";
 constexpr const char* kFullStates = "states of short sequences kept in full";
 constexpr const char* kPadding = "cell padding";
 constexpr const char* kWidest = "V padded to the widest layer";
-constexpr const char* kRollback = "rows to roll back drafts";
+constexpr const char* kRollbackRows = "rows to roll back drafts";
 constexpr const char* kCheckpoints = "checkpoints of states";
 constexpr const char* kBeyondWindow = "tokens kept beyond a window, and a batch";
 constexpr const char* kMtp = "MTP layers";
@@ -45,11 +44,7 @@ constexpr const char* kTypes = "types of the cache";
 constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType,  kIndexValues, kPooledKeys,
                               kLatentValues,   kTypes,       kCross,      kFullWindows, kReserve,
                               kBeyondWindow,   kStreams,     kFullStates, kPadding,     kWidest,
-                              kRollback,       kCheckpoints, kMtp,        kRows};
-
-bool quantized(Dtype type) {
-  return info(type).key.block > 1;
-}
+                              kRollbackRows,   kCheckpoints, kMtp,        kRows};
 
 std::int64_t signed_bytes(Bytes bytes) {
   return static_cast<std::int64_t>(bytes.count());
@@ -89,7 +84,7 @@ std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
     if (other.role != term.role || other.growth != term.growth || other.stride != term.stride ||
         !(other.limit == term.limit))
       continue;
-    out = checked_add(out, other.elements().count(), kWhat);
+    out = checked_add(out, other.elements().count(), kCells);
     last = &other;
   }
   return last == &term ? out : 0;
@@ -109,7 +104,7 @@ bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
 bool llama_flash_attention(const EngineInput& input) {
   const FlashAttention asked = input.request.llama_cpp.flash_attention;
   if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
-  if (asked == FlashAttention::kOn || quantized(input.types.value)) return true;
+  if (asked == FlashAttention::kOn || is_quantized(input.types.value)) return true;
   const bool expands = llama_cpp_expands_latents(input.model);
   const bool whole_values = is_one_of(input.model.arch, {Arch::kDeepseekV4, Arch::kDflash});
   const LlamaPlacement placement(input);
@@ -269,10 +264,10 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
 
 // What the last row of a quantized tensor is filled up with on a GPU.
 Bytes LlamaCppLayout::row_padding(const Term& kept, std::uint64_t row) const {
-  if (!quantized(term_dtype(kept, input_.types)) || row % kCudaRow == 0) return Bytes(0);
+  if (!is_quantized(term_dtype(kept, input_.types)) || row % kCudaRow == 0) return Bytes(0);
   Term rest = kept;
   rest.shape = {.units = 1, .vectors = 1, .width = kCudaRow - row % kCudaRow, .columns = 0};
-  return Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kWhat));
+  return Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kCells));
 }
 
 // The cache of index keys is made like any other, with one head's V that nobody reads.
@@ -341,8 +336,8 @@ void LlamaCppLayout::add_tensor(const Tensor& tensor) {
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart) {
   const bool shared = context.unified && !apart;
   const std::uint64_t reserve =
-      checked_add(checked_mul(window, shared ? context.num_seqs : 1, kWhat), context.n_ubatch, kWhat);
-  return round_up(std::min(context.n_ctx_seq, reserve), context.pad, kWhat);
+      checked_add(checked_mul(window, shared ? context.num_seqs : 1, kCells), context.n_ubatch, kCells);
+  return round_up(std::min(context.n_ctx_seq, reserve), context.pad, kCells);
 }
 
 bool llama_keeps_sequences_apart(const EngineInput& input) {
@@ -357,15 +352,15 @@ bool llama_keeps_sequences_apart(const EngineInput& input) {
 LlamaContext LlamaCppLayout::context_of(const Load& load) const {
   if (!own_engine_ || load.pooled) return llama_context(input_, load);
   Load all = load;
-  all.max_model_len = Tokens(checked_mul(load.max_model_len.count(), load.num_seqs, kWhat));
+  all.max_model_len = Tokens(checked_mul(load.max_model_len.count(), load.num_seqs, kCells));
   all.pooled = true;
   return llama_context(input_, all);
 }
 
 std::uint64_t LlamaCppLayout::window_cells(std::uint64_t window, const LlamaContext& context) const {
   if (!own_engine_) return llama_window_cells(context, window, compressed_);
-  const std::uint64_t kept = checked_mul(window, context.num_seqs, kWhat);
-  return kept < context.unpadded ? round_up(kept + context.n_ubatch, context.pad, kWhat) : context.n_ctx_seq;
+  const std::uint64_t kept = checked_mul(window, context.num_seqs, kCells);
+  return kept < context.unpadded ? round_up(kept + context.n_ubatch, context.pad, kCells) : context.n_ctx_seq;
 }
 
 std::uint64_t LlamaCppLayout::cells_of(Cells rule, std::uint64_t window, std::uint64_t stride,
@@ -373,7 +368,7 @@ std::uint64_t LlamaCppLayout::cells_of(Cells rule, std::uint64_t window, std::ui
   switch (rule) {
     case Cells::kFull: return context.n_ctx_seq;
     case Cells::kWindow: return window_cells(window, context);
-    case Cells::kCompressed: return round_up(ceil_div(context.n_ctx_seq, stride), context.pad, kWhat);
+    case Cells::kCompressed: return round_up(ceil_div(context.n_ctx_seq, stride), context.pad, kCells);
     case Cells::kSequence: break;
   }
   return 1;
@@ -435,7 +430,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
       if (!tensor.extra) {
         gap[tensor.stored_reason] += signed_bytes(typed) - signed_bytes(needed);
         gap[kFullStates] += signed_bytes(full) - signed_bytes(typed);
-        gap[own_engine_ ? kCheckpoints : kRollback] += signed_bytes(total) - signed_bytes(full);
+        gap[own_engine_ ? kCheckpoints : kRollbackRows] += signed_bytes(total) - signed_bytes(full);
       }
       formula = {"{num_seqs:sequence}", {{"num_seqs", load.num_seqs}}};
       if (tensor.rollback > 0)
@@ -506,7 +501,7 @@ Capacity LlamaCppLayout::capacity(Bytes budget, const Load& load) const {
   out.max_num_seqs = most_sequences(*this, budget, load);
   const LlamaContext context = context_of(load);
   if (out.max_model_len > 0 && out.max_model_len < kMostCells) {
-    out.tokens = checked_mul(out.max_model_len, context.streams, kWhat);
+    out.tokens = checked_mul(out.max_model_len, context.streams, kCells);
     const std::uint64_t length = std::max<std::uint64_t>(1, load.max_model_len.count());
     out.max_concurrency = static_cast<double>(*out.tokens) / static_cast<double>(length);
   } else {

@@ -13,6 +13,13 @@ namespace kvplan {
 
 // llama.cpp's --ubatch-size where nobody names one.
 inline constexpr std::uint64_t kLlamaMicroBatch = 512;
+inline constexpr std::uint64_t kDefaultDraft = 3;    // tokens of a draft where --num-speculative-tokens names none
+inline constexpr std::uint64_t kPipelineCopies = 4;  // of the graph's inputs, where a pipeline has several GPUs
+
+// Stored in blocks.
+inline bool is_quantized(Dtype type) {
+  return info(type).key.block > 1;
+}
 
 // How llama_context sizes itself for a load.
 struct LlamaContext {

@@ -28,22 +28,20 @@
 #include "engines/drafts.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/compute_buffers.h"
+#include "engines/llama_cpp/compute_graph.h"
 #include "engines/llama_cpp/models.h"
 
 namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "the elements of a compute buffer";
-constexpr std::uint64_t kFloat = 4;
-constexpr std::uint64_t kPipelineCopies = 4;
-constexpr std::uint64_t kDefaultDraft = 3;
+constexpr std::string_view kElements = "the elements of a compute buffer";
 
 std::uint64_t mul(std::uint64_t a, std::uint64_t b) {
-  return checked_mul(a, b, kWhat);
+  return checked_mul(a, b, kElements);
 }
 std::uint64_t add(std::uint64_t a, std::uint64_t b) {
-  return checked_add(a, b, kWhat);
+  return checked_add(a, b, kElements);
 }
 template <class... Rest>
 std::uint64_t add(std::uint64_t a, std::uint64_t b, Rest... rest) {

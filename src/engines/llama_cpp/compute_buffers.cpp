@@ -13,7 +13,6 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kPipelineCopies = 4;
 constexpr std::uint64_t kMostNodes = 20'000;  // more are estimated: to reserve them takes time by their square
 
 constexpr std::size_t kMostKnown = 32;

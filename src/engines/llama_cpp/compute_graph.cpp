@@ -9,10 +9,10 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "a tensor of the graph";
+constexpr std::string_view kTensor = "a tensor of the graph";
 
-std::uint64_t mul(std::uint64_t a, std::uint64_t b) {
-  return checked_mul(a, b, kWhat);
+std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  return checked_mul(a, b, kTensor);
 }
 
 }  // namespace
@@ -20,27 +20,27 @@ std::uint64_t mul(std::uint64_t a, std::uint64_t b) {
 Dims contiguous(ElementType type, const Dims& ne) {
   Dims nb{};
   nb[0] = type.bytes;
-  nb[1] = mul(nb[0], ne[0] / type.block);
-  nb[2] = mul(nb[1], ne[1]);
-  nb[3] = mul(nb[2], ne[2]);
+  nb[1] = product(nb[0], ne[0] / type.block);
+  nb[2] = product(nb[1], ne[1]);
+  nb[3] = product(nb[2], ne[2]);
   return nb;
 }
 
 std::uint64_t GraphTensor::bytes() const {
   for (const std::uint64_t count : ne)
     if (count == 0) return 0;
-  std::uint64_t out =
-      type.block == 1 ? checked_add(type.bytes, mul(ne[0] - 1, nb[0]), kWhat) : mul(ne[0], nb[0]) / type.block;
-  for (std::size_t i = 1; i < ne.size(); ++i) out = checked_add(out, mul(ne[i] - 1, nb[i]), kWhat);
+  std::uint64_t out = type.block == 1 ? checked_add(type.bytes, product(ne[0] - 1, nb[0]), kTensor)
+                                      : product(ne[0], nb[0]) / type.block;
+  for (std::size_t i = 1; i < ne.size(); ++i) out = checked_add(out, product(ne[i] - 1, nb[i]), kTensor);
   return out;
 }
 
 std::uint64_t GraphTensor::elements() const {
-  return mul(ne[0], rows());
+  return product(ne[0], rows());
 }
 
 std::uint64_t GraphTensor::rows() const {
-  return mul(mul(ne[1], ne[2]), ne[3]);
+  return product(product(ne[1], ne[2]), ne[3]);
 }
 
 TensorId ComputeGraph::add_tensor(const GraphTensor& tensor) {

@@ -17,6 +17,8 @@ struct ElementType {
   bool quantized() const { return block > 1; }
   friend bool operator==(const ElementType&, const ElementType&) = default;
 };
+inline constexpr std::uint64_t kFloat = 4;      // bytes
+inline constexpr std::uint64_t kCudaRow = 512;  // elements that CUDA's matrix kernels read at once
 inline constexpr ElementType kElementF32{0, 1, 4};
 inline constexpr ElementType kElementF16{1, 1, 2};
 inline constexpr ElementType kElementI32{26, 1, 4};

@@ -8,9 +8,8 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "the cells of a cache";
+constexpr std::string_view kContextCells = "the cells of a cache";
 constexpr std::uint64_t kDefaultBatch = 2048;
-constexpr std::uint64_t kDefaultDraft = 3;      // tokens of a draft where --num-speculative-tokens names none
 constexpr std::uint64_t kFirstFixedPad = 6980;  // the build that pads by 256 with and without flash attention
 
 }  // namespace
@@ -29,10 +28,10 @@ LlamaContext llama_context(const EngineInput& input, const Load& load) {
   out.unpadded = load.max_model_len.count();
   const auto build = llama_build(request);
   if (build && *build < kFirstFixedPad && request.llama_cpp.flash_attention == FlashAttention::kOff) out.pad = 32;
-  out.n_ctx_seq = round_up(out.unpadded, out.pad, kWhat);
+  out.n_ctx_seq = round_up(out.unpadded, out.pad, kContextCells);
   out.streams = out.unified ? 1 : load.num_seqs;
   // n_batch is held against what was asked for, before anything is padded.
-  const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kWhat);
+  const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kContextCells);
   out.n_batch = std::min(request.llama_cpp.n_batch.value_or(kDefaultBatch), asked);
   const std::uint64_t n_ubatch = request.llama_cpp.n_ubatch.value_or(kLlamaMicroBatch);
   out.n_ubatch = n_ubatch == 0 ? out.n_batch : std::min(out.n_batch, n_ubatch);

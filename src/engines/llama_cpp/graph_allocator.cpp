@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t kGpuAlignment = 128;
 constexpr std::uint64_t kHostAlignment = 32;
-constexpr std::uint64_t kCudaRow = 512;  // elements that CUDA's matrix kernels read at once
 
 bool is_16_or_32_bit_float(const ElementType& type) {
   return !type.quantized();

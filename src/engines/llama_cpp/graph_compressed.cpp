@@ -13,7 +13,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::uint64_t kOverlapping = 4;  // tokens of a block that overlaps with the one before
-constexpr std::string_view kWhat = "cells of compressed keys";
+constexpr std::string_view kCompressedCells = "cells of compressed keys";
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void GraphBuilder::make_compressor(Compressor& out, std::uint64_t ratio, std::ui
   const std::uint64_t streams = own_streams(), rows = (overlaps ? 2 : 1) * ratio * streams;
   out.ratio = ratio;
   out.blocks = tokens() / ratio + streams;
-  out.cells.count = round_up(ceil_div(question_.context.n_ctx_seq, ratio), question_.context.pad, kWhat);
+  out.cells.count = round_up(ceil_div(question_.context.n_ctx_seq, ratio), question_.context.pad, kCompressedCells);
   out.cells.mask = graph_.input(question_.flash_attention || is_index ? kElementF16 : kElementF32,
                                 {out.cells.count, tokens() / streams, 1, streams});
   out.cells.k_ids = graph_.input(kElementI64, {out.blocks, 1, 1, 1});

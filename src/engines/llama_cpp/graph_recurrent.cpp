@@ -6,11 +6,7 @@
 
 namespace kvplan {
 
-namespace {
-
-constexpr std::uint64_t kFloat = 4;
-
-}  // namespace
+namespace {}  // namespace
 
 bool GraphBuilder::read_states() {
   states_.resize(model_.num_layers);

@@ -6,11 +6,7 @@
 
 namespace kvplan {
 
-namespace {
-
-constexpr std::uint64_t kFloat = 4;
-
-}  // namespace
+namespace {}  // namespace
 
 // activation(second * activation(first * x))
 TensorId GraphBuilder::low_rank(std::string_view first, std::string_view second, TensorId x, bool bends) {

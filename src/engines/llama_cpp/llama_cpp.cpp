@@ -44,6 +44,7 @@
 #include "engines/llama_cpp/launcher.h"
 #include "engines/llama_cpp/models.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 
 namespace kvplan {
 
@@ -65,10 +66,6 @@ bool stores(Dtype type) {
     case Dtype::kIq4Nl: return true;
     default: return false;
   }
-}
-
-bool quantized(Dtype type) {
-  return info(type).key.block > 1;
 }
 
 // float16 whatever the checkpoint's type, also where it declares FP8 for its cache.
@@ -113,7 +110,7 @@ void check_blocks(const EngineInput& input, bool flash_attention) {
       if (term.role == Role::kValue) value += width;
     }
     const auto check = [](Dtype type, std::uint64_t width, std::string_view what) {
-      if (quantized(type) && width % info(type).key.block != 0)
+      if (is_quantized(type) && width % info(type).key.block != 0)
         refuse("a cache of type " + std::string(name(type)) + " needs heads of a multiple of " +
                    std::to_string(info(type).key.block) + " elements, and these " + std::string(what) + " have " +
                    std::to_string(width),
@@ -141,7 +138,7 @@ void check_types(const EngineInput& input) {
            "give --cache-type-k and --cache-type-v the same type");
   const bool has_none =
       input.request.llama_cpp.flash_attention == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model);
-  if (quantized(input.types.value) && has_none)
+  if (is_quantized(input.types.value) && has_none)
     refuse("llama.cpp needs flash attention for a quantized V cache", "use --flash-attn on, or a V type of 16 bit");
   check_blocks(input, llama_flash_attention(input));
 }
@@ -176,6 +173,10 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
                                               std::optional<LlamaKeeps> own_engine) {
   check_parallel(input.request, input.model);
   check_types(input);
+  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+    notes.push_back({NoteLevel::kInfo, "unified_memory",
+                     "the processor shares this memory: what is planned for the host, the system and other programs "
+                     "come out of it too, and llama.cpp goes by what is free when it starts"});
   if (!llama_cpp_runs(input.model)) {
     notes.push_back({NoteLevel::kWarning,
                      "engine_cannot_run",

@@ -30,8 +30,8 @@ constexpr Arch kWindowed[] = {Arch::kGemma2,        Arch::kGemma3,      Arch::kG
                               Arch::kMellum,        Arch::kMuseGlimmer, Arch::kPlamo3,        Arch::kLaguna,
                               Arch::kLfm2,          Arch::kSpark2p5,    Arch::kMaple,         Arch::kDots3Note,
                               Arch::kDeepseekV4,    Arch::kDflash};
-constexpr Arch kRollback[] = {Arch::kKimiK3,    Arch::kQwen3p5, Arch::kQwen4Exp,     Arch::kDeepseekV4,
-                              Arch::kNemotronH, Arch::kLfm2,    Arch::kBailingHybrid};
+constexpr Arch kRollsBack[] = {Arch::kKimiK3,    Arch::kQwen3p5, Arch::kQwen4Exp,     Arch::kDeepseekV4,
+                               Arch::kNemotronH, Arch::kLfm2,    Arch::kBailingHybrid};
 
 }  // namespace
 
@@ -64,7 +64,7 @@ bool llama_cpp_keeps_pooled_keys(const ModelShape& model) {
 }
 
 bool llama_cpp_rolls_back(const ModelShape& model) {
-  return std::find(std::begin(kRollback), std::end(kRollback), model.arch) != std::end(kRollback);
+  return std::find(std::begin(kRollsBack), std::end(kRollsBack), model.arch) != std::end(kRollsBack);
 }
 
 std::uint64_t llama_cpp_residual_streams(const ModelShape& model) {

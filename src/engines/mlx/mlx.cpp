@@ -17,6 +17,7 @@
 
 #include "engines/estimates.h"
 #include "engines/holdings.h"
+#include "engines/indexes.h"
 #include "engines/mlx/launcher.h"
 #include "engines/mlx/modules.h"
 #include "kvplan/error.h"
@@ -108,17 +109,7 @@ std::vector<LayerCache> caches_of(const EngineInput& input) {
   if (has_word(kCachesShared, module))
     for (std::size_t i = 1; i < out.size(); ++i)
       if (out[i].compact.empty()) out[i].compact = out[i - 1].compact;
-  if (!has_word(kIndexInEveryLayer, module)) return out;
-  const auto is_index = [](const Term& term) { return term.role == Role::kIndex; };
-  std::optional<Term> index;
-  for (const LayerCache& cache : input.caches)
-    for (const Term& term : cache.compact)
-      if (!index && is_index(term)) index = term;
-  if (!index) return out;
-  for (LayerCache& cache : out)
-    if (!cache.compact.empty() && std::none_of(cache.compact.begin(), cache.compact.end(), is_index))
-      cache.compact.own().push_back(*index);
-  return out;
+  return has_word(kIndexInEveryLayer, module) ? with_indexes(std::move(out)) : out;
 }
 
 // Caches that mlx-lm cannot quantize: it loads the model, and stops when a prompt reaches --quantized-kv-start.
@@ -203,6 +194,10 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     out.reason = bits > 0 ? "steps of 256 tokens, groups of 64 with scale and bias" : "steps of 256 tokens";
     return out;
   };
+  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+    notes.push_back({NoteLevel::kInfo, "unified_memory",
+                     "the processor shares this memory: the budget is what Metal lets a GPU keep wired (sysctl "
+                     "iogpu.wired_limit_mb raises it), the rest is the system's and other programs'"});
   if (has_lists && bits_of(types.key) + bits_of(types.value) > 0)
     notes.push_back({NoteLevel::kWarning, "unquantized_cache",
                      "mlx-lm leaves the caches of this model in its own type: --kv-bits does nothing"});

@@ -7,7 +7,10 @@
 //   llama-server for every GGUF (llm/llama_server.go).
 // - num_ctx is the context of one sequence (llama.cpp's n_ctx is num_ctx * parallel). Where nobody names it: 4096 below
 //   24 GiB of GPU memory, 32768 below 48 GiB, 262144 above, never more than the model's own; 4096 without a card.
-// - one sequence at a time (OLLAMA_NUM_PARALLEL 1), num_batch 512, KV float16, q8_0 or q4_0 for both.
+// - one sequence at a time (OLLAMA_NUM_PARALLEL 1), KV float16, q8_0 or q4_0 for both.
+// - num_batch 512; since 0.30 by the context of all sequences (server/sched.go, automaticGenerationBatch), and
+//   llama-server's micro-batch is as large. Where the card has little room beside the model it takes a smaller one,
+//   which is not planned.
 #include <algorithm>
 
 #include "engines/engine.h"
@@ -27,7 +30,9 @@ constexpr EngineVersion kVersions[] = {
      "checked: its estimate of what fits, partial offload"},
     {"0.17",
      "as 0.12; source (read) and a log for states in its own engine, as of 0.17.1; Gemma 4's windows since 0.20"},
-    {"0.30", "source (read): it starts llama-server, with Ollama's documented defaults. Not checked: partial offload"},
+    {"0.30",
+     "source (read) and a log: it starts llama-server, with batches by the context. Not checked: partial offload, "
+     "smaller batches of a card that is nearly full"},
 };
 constexpr std::uint64_t kBatch = 512;
 
@@ -53,12 +58,29 @@ std::optional<LlamaKeeps> own_engine(const EngineInput& input) {
   return std::nullopt;
 }
 
+Tokens default_context(std::optional<Bytes> card) {
+  if (!card || *card < Bytes(24 * kGiB)) return Tokens(4096);
+  return *card < Bytes(48 * kGiB) ? Tokens(32768) : Tokens(262144);
+}
+
+std::uint64_t batch_of(const Request& request) {
+  if (engine_version(engine_of(request), request) < kLlamaServerSince) return kBatch;
+  const Tokens context = request.max_model_len
+                             ? *request.max_model_len
+                             : request.llama_cpp.ctx_size.value_or(default_context(request.card.memory));
+  const std::uint64_t tokens = checked_mul(context.count(), request.sequences(), "the context of all sequences");
+  return tokens > 32768 ? 2048 : tokens > 4096 ? 1024 : kBatch;
+}
+
 // The request as the llama.cpp below sees it.
 Request below(const Request& request) {
   Request out = request;
+  if (!out.llama_cpp.n_batch) {
+    out.llama_cpp.n_batch = batch_of(request);
+    if (!out.llama_cpp.n_ubatch && *out.llama_cpp.n_batch > kBatch) out.llama_cpp.n_ubatch = out.llama_cpp.n_batch;
+  }
   out.engine = engine_named("llama.cpp");
   out.engine_version.clear();
-  if (!out.llama_cpp.n_batch) out.llama_cpp.n_batch = kBatch;
   return out;
 }
 
@@ -92,11 +114,6 @@ EngineSettings settings(const EngineInput& input, const Load& load) {
   EngineInput inner = input;
   inner.request = below(input.request);
   return llama_cpp_settings(inner, load);
-}
-
-Tokens default_context(std::optional<Bytes> card) {
-  if (!card || *card < Bytes(24 * kGiB)) return Tokens(4096);
-  return *card < Bytes(48 * kGiB) ? Tokens(32768) : Tokens(262144);
 }
 
 }  // namespace

@@ -12,8 +12,6 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kExecuted = 23;  // what 0.5.8 has otherwise; the releases between were not executed
-
 constexpr std::string_view kOfGptOss = "triton trtllm_mha fa3 fa4 ascend intel_amx intel_xpu aiter";
 
 constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please use a different backend.";

@@ -15,7 +15,7 @@ namespace kvplan {
 namespace {
 
 // What the driver keeps before SGLang looks at the free memory; where the processor shares it, the host too: 7.2 to
-// 11.7 GiB on GB10 as logs print "avail mem".
+// 11.7 GiB on GB10 as logs print "avail mem", and 20 on some that stay so.
 constexpr std::uint64_t kContext = 512 * kMiB;
 constexpr std::uint64_t kHost = 10 * kGiB;
 
@@ -41,10 +41,10 @@ std::uint64_t prefilled(const EngineInput& input, const SglangSettings& settings
 // One graph of a decoding batch for each size, and one of a prefill. Sizes share one pool, as large as the largest
 // prefill's activations. "Capture ... CUDA graph end", in GiB:
 //   decode since 0.5.6 (weak references to outputs): Qwen3-8B, 52 sizes 0.60 (0.61), 36 0.34 (0.44); Qwen3.6-27B with
-//   TP
-//     3, 12 sizes 0.27 (0.29); Qwen3-0.6B, 6 sizes 0.11 (0.11); Qwen2.5-0.5B, 3 sizes 0.07 (0.08)
+//     TP 3, 12 sizes 0.27 (0.29); Qwen3-0.6B, 6 sizes 0.11 (0.11); Qwen2.5-0.5B, 3 sizes 0.07 (0.08)
 //   of prefills: Qwen3-8B, 74 sizes up to 16,384 tokens 2.32 (2.30); Qwen3-VL-8B, 58 up to 8,192 1.40 (1.38)
-//   before: 2.51 for 35 of Llama-3-8B, 3.38 for 48 layers on two ranks, all of 2025; 1.44 for 52 of 28 layers
+//   before: 2.51 for 35 of Llama-3-8B, 3.38 for 48 layers on two ranks, all of 2025; 1.44 for 52 of 28 layers; but 0.93
+//     for 14 of 64 on four L4
 // Where the processor shares the memory, what the host takes meanwhile counts too: 1.26 GiB for one size, 1.38 for 8.
 LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
   constexpr std::uint64_t kWeakReferences = 6, kLean = 310 * kKiB, kCards = 1344 * kKiB, kOld = 2 * kMiB;
@@ -72,8 +72,9 @@ LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
     bytes += Bytes(tokens) * row;
     formula += {" + {tokens} tokens * {row} B of a layer", {{"tokens", tokens}, {"row", row}}};
   }
-  return of_kind(LineId::kGraphs, ranged_line("sglang graphs", Section::kRuntime, kWhat, bytes, std::move(formula),
-                                              "estimate from start-up logs, 0.07 to 3.38 GiB"));
+  return of_kind(LineId::kGraphs,
+                 ranged_line(is_lean ? "sglang graphs" : "sglang graphs until 0.5.5", Section::kRuntime, kWhat, bytes,
+                             std::move(formula), "estimate from start-up logs, 0.07 to 3.38 GiB"));
 }
 
 }  // namespace

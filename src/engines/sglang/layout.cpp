@@ -9,6 +9,7 @@
 #include "engines/sglang/share.h"
 #include "engines/sglang/stages.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/spoken.h"
 
 namespace kvplan {
@@ -326,6 +327,12 @@ struct SglangMemo : EngineMemo {
 }  // namespace
 
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes) {
+  if (input.request.card.name && parse_gpu(*input.request.card.name).unified)
+    notes.push_back(
+        {NoteLevel::kInfo, "unified_memory",
+         "the processor shares this memory: SGLang goes by what is free when it starts, on GB10 7.2 to 20.4 "
+         "GiB less than all as logs print it (10 are planned); empty the page cache before a start that is "
+         "close"});
   return std::make_unique<SglangLayout>(input, notes);
 }
 

@@ -28,6 +28,7 @@ TensorCuts sglang_cuts(const Request& request);
 std::uint64_t sglang_slots(const EngineInput& input);
 // Whether finished requests stay for their prefix.
 bool sglang_has_radix_cache(const EngineInput& input);
+inline constexpr std::uint64_t kExecuted = 23;  // what 0.5.8 has otherwise; the releases between were not executed
 // Whether the release has what came with 0.5.`patch`.
 bool sglang_since(const Request& request, std::uint64_t patch);
 // Requests that a rank runs at once (max_running_requests); 0 where SGLang takes what fits.

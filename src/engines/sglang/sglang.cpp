@@ -50,6 +50,7 @@ Engine sglang_engine() {
   Engine out{"sglang", "", "token pools sized at start", kVersions, 0.88, sglang_types, sglang_layout, sglang_overhead};
   out.cache_budget = sglang_cache_budget;
   out.start = Start::kAnything;
+  out.assumed_length = Tokens(2048);  // hf_transformers_utils.py, get_context_length
   out.utilization_of = sglang_share;
   out.share_option = "--mem-fraction-static";
   out.settings = sglang_settings;
@@ -62,7 +63,7 @@ Engine sglang_engine() {
   out.loading.make_tensors = sglang_tensors;
   out.loading.makes_by = sglang_makes_by;
   out.loading.keeps_types = true;
-  out.loading.mxfp4_padding = sglang_mxfp4_padding;
+  out.loading.mxfp4_layout = sglang_mxfp4_layout;
   out.parallel.pads_vocab = sglang_pads_vocab;
   out.parallel.cuts = sglang_cuts;
   out.refusal = sglang_refusal;

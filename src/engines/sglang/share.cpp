@@ -221,13 +221,13 @@ namespace {
 // AMD's kernels want room of their own for a context beyond 8192 tokens, of a given share too (attention_hook.py).
 // MI355X, 0.6 given: 1,360,288 tokens printed, 1,360,269 planned; Kimi-K2.5 in 0.5.8 has it not.
 double share_beside_kernels(const EngineInput& input) {
-  constexpr std::uint64_t kSince = 14, kContext = 8192;
+  constexpr std::uint64_t kSince = 14, kLongContext = 8192;
   const Request& request = input.request;
   if (!request.card.name || !sglang_since(request, kSince) || parse_gpu(*request.card.name).vendor != "AMD") return 1;
   // Latents go to them with 16 or 128 heads of a rank alone.
   const std::uint64_t heads = input.model.num_heads / request.parallel.tensor;
   if (has_latents(input) && heads != 16 && heads != 128) return 1;
-  return request.max_model_len.value_or(input.model.max_model_len).count() > kContext ? 0.85 : 1;
+  return request.max_model_len.value_or(input.model.max_model_len).count() > kLongContext ? 0.85 : 1;
 }
 
 double share_of_card(const EngineInput& input) {

@@ -15,7 +15,7 @@ void sglang_tensors(EngineTensors& model);
 std::string sglang_makes_by(const Request& request);
 
 // What an MXFP4 expert's inner and outer width are rounded up to.
-std::pair<std::uint64_t, std::uint64_t> sglang_mxfp4_padding(const Request& request);
+Mxfp4Layout sglang_mxfp4_layout(const Request& request);
 Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element);
 // Rows of a vocabulary are a multiple of 64 on one rank too (VocabParallelEmbedding).
 bool sglang_pads_vocab(const Request& request);

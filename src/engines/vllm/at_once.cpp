@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "the blocks of running requests";
+constexpr std::string_view kRunningBlocks = "the blocks of running requests";
 
 // Tokens at the end of a request that it decodes itself: its prompt is shorter by them. The executed rows' own number.
 constexpr std::uint64_t kAnswer = 64;
@@ -57,7 +57,7 @@ std::uint64_t admitted_blocks(const VllmSpec& spec, const VllmPool& pool, std::u
   return charged_blocks(spec, charge, load);
 }
 
-std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint64_t length) {
+std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint64_t length, std::uint64_t prefix = 0) {
   const ChargeRules& charge = *pool.charge;
   const std::uint64_t computed = length > kUncomputed ? length - kUncomputed : 0;
   Load load;
@@ -71,11 +71,15 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
     case SpecType::kChunked:
       return ceil_div(length, spec.block_size) - computed / spec.window * spec.window / spec.block_size;
     case SpecType::kState: {
+      // Before 0.27 the state at the end of each batch stayed; behind a prefix the first one took the place of the
+      // prefix' own.
       const std::uint64_t prompt = prompt_of(length);
-      // Before 0.27 the state at the end of each batch stayed.
-      if (charge.mamba_mode == MambaMode::kAlign && !pool.rules->caches_states && prompt > charge.batch_tokens)
-        return ceil_div(prompt, std::max(charge.batch_tokens / spec.block_size, std::uint64_t{1}) * spec.block_size);
-      return 1 + charge.drafts;
+      const std::uint64_t rest = prompt - std::min(prefix, prompt);
+      if (charge.mamba_mode != MambaMode::kAlign || pool.rules->caches_states || rest <= charge.batch_tokens)
+        return 1 + charge.drafts;
+      const std::uint64_t ends =
+          ceil_div(rest, std::max(charge.batch_tokens / spec.block_size, std::uint64_t{1}) * spec.block_size);
+      return prefix == 0 ? ends : std::max<std::uint64_t>(ends, 2) - 1;
     }
     case SpecType::kFull:
     case SpecType::kMla:
@@ -103,10 +107,11 @@ class Counter {
 
   Blocks of(std::uint64_t length, bool is_first) const {
     Blocks out;
-    std::uint64_t shared = 0, rest = 0;
+    std::uint64_t shared = 0, rest = 0, found = 0;
     for (const VllmSpec* spec : pool_.groups) {
-      out.most = checked_add(out.most, admitted_blocks(*spec, pool_, prompt_of(length)), kWhat);
-      out.kept = checked_add(out.kept, kept_blocks(*spec, pool_, length), kWhat);
+      out.most = checked_add(out.most, admitted_blocks(*spec, pool_, prompt_of(length)), kRunningBlocks);
+      out.kept = checked_add(out.kept, kept_blocks(*spec, pool_, length, is_first ? 0 : prefix_), kRunningBlocks);
+      if (spec->is_state()) ++found;
       if (spec->is_full_family()) shared += prefix_ / spec->block_size;
       if (spec->block_size > 0)
         rest += ceil_div(prompt_of(length) - std::min(prefix_, prompt_of(length)), spec->block_size);
@@ -115,6 +120,8 @@ class Counter {
     out.kept -= shared;
     // Windows and states before the end of the prefix may be gone: a request is admitted as if it shared nothing.
     if (!forgets_) out.most = rest;
+    // A state for each block: the one at the end of the prefix is found, and taken out of the free blocks once more.
+    if (pool_.charge->mamba_mode == MambaMode::kAll && !pool_.rules->caches_states) out.most = rest + found;
     if (has_windows_ && !pool_.rules->caches_states) out.most -= shared;
     return {std::max(out.most, out.kept), out.kept};
   }
@@ -139,13 +146,14 @@ std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Runni
   const bool has_states =
       std::any_of(pool.groups.begin(), pool.groups.end(), [](const VllmSpec* spec) { return spec->is_state(); });
   const bool shares = running.shared_prefix > Tokens(0);
-  if (running.lengths.empty() || (shares && has_states && !pool.rules->caches_states)) return std::nullopt;
+  const bool forgets = pool.charge->mamba_mode == MambaMode::kNone && !pool.rules->caches_states;
+  if (running.lengths.empty() || (shares && has_states && forgets)) return std::nullopt;
   const Counter counter(pool, running);
   std::vector<Blocks> turn;
   std::uint64_t kept = 0;
   for (const Tokens length : running.lengths) {
     turn.push_back(counter.of(length.count(), false));
-    kept = checked_add(kept, turn.back().kept, kWhat);
+    kept = checked_add(kept, turn.back().kept, kRunningBlocks);
   }
   // The first request shares nothing with one before it.
   const Blocks first = counter.of(running.lengths.front().count(), true);
@@ -155,7 +163,7 @@ std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Runni
   // Whole turns that surely fit, then one request at a time.
   std::uint64_t most = 0;
   for (const Blocks& blocks : turn) most = std::max(most, blocks.most);
-  const std::uint64_t margin = checked_add(most, kept, kWhat);
+  const std::uint64_t margin = checked_add(most, kept, kRunningBlocks);
   if (kept > 0 && free > margin) {
     const std::uint64_t turns = (free - margin) / kept;
     free -= turns * kept;

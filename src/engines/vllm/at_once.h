@@ -23,7 +23,7 @@ struct VllmPool {
 // Blocks that a request of `load` has of `spec` while it runs, at most; never falls as the load grows.
 std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load);
 
-// Absent where the rule is not known: a prefix that is shared, in releases that kept states in other ways.
+// Absent where the rule is not known: a prefix that is shared by a release that keeps no states of it.
 std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Running& running);
 
 }  // namespace kvplan

@@ -27,4 +27,8 @@ bool vllm_is_data_blackwell(const Request& request) {
   return vllm_capability(request) / 10 == 10;
 }
 
+bool vllm_is_rocm(const Request& request) {
+  return request.card.name && parse_gpu(*request.card.name).vendor == "AMD";
+}
+
 }  // namespace kvplan

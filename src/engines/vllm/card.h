@@ -15,6 +15,8 @@ bool vllm_supports(const Gpu& card);
 // Of an NVIDIA card, as CUDA has it: 90 is 9.0. 0: no card is named, only its size, or it is another maker's.
 unsigned vllm_capability(const Request& request);
 
+bool vllm_is_rocm(const Request& request);
+
 // Families of kernels. Where no card is named they are all there.
 bool vllm_is_hopper(const Request& request);          // 9.0
 bool vllm_is_data_blackwell(const Request& request);  // 10.0 and 10.3, B200 and B300

@@ -8,14 +8,16 @@
 //   since: 51 piecewise graphs and up to 51 whole ones. Beside a pool of 256 MiB where sizes go up to 512, less with
 //     smaller ones (Gemma-4-31B: 0.10 for 8 and 5 graphs up to 40 tokens, Qwen2.5-7B: 0.31 for 35 and 19 up to 256),
 //     0.04 to 0.13 MiB a graph and layer, more with experts. A driver of CUDA 12.2: 0.8 MiB. The new runner the same
-//     until 0.29 (86 graphs of Qwen3-4B 0.60, of Qwen2.5-1.5B 0.48, of Qwen2.5-0.5B 0.37 to 0.40, once nothing at all);
-//     since then its guess reserves the pool: 0.23 for 86 graphs of Llama-3.1-8B
+//     until 0.28 (86 graphs of Qwen3-4B 0.60, of Qwen2.5-1.5B 0.48, of Qwen2.5-0.5B 0.37 to 0.40, once nothing at all);
+//     since 0.29 either is without the pool: Qwen3.5-4B 0.24, Qwen3-4B 0.23, 86 graphs of Llama-3.1-8B 0.23
 //   FlashInfer's workspace of 394 MiB is allocated when the first whole step is captured (VLLM_FLASHINFER_WORKSPACE_
 //     BUFFER_SIZE, v1/attention/backends/flashinfer.py): 0.54 GiB for 4 and 3 graphs of Qwen3.6-35B with TP 2 and FP8
 //     caches, 0.62 for 5 and 4 of Qwen3.6-27B, 0.73 for 1 and 1 of Qwen3.6-35B
 //
 // Before the cache is sized, vLLM guesses what graphs will take, from two or three of them: half to five times what
-// they take then. The guess is what comes out of the budget, and since 0.27 it is printed within "peak activation".
+// they take then. The guess is what comes out of the budget, and since 0.27 it is printed within "peak activation". The
+// new runner's, since 0.30, captures the largest whole graph twice and lets the second stand for each of the others: 30
+// MiB for each is what 0.5 to 1.5 GiB of guesses come to.
 // Where the processor shares the memory what the host takes meanwhile counts as graphs: GB10 0.01 to 1.94 GiB, guesses
 // twice what is taken.
 #include "engines/vllm/graphs.h"
@@ -32,14 +34,14 @@ namespace kvplan {
 
 namespace {
 
-constexpr const char* kWhat = "CUDA graphs";
+constexpr const char* kGraphBytes = "CUDA graphs";
 
 // Releases: V1's worker; graphs of whole decode steps beside the piecewise ones; and what later ones capture.
-constexpr std::uint64_t kV1 = 9;
 constexpr std::uint64_t kWholeGraphs = 12;
 constexpr std::uint64_t kFlashInferFp8 = 16;  // the oldest whose log names the backend
 constexpr std::uint64_t kGuessInPeak = 27;    // the line with "consumed"; 0.26 has it not
 constexpr std::uint64_t kWholeSteps = 27;     // sizes of steps with drafts; 0.26 has them not, 0.30 has
+constexpr std::uint64_t kKeepsPool = 29;      // of either runner: 86 graphs of Qwen3.5-4B 0.24 GiB, 0.55 in 0.22
 constexpr std::uint64_t kGuessesGraphs = 30;  // profile_cudagraph_memory of the new runner; 0 before
 constexpr std::uint64_t kWidestStep = 31;     // a step of all sequences has a size; 0.30 has it not, 0.33 has
 
@@ -56,6 +58,14 @@ std::uint64_t canvas(const EngineInput& input) {
   for (const ConfigFact& fact : input.model.facts)
     if (fact.key == "canvas_length") return whole_number(fact.value).value_or(0);
   return 0;
+}
+
+// Layers that read what an encoder yields.
+bool crosses(const EngineInput& input) {
+  for (const LayerCache& cache : input.caches)
+    for (const Term& term : cache.compact)
+      if (term.growth == Growth::kSourceToken) return true;
+  return false;
 }
 
 bool shares_memory(const Request& request) {
@@ -86,11 +96,18 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::vector<std::uint64_t> sizes =
       rules.version < kV1 ? ladder(std::min<std::uint64_t>(seqs, 256), 8) : vllm_graph_sizes(input, rules);
-  VllmGraphs out{sizes.size(), sizes.size(), sizes.empty() ? 0 : sizes.back(), 0};
+  VllmGraphs out{sizes.size(), sizes.size(), 0, sizes.empty() ? 0 : sizes.back(), 0};
   for (const std::uint64_t size : sizes) out.tokens += size;
   if (rules.version >= kWholeGraphs) {
-    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kWhat);
-    out.count += static_cast<std::uint64_t>(std::upper_bound(sizes.begin(), sizes.end(), decoded) - sizes.begin());
+    const std::uint64_t decoded = checked_mul(seqs, vllm_speculative_tokens(input) + 1, kGraphBytes);
+    const auto end = std::upper_bound(sizes.begin(), sizes.end(), decoded);
+    out.whole = static_cast<std::uint64_t>(end - sizes.begin());
+    out.count += out.whole;
+    // Encoder-decoders run whole decode steps alone (VllmConfig, FULL_DECODE_ONLY): 0.22 GiB of Whisper-large-v3.
+    if (crosses(input)) {
+      out.count = out.whole;
+      out.largest = out.whole > 0 ? *(end - 1) : 0;
+    }
   }
   return out;
 }
@@ -98,12 +115,12 @@ VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules
 std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t seqs = vllm_max_num_seqs(input.request, rules);
   const std::uint64_t drafts = std::max(vllm_speculative_tokens(input), canvas(input));
-  const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kWhat) : 1;
+  const std::uint64_t of_step = rules.version >= kWholeSteps ? checked_add(drafts, 1, kGraphBytes) : 1;
   const std::uint64_t limit = vllm_largest_graph(input.request, input.model.arch, rules);
   // A largest size that the class names holds whatever the number of sequences (GptOssForCausalLMConfig).
   const std::uint64_t by_steps = vllm_names_largest_graph(input.model.arch, rules)
                                      ? limit
-                                     : checked_mul(checked_mul(seqs, of_step, kWhat), 2, kWhat);
+                                     : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, vllm_batched_tokens(input, rules)});
   std::vector<std::uint64_t> out = ladder(most, rules.version >= kWholeGraphs ? 16 : 8);
   // Steps of whole requests with their drafts; without drafts the widest step alone.
@@ -135,26 +152,25 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
     const std::uint64_t row = vllm_layer_row(input);
     const Bytes kept = Bytes(captures.tokens) * row;
     return of_kind(LineId::kGraphs,
-                   ranged_line(term, Section::kRuntime, kWhat, Bytes(kept.count() / 10 * 13),
+                   ranged_line(term, Section::kRuntime, kGraphBytes, Bytes(kept.count() / 10 * 13),
                                {"{sizes} sizes of {tokens} tokens in all * {row} B of a layer * 1.3",
                                 {{"sizes", captures.sizes}, {"tokens", captures.tokens}, {"row", row}}},
                                "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
   constexpr std::uint64_t kPool = 256 * kMiB, kPoolTokens = 512;
   const bool has_experts = input.model.experts.used > 0;
-  const bool is_new = vllm_has_new_runner(input, rules);
   std::uint64_t each = 0;  // KiB
   std::uint64_t pool = 0;
   if (rules.version >= kWholeGraphs) {
     each = has_experts ? 230 : 87;
-    // What the new runner's guess reserved is kept, and used again.
-    if (!is_new || rules.version < kGuessesGraphs) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
+    // What the guess reserved is kept, and used again.
+    if (rules.version < kKeepsPool) pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
   } else {
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
     if (has_experts) each = each * 5 / 2;
   }
   const Bytes workspace = flashinfer_workspace(input, rules);
-  const Bytes bytes = workspace + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kWhat);
+  const Bytes bytes = workspace + Bytes(pool) + Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes);
   Template formula;
   if (workspace > Bytes(0)) formula += {"{workspace} MiB of FlashInfer + ", {{"workspace", workspace.count() / kMiB}}};
   if (pool > 0)
@@ -165,7 +181,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
                                   : "estimate: 0.09 to 4.13 GiB in start-up logs on several GPUs";
   if (shares) source = "estimate: what the host takes meanwhile counts too: 0.01 to 1.35 GiB in logs of unified memory";
   return of_kind(LineId::kGraphs,
-                 ranged_line(term, Section::kRuntime, kWhat, bytes, std::move(formula), std::string(source)));
+                 ranged_line(term, Section::kRuntime, kGraphBytes, bytes, std::move(formula), std::string(source)));
 }
 
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {
@@ -173,12 +189,24 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
   const bool is_new = vllm_has_new_runner(input, rules);
   if (is_new && rules.version < kGuessesGraphs) return std::nullopt;  // it does not guess
   const bool shares = shares_memory(input.request);
-  const Bytes room = is_new ? taken * 4 : Bytes(taken.count() / (shares ? 2 : 4));
-  return ranged_line(is_new ? "vllm room for graphs, new runner" : "vllm room for graphs", Section::kActivation,
-                     "kept free for CUDA graphs beyond what they take", room,
-                     is_new   ? "4 times the graphs"
-                     : shares ? "half of the graphs, where the processor shares the memory"
-                              : "a quarter of the graphs",
+  if (is_new) {
+    // The largest whole graph is captured twice, and the second time stands for each of the others.
+    constexpr std::uint64_t kEach = 30 * kMiB;
+    const VllmGraphs captures = vllm_captured_graphs(input, rules);
+    const Bytes guessed = Bytes(kEach) * (captures.whole > 0 ? captures.whole - 1 : 0);
+    const Bytes theirs(taken.count() / captures.count * captures.whole);
+    return ranged_line("vllm room for graphs, new runner", Section::kActivation,
+                       "kept free for CUDA graphs beyond what they take",
+                       guessed > theirs ? guessed - theirs : Bytes(0),
+                       {"{whole} whole graphs but the first * {each} MiB, less what they take",
+                        {{"whole", captures.whole}, {"each", kEach / kMiB}}},
+                       "estimate: profile_cudagraph_memory (v1/worker/gpu/cudagraph_utils.py) takes the second of two "
+                       "whole graphs for each of the others; 0.5 to 1.5 GiB in start-up logs");
+  }
+  const Bytes room(taken.count() / (shares ? 2 : 4));
+  return ranged_line("vllm room for graphs", Section::kActivation, "kept free for CUDA graphs beyond what they take",
+                     room,
+                     shares ? "half of the graphs, where the processor shares the memory" : "a quarter of the graphs",
                      "estimate: profile_cudagraph_memory guesses from a few graphs, half to five times what all take");
 }
 

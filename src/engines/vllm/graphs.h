@@ -14,7 +14,7 @@ namespace kvplan {
 // Batch sizes that are captured, and graphs: of each size one, or one that is piecewise and, where a step of decoding
 // is so small, one of the whole step.
 struct VllmGraphs {
-  std::uint64_t sizes = 0, count = 0;
+  std::uint64_t sizes = 0, count = 0, whole = 0;
   std::uint64_t largest = 0, tokens = 0;  // of a size, and of all
 };
 VllmGraphs vllm_captured_graphs(const EngineInput& input, const VllmRules& rules);

@@ -19,13 +19,6 @@ constexpr std::uint64_t kMaskedHead = 256;  // the other one that TRITON_FLASHIN
 constexpr std::uint64_t kFlashKdaAlignment = 16;
 constexpr std::uint64_t kDeltaAlignment = 64;
 
-template <class Holds>
-bool any_term(const EngineInput& input, const Holds& holds) {
-  return std::any_of(input.caches.begin(), input.caches.end(), [&](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(), holds);
-  });
-}
-
 // FlashKDA, and FlashInfer's gated delta rule: compute capabilities 9, 10 and 12.
 bool has_prefill_kernels(const Request& request) {
   const unsigned major = vllm_capability(request) / 10;

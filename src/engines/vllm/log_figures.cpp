@@ -47,6 +47,7 @@ constexpr LogTemplate kFigures[] = {
     log_figure("Loading model weights took {weights:size}", "", "0.7"),
     log_figure("Model loading took {weights:size}"),
     log_figure("GiB memory and {*} seconds", "0.12"),
+    log_figure("Model loading took {*} GiB and", "", "0.29"),  // until 0.11, and the new runner's from 0.26 on
 
     // V0's profile.
     log_figure("total_gpu_memory={gpu_memory:size}", "", "0.6"),
@@ -102,7 +103,7 @@ constexpr LogTemplate kFigures[] = {
                "0.10", "0.26"),
     log_figure("Actual usage is {consumed:size} for consumed memory (weights + non-torch), {activation:size} for peak "
                "activation, and {cuda_graphs:size} for CUDAGraph memory",
-               "0.26"),
+               "0.27"),
     log_figure("Current kv cache memory in use is {kv_in_use:size}"),
     log_figure("Estimated CUDA graph memory: {cuda_graphs_estimated:size}", "0.17"),
     log_figure("In v0.19, CUDA graph memory profiling will be enabled by default", "0.17", "0.20"),

@@ -22,9 +22,10 @@
 // serve, 0.09 to 0.74 on others (L40S, RTX 3090 and 4090, Turing). Where the processor shares the memory, what the host
 // takes while weights load counts as vLLM's: GB10 -0.5 to 5.7 GiB.
 //
-// A first start compiles: what its benchmarks allocate stays in the peak (0.80 against 0.15 GiB for Qwen3-4B, 0.67
-// against 0.22 on a card of 6 GiB) and in what is consumed (0.5 more there). The old runner's sampler hides the peak.
-// Plans are of a later start, their ranges of both.
+// A first start of the new runner compiles while it profiles. The kernel that reads the embedding is benchmarked on a
+// copy of it, which stays in the peak: Qwen3-8B 1.19 (1.18), Qwen3-14B 1.48 (1.46), Qwen3-4B 0.76 (0.80, once 1.09). A
+// later start takes 0.15 to 0.19, and up to 0.5 less outside: plans are of the first, whose cache has the least room.
+// The old runner's sampler hides the copy.
 #include "engines/vllm/memory.h"
 
 #include <algorithm>
@@ -40,18 +41,21 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::string_view kWhat = "the activations";
+constexpr std::string_view kActivations = "the activations";
 
 // Releases: V1's worker; a sampler that does not sort all logits; the smaller graphs that come out of the budget.
-constexpr std::uint64_t kV1 = 9;
 constexpr std::uint64_t kWithoutContext = 7;   // counted against what stood before: vllm-project/vllm#11809
 constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts: 1.40 GiB for 256 rows of 151,936
+constexpr std::uint64_t kSparingOnRocm = 17;   // 0.16 sorts: 2.1 GiB for 256 rows of 151,936, 0.6 of them outside
 
 constexpr std::uint64_t kNewRunner = 26;          // worker/gpu/model_runner.py for dense models with attention alone
 constexpr std::uint64_t kNewRunnerOnly = 30;      // for every model
 constexpr std::uint64_t kImagesInNewRunner = 27;  // 0.26 still has the old one for Gemma-4
 constexpr std::uint64_t kConsumed = 27;           // the line with "consumed"; 0.26 has it not
 constexpr std::uint64_t kSamplesTwice = 33;       // _dummy_sampler_run; 0.32 has it not
+
+// A first start compiles while it profiles, and benchmarks a kernel that reads the embedding on a copy of it.
+constexpr std::uint64_t kCompiledBefore = 30;  // logs of 0.30 and 0.31 have first starts that take no more
 
 constexpr std::uint64_t kIndexWorkspace = 19;         // the oldest that was read
 constexpr std::uint64_t kRoomByLength = 33;           // sparse_mla_prefill_workspace_factor; 0.26 has it not
@@ -67,7 +71,7 @@ LedgerLine estimate(Section part, Template what, Bytes bytes, Bytes low, Bytes h
 std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kSorting = 39, kSparing = 15, kPlain = 2, kTwice = 10;
   if (vllm_has_new_runner(input, rules)) return rules.version >= kSamplesTwice ? kTwice : kPlain;
-  return rules.version >= kSparingSampler ? kSparing : kSorting;
+  return rules.version >= (vllm_is_rocm(input.request) ? kSparingOnRocm : kSparingSampler) ? kSparing : kSorting;
 }
 
 // Tokens for an index key, of models whose latents are chosen by one.
@@ -79,7 +83,15 @@ std::optional<std::uint64_t> index_stride(const EngineInput& input) {
   return std::nullopt;
 }
 
-LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool samples) {
+// The embedding's rank, where a first start copies it.
+Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
+  if (input.request.enforce_eager || !vllm_has_new_runner(input, rules) || rules.version >= kCompiledBefore)
+    return Bytes(0);
+  const std::uint64_t rows = ceil_div(input.model.vocab_size, input.request.parallel.tensor);
+  return Bytes(rows) * checked_mul(input.model.hidden_size, 2, kActivations);
+}
+
+LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool samples, bool embeds) {
   const bool is_new = vllm_has_new_runner(input, rules);
   const std::string_view term = is_new                             ? "vllm activation, new runner"
                                 : rules.version >= kSparingSampler ? "vllm activation"
@@ -108,7 +120,15 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   const Bytes libraries(is_new ? 32 * kMiB : 0);
   const Template beside = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
   Bytes sampler;
-  if (samples) sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kWhat) + Bytes(tokens) * hidden * 2;
+  if (samples)
+    sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kActivations) + Bytes(tokens) * hidden * 2;
+  const Bytes copied = embeds ? copied_embedding(input, rules) : Bytes(0);
+  if (copied > std::max(sampler, layer))
+    return ranged_line("vllm activation, first start", Section::kActivation, "activation peak (a first start compiles)",
+                       copied + libraries,
+                       Template("{bytes} B of a rank's embedding", {{"bytes", copied.count()}}) + beside,
+                       "estimate: a first start benchmarks what it compiles, on a copy of the embedding; a later one "
+                       "was seen to take 0.15 to 0.19 GiB");
   if (sampler > layer)
     return of_kind(
         LineId::kSampled,
@@ -137,7 +157,7 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
   const std::optional<std::uint64_t> stride = index_stride(input);
   if (!stride || rules.version < kIndexWorkspace) return std::nullopt;
   const std::uint64_t room = rules.version >= kRoomByLength && longest.count() > kLong ? kLongRoom : kRoom;
-  const std::uint64_t keys = checked_mul(longest.count(), room, kWhat) / *stride;
+  const std::uint64_t keys = checked_mul(longest.count(), room, kActivations) / *stride;
   // Since 0.27 what stays is printed with the memory "consumed".
   return exact_line(
       rules.version < kConsumed ? Section::kActivation : Section::kRuntime, "indexer's workspace of prefills",
@@ -165,11 +185,11 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
                    ranged_line(term, Section::kRuntime, std::move(what), Bytes(mib * kMiB),
                                Template("{mib} MiB", {{"mib", mib}}) + where, "estimate: " + std::move(source)));
   };
-  if (card != nullptr && card->vendor == "AMD")
+  if (vllm_is_rocm(request))
     return line("vllm outside, ROCm", "outside PyTorch", 600, " with ROCm", "0.46 to 0.78 GiB in 6 start-up logs");
   if (card != nullptr && card->unified)
     return line("vllm outside, unified memory", "outside PyTorch, and what the host takes meanwhile", 2048,
-                " where the processor shares the memory", "-0.5 to 5.7 GiB in 7 start-up logs on GB10");
+                " where the processor shares the memory", "-0.5 to 5.7 GiB in 9 start-up logs on GB10");
   if (!alone && rules.version < kV1)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
@@ -198,7 +218,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
                 "0.15 to 0.48 GiB in start-up logs since 0.27, 0.1 to 0.7 more at a first start");
   // PenaltiesState: int32 counts of every token for every request, and a bit.
   const std::uint64_t seqs = vllm_max_num_seqs(request, rules);
-  const Bytes counts(checked_mul(checked_mul(seqs, input.model.vocab_size, kWhat), 33, kWhat) / 8);
+  const Bytes counts(checked_mul(checked_mul(seqs, input.model.vocab_size, kActivations), 33, kActivations) / 8);
   const Bytes base(144 * kMiB);
   return of_kind(
       LineId::kOutsideTorch,
@@ -236,7 +256,7 @@ std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const Vllm
 
 LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder) {
   const std::uint64_t width =
-      checked_mul(checked_mul(input.model.hidden_size, input.model.vision->copies, kWhat), 2, kWhat);
+      checked_mul(checked_mul(input.model.hidden_size, input.model.vision->copies, kActivations), 2, kActivations);
   return {
       Section::kKvCache,
       "encoder cache",
@@ -258,12 +278,13 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
 // The encoder's own peak counts where it is beyond the batch's: the same rule as for a layer of the decoder.
 std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes beside) {
   const VisionShape& vision = *input.model.vision;
-  const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kWhat);
+  const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kActivations);
   // Of the MLP's part two thirds are split over the ranks: Qwen3.6-35B with TP 2 1.49 GiB (1.54 printed).
   const std::uint64_t ranks = input.request.parallel.tensor;
-  const std::uint64_t mlp = checked_add(checked_mul(vision.intermediate, 2, kWhat),
-                                        checked_mul(ceil_div(vision.intermediate, ranks), 4, kWhat), kWhat);
-  const std::uint64_t row = checked_add(checked_mul(vision.width, 6, kWhat), mlp, kWhat);
+  const std::uint64_t mlp =
+      checked_add(checked_mul(vision.intermediate, 2, kActivations),
+                  checked_mul(ceil_div(vision.intermediate, ranks), 4, kActivations), kActivations);
+  const std::uint64_t row = checked_add(checked_mul(vision.width, 6, kActivations), mlp, kActivations);
   const Bytes peak = Bytes(patches) * row;
   if (vision.width == 0 || peak <= beside) return std::nullopt;
   const Bytes more = peak - beside;
@@ -285,13 +306,15 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
   });
   if (rules.version >= kV1 || !input.model.vision || !crosses || load.source_tokens == Tokens(0)) return std::nullopt;
   const VisionShape& vision = *input.model.vision;
-  const std::uint64_t tokens = checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kWhat);
+  const std::uint64_t tokens =
+      checked_mul(vllm_max_num_seqs(input.request, rules), load.source_tokens.count(), kActivations);
   // Outputs of five layers are kept beside the last one's, once more where they are joined.
   constexpr std::uint64_t kJoined = 24;  // two times six, twice
-  const std::uint64_t row = checked_add(
-      checked_mul(checked_add(vision.width, vision.intermediate, kWhat), 6, kWhat),
-      checked_add(checked_mul(vision.width, kJoined, kWhat), checked_mul(input.model.hidden_size, 2, kWhat), kWhat),
-      kWhat);
+  const std::uint64_t row =
+      checked_add(checked_mul(checked_add(vision.width, vision.intermediate, kActivations), 6, kActivations),
+                  checked_add(checked_mul(vision.width, kJoined, kActivations),
+                              checked_mul(input.model.hidden_size, 2, kActivations), kActivations),
+                  kActivations);
   const Bytes peak = Bytes(tokens) * row;
   if (vision.width == 0 || peak <= beside) return std::nullopt;
   const Bytes more = peak - beside;
@@ -316,9 +339,9 @@ bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
 std::uint64_t vllm_layer_row(const EngineInput& input) {
   const std::uint64_t hidden = input.model.hidden_size;
   const std::uint64_t wide =
-      input.model.intermediate_size > 0 ? input.model.intermediate_size : checked_mul(hidden, 4, kWhat);
+      input.model.intermediate_size > 0 ? input.model.intermediate_size : checked_mul(hidden, 4, kActivations);
   const std::uint64_t mlp = ceil_div(wide, input.request.parallel.tensor);
-  return checked_mul(checked_add(hidden, mlp, kWhat), 6, kWhat);
+  return checked_mul(checked_add(hidden, mlp, kActivations), 6, kActivations);
 }
 
 EngineSettings vllm_settings(const EngineInput& input, const Load&) {
@@ -343,7 +366,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const VllmRules rules = vllm_rules(input.request);
   std::vector<LedgerLine> out;
-  out.push_back(activation(input, rules, in.stage + 1 == input.request.parallel.pipeline));
+  out.push_back(activation(input, rules, in.stage + 1 == input.request.parallel.pipeline, in.stage == 0));
   if (auto kept = loaded_weights("vllm weights", in.weights)) out.push_back(std::move(*kept));
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) {

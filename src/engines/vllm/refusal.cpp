@@ -17,7 +17,6 @@ namespace {
 using Found = std::optional<Refusal>;
 
 // Releases, as engine_version() spells them: the minor number.
-constexpr std::uint64_t kRefinesBlocks = 27;     // fused_moe/oracle/fp8.py; 0.26 refuses, 0.30 makes blocks smaller
 constexpr std::uint64_t kSparseFp8 = 27;         // FLASHINFER_MLA_SPARSE_SM90; 0.26 has it not, 0.30 has
 constexpr std::uint64_t kPackedByItself = 27;    // DeepSeek-V4's class asserts a cache in FP8 in 0.26
 constexpr std::uint64_t kModelOptOnAmpere = 27;  // ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.30
@@ -31,13 +30,6 @@ constexpr std::uint64_t kWidestFlashInferHead = 256;
 // "8.0" of 80.
 NamedValue named_capability(std::string_view name, unsigned capability) {
   return {name, std::to_string(capability / 10) + "." + std::to_string(capability % 10)};
-}
-
-template <class Holds>
-bool any_term(const EngineInput& input, const Holds& holds) {
-  return std::any_of(input.caches.begin(), input.caches.end(), [&](const LayerCache& cache) {
-    return std::any_of(cache.compact.begin(), cache.compact.end(), holds);
-  });
 }
 
 bool is_fp8(Dtype type) {

@@ -3,6 +3,7 @@
 #ifndef KVPLAN_ENGINES_VLLM_RULES_H_
 #define KVPLAN_ENGINES_VLLM_RULES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -19,6 +20,19 @@ enum class PackedBlock {
   kSlots,        // of each size as many pages as any group has (#44454)
   kWidestGroup,  // the widest group's pages, since 0.27 (#48993)
 };
+
+// Releases that several files ask for.
+inline constexpr std::uint64_t kV1 = 9;  // the V1 engine
+inline constexpr std::uint64_t kRefinesBlocks =
+    27;  // FP8 blocks that a rank cuts: 0.26 refuses, 0.30 makes smaller ones
+
+// Whether a term of any layer's cache holds.
+template <class Holds>
+bool any_term(const EngineInput& input, const Holds& holds) {
+  return std::any_of(input.caches.begin(), input.caches.end(), [&](const LayerCache& cache) {
+    return std::any_of(cache.compact.begin(), cache.compact.end(), holds);
+  });
+}
 
 // One release's behaviour. Numbers of releases stand in rules.cpp, with their reasons.
 struct VllmRules {

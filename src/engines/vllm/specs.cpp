@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engines/drafts.h"
+#include "engines/indexes.h"
 #include "engines/parallel.h"
 #include "engines/vllm/kernels.h"
 #include "kvplan/error.h"
@@ -31,7 +32,7 @@ constexpr std::uint64_t kStateChunkFallback = 2048;
 // TurboQuant keeps this many layers at either end of a dense model in the model's own type.
 constexpr std::uint64_t kBoundaryLayers = 2;
 
-constexpr std::string_view kWhat = "the bytes of a vLLM block";
+constexpr std::string_view kBlockBytes = "the bytes of a vLLM block";
 
 bool is_turboquant(Dtype type) {
   return type == Dtype::kTurboquantK8V4 || type == Dtype::kTurboquant4bit || type == Dtype::kTurboquantK3V4 ||
@@ -56,25 +57,18 @@ bool is_index(const Term& term) {
 bool is_matrix_state(const Term& term) {
   return is_fixed(term) && term.shape.columns == 0 && term.shape.vectors > 1;
 }
+bool is_scan(const Term& term) {
+  return term.part == Part::kScan;
+}
+bool is_matrix_scan(const Term& term) {
+  return is_scan(term) && term.shape.vectors > 1;
+}
 bool is_windowed(const Term& term) {
   return term.limit.kind != LimitKind::kNone;
 }
 // DeepSeek-V4: latents in a window, entries for several tokens, states that grow.
 bool is_packed(const Term& term) {
   return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
-}
-
-// Each layer with the index keys that the first such layer has.
-std::vector<LayerCache> with_indexes(std::vector<LayerCache> caches) {
-  std::optional<Term> index;
-  for (const LayerCache& cache : caches)
-    for (const Term& term : cache.compact)
-      if (!index && is_index(term)) index = term;
-  if (!index) return caches;
-  for (LayerCache& cache : caches)
-    if (!cache.compact.empty() && std::none_of(cache.compact.begin(), cache.compact.end(), is_index))
-      cache.compact.own().push_back(*index);
-  return caches;
 }
 
 class SpecMaker {
@@ -137,7 +131,7 @@ class SpecMaker {
     // Without prefix caching there is no mode; with it, none stands for the release's own choice.
     if (has_state_ && vllm_caches_prefixes(request, input_.model.arch, true, rules_)) {
       // Only the selective-scan models keep a state for every block; the delta-rule ones align.
-      const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && has_selective_scan());
+      const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && any_cache(is_scan));
       charge.mamba_mode = all ? MambaMode::kAll : MambaMode::kAlign;
     }
     const std::uint64_t drafts = vllm_speculative_tokens(input_);
@@ -149,10 +143,9 @@ class SpecMaker {
     charge.extra_slots = rules_.all_mode_speculative ? drafts : 0;
   }
 
-  bool has_selective_scan() const {
-    return std::any_of(caches_.begin(), caches_.end(), [](const LayerCache& cache) {
-      return any_term(cache.compact, [](const Term& term) { return term.part == Part::kScan; });
-    });
+  bool any_cache(bool (*holds)(const Term&)) const {
+    return std::any_of(caches_.begin(), caches_.end(),
+                       [&](const LayerCache& cache) { return any_term(cache.compact, holds); });
   }
 
   // The latent kernels know 16 bit and FP8; DeepSeek-V4's the packed layout alone, and 16 bit in newer releases.
@@ -189,7 +182,7 @@ class SpecMaker {
   Bytes bytes_of(const Term& term, const CacheTypes& types) const {
     std::uint64_t columns = 0;
     if (term.shape.columns > 0)
-      columns = checked_add(term.shape.columns - 1, matrix_state_ ? vllm_speculative_tokens(input_) : 0, kWhat);
+      columns = checked_add(term.shape.columns - 1, matrix_state_ ? vllm_speculative_tokens(input_) : 0, kBlockBytes);
     return entry_bytes(term, types, units(term), columns);
   }
 
@@ -212,7 +205,7 @@ class SpecMaker {
     }
     spec.padded = spec.page;
     if (packed_ && input_.types.key == Dtype::kFp8DsMla)
-      spec.padded = Bytes(round_up(spec.page.count(), kPackedAlignment, kWhat));
+      spec.padded = Bytes(round_up(spec.page.count(), kPackedAlignment, kBlockBytes));
     out_.specs.push_back(spec);
   }
 
@@ -337,7 +330,8 @@ class SpecMaker {
     }
     if (state == Bytes(0)) return;
     const MambaMode mode = out_.charge.mamba_mode;
-    const std::uint64_t chunk = !has_selective_scan()                   ? kStateChunkFallback
+    // Mamba 1 has no chunks, and the fallback (ModelConfig.get_mamba_chunk_size).
+    const std::uint64_t chunk = !any_cache(is_matrix_scan)              ? kStateChunkFallback
                                 : input_.model.arch == Arch::kNemotronH ? kNemotronChunk
                                                                         : kStateChunk;
     if (attention == nullptr) {
@@ -352,12 +346,12 @@ class SpecMaker {
     std::uint64_t tokens = 0;
     if (mode == MambaMode::kAll) {
       const std::uint64_t unit = checked_mul(chunk / std::gcd(chunk, step), step, "the tokens of a block");
-      tokens = round_up(ceil_div(state.count(), token), unit, kWhat);
+      tokens = round_up(ceil_div(state.count(), token), unit, kBlockBytes);
     } else {
       // Checkpoints of a prefill fall on the end of a block.
       if (mode == MambaMode::kAlign && rules_.delta_checkpoints)
         step = std::lcm(step, vllm_checkpoint_alignment(input_, rules_).value_or(1));
-      tokens = step * ceil_div(state.count(), checked_mul(step, token, kWhat));
+      tokens = step * ceil_div(state.count(), checked_mul(step, token, kBlockBytes));
     }
     block_ = std::max(block_, tokens);
     const Bytes page = Bytes(token) * block_;

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t kYarnInFloat32 =
     27;                                  // DeepseekScalingRotaryEmbedding.use_flashinfer; 0.26 has it not, 0.30 has
 constexpr std::uint64_t kPadsVocab = 9;  // executed since 0.26; a log of 0.5 has no rows more
-constexpr std::uint64_t kRefinesBlocks = 27;   // 0.26 refuses such ranks, 0.30 has it
-constexpr std::uint64_t kTritonPads = 26;      // round_up of mxfp4.py; the oldest release that was executed
+constexpr std::uint64_t kTritonOfHopper = 14;  // Mxfp4Backend.TRITON with round_up(64): its source, and a log of 0.14.1
+constexpr std::uint64_t kDropsScales = 26;     // those of the checkpoint, once swizzled (#46549); 0.26 has it
 constexpr std::uint64_t kLatestPadding = 27;   // of Blackwell; 0.26 pads both widths to 256
 constexpr std::uint64_t kVideoPositions = 31;  // MRotaryEmbedding: four times the length before
 constexpr std::uint64_t kFewerScales = 27;  // attention layers had ranges of Q, K and V besides; executed in 0.26, 0.30
@@ -123,10 +123,14 @@ bool vllm_refines_blocks(const Request& request) {
 
 // Marlin: quantization/mxfp4.py; FlashInfer on data centre Blackwell; Triton on Hopper. gpt-oss-20b on an A100: 13.72
 // GiB as printed, 12.82 as stored.
-std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request) {
+Mxfp4Layout vllm_mxfp4_layout(const Request& request) {
   const std::uint64_t version = engine_version(engine_of(request), request);
-  if (vllm_capability(request) == 0) return {1, 1};
-  if (vllm_is_hopper(request)) return {version >= kTritonPads ? 64 : 1, 1};
+  if (vllm_capability(request) == 0) return {};
+  if (vllm_is_hopper(request)) {
+    if (version < kTritonOfHopper) return {};
+    // HopperMXScaleLayout: 2 x 8 warps x 2 x 8 rows. gpt-oss-120b on an H100: 64.38 GiB as printed by 0.14.1.
+    return {.width = 64, .second_scale_rows = version < kDropsScales ? 256U : 0};
+  }
   if (vllm_is_data_blackwell(request) && version < kLatestPadding) return {256, 256};
   return {128, 256};
 }

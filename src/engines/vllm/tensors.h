@@ -26,7 +26,7 @@ bool vllm_pads_vocab(const Request& request);
 bool vllm_refines_blocks(const Request& request);
 
 // What the kernels of the card round an MXFP4 expert up to: inner and outer width. Nothing where no card is named.
-std::pair<std::uint64_t, std::uint64_t> vllm_mxfp4_padding(const Request& request);
+Mxfp4Layout vllm_mxfp4_layout(const Request& request);
 
 }  // namespace kvplan
 

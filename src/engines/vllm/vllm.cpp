@@ -482,6 +482,7 @@ Engine vllm_engine() {
   engine.share_option = "--gpu-memory-utilization";
   engine.settings = vllm_settings;
   engine.start = Start::kOneSequence;
+  engine.assumed_length = Tokens(2048);  // config/model.py, default_max_len
   engine.parallel.data_ranks_share_experts = true;
   engine.parallel.decode_context = true;
   engine.loading.counted = CountedAs::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
@@ -498,7 +499,7 @@ Engine vllm_engine() {
   engine.parallel.pads_vocab = vllm_pads_vocab;
   engine.parallel.refines_blocks = vllm_refines_blocks;
   engine.loading.asks_quant_method = true;  // ModelConfig._parse_quant_hf_config
-  engine.loading.mxfp4_padding = vllm_mxfp4_padding;
+  engine.loading.mxfp4_layout = vllm_mxfp4_layout;
   engine.loading.halves_float32 = true;  // config/model.py _resolve_auto_dtype
   engine.parallel.expert = true;
   engine.options = kVllmOptions;

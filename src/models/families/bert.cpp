@@ -24,9 +24,11 @@ struct EncoderForm {
   bool keeps_pooler = false;           // beside the head for masked words
   Head head = Head::kTransformed;      // for masked words
   bool narrow_embedding = false;       // of embedding_size, projected
+  bool narrow_ends = false;            // of two widths, the head's its own
   bool stores_sines = false;           // of the rotation
   bool has_output_bias_alone = false;  // a gated MLP with a bias behind it
   bool first_is_unnormed = false;      // the first block starts behind the embedding's norm
+  bool is_masked = false;              // whatever its architecture is called, it has the head for masked words
   bool is_nomic = false;               // experts in some layers, and biases by keys of their own
 };
 
@@ -49,6 +51,8 @@ constexpr EncoderForm kRobertaPrelayernorm{.has_final_norm = true, .has_classifi
 constexpr EncoderForm kXlmRobertaXl{.has_final_norm = true, .has_embedding_norm = false, .has_classifier_dense = true};
 constexpr EncoderForm kBertGeneration{.has_types = false, .has_pooler = false, .head = Head::kBias};
 constexpr EncoderForm kElectra{.has_pooler = false, .has_classifier_dense = true, .narrow_embedding = true};
+constexpr EncoderForm kRembert{.narrow_ends = true};
+constexpr EncoderForm kBlip{.has_types = false, .has_pooler = false, .is_masked = true};
 constexpr EncoderForm kMpnet{.has_types = false, .relative = true, .has_classifier_dense = true};
 constexpr EncoderForm kDistilbert{.has_types = false, .has_pooler = false, .has_classifier_dense = true};
 constexpr EncoderForm kAlbert{.is_shared = true, .predicts_next = true, .narrow_embedding = true};
@@ -77,8 +81,9 @@ static bool attends_across(const Inventory& inventory) {
 // The heads that architectures add: for masked words, for labels.
 static void write_heads(Inventory& out, const EncoderForm& row, std::uint64_t e) {
   const std::uint64_t h = out.hidden;
-  const bool masked = says(out, "ForMaskedLM") || says(out, "ForPreTraining") || says(out, "LMHeadModel") ||
-                      says(out, "ForCausalLM") || says(out, "GenerationDecoder") || attends_across(out);
+  const bool masked = row.is_masked || says(out, "ForMaskedLM") || says(out, "ForPreTraining") ||
+                      says(out, "LMHeadModel") || says(out, "ForCausalLM") || says(out, "GenerationDecoder") ||
+                      attends_across(out);
   const bool labels = says(out, "Classification") || says(out, "ForMultipleChoice");
   out.outside(Place::kLast);
   if (masked && row.head == Head::kBare) {
@@ -91,7 +96,7 @@ static void write_heads(Inventory& out, const EncoderForm& row, std::uint64_t e)
     out.plain(Component::kLmHead, "lm_head.bias", out.vocab);
     TensorGroup& head = out.table(Component::kLmHead, "lm_head", out.vocab, e, Split::kVocab);
     head.role = TensorRole::kHead;
-    head.is_tied = true;
+    head.is_tied = !row.narrow_ends;
   }
   const bool own_dense = labels && row.has_classifier_dense;
   const bool pooled = row.has_pooler && !own_dense && (!masked || says(out, "ForPreTraining") || row.keeps_pooler) &&
@@ -139,7 +144,9 @@ template <const EncoderForm& kForm>
 static bool write_encoder(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
-  const std::uint64_t e = kForm.narrow_embedding ? text.count_or("embedding_size", 128) : h;
+  const std::uint64_t e = kForm.narrow_ends        ? text.count_or("input_embedding_size", 256)
+                          : kForm.narrow_embedding ? text.count_or("embedding_size", 128)
+                                                   : h;
   const std::uint64_t layers = out.reader.model.layers.size();
   const std::uint64_t inner = first_count(text, {"intermediate_size", "hidden_dim", "n_inner"}, 4 * h);
   out.outside(Place::kFirst);
@@ -203,7 +210,7 @@ static bool write_encoder(Inventory& out) {
   }
   out.outside(Place::kLast);
   if (kForm.has_final_norm) out.norms("final_norm", h, 1, kForm.has_norm_bias);
-  write_heads(out, kForm, e);
+  write_heads(out, kForm, kForm.narrow_ends ? text.count_or("output_embedding_size", 1664) : e);
   write_towers(out);
   return true;
 }
@@ -244,6 +251,40 @@ static bool write_roc_bert(Inventory& out) {
   return more;
 }
 
+// X-MOD: RoBERTa, whose layers end in an adapter for each language.
+static bool write_xmod(Inventory& out) {
+  const bool more = write_encoder<kRoberta>(out);
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t inner = h / std::max<std::uint64_t>(1, text.count_or("adapter_reduction_factor", 2));
+  const std::uint64_t languages = text.list_size("languages").value_or(1);
+  out.in_layers({{0, out.reader.model.layers.size(), 1}}, "encoder.layer.*.");
+  for (const bool up : {false, true}) {
+    const std::string name = up ? "adapter_modules.*.dense2" : "adapter_modules.*.dense1";
+    TensorGroup& matrix = out.linear(Component::kMlp, name, up ? h : inner, up ? inner : h);
+    matrix.copies = languages;
+    TensorGroup& bias = out.plain(Component::kMlp, name + ".bias", up ? h : inner);
+    bias.copies = languages;
+  }
+  if (text.flag("adapter_layer_norm", false)) out.norms("adapter_layer_norm", h, 1, true);
+  return more;
+}
+
+// BLIP's captioner: BERT's blocks, each with attention to what the tower saw, which no cache keeps. Source:
+// transformers modeling_blip_text.py.
+static bool write_blip_text(Inventory& out) {
+  const bool more = write_encoder<kBlip>(out);
+  const std::uint64_t h = out.hidden;
+  const std::uint64_t seen = out.text.count_or("encoder_hidden_size", h);
+  out.in_layers({{0, out.reader.model.layers.size(), 1}}, "encoder.layer.*.");
+  out.linear(Component::kAttention, "crossattention.q_proj", h, h, Split::kRows, 0, true);
+  for (const char* const name : {"crossattention.k_proj", "crossattention.v_proj"})
+    out.linear(Component::kAttention, name, h, seen, Split::kRows, 0, true);
+  out.linear(Component::kAttention, "crossattention.o_proj", h, h, Split::kColumns, 0, true);
+  out.norms("crossattention.LayerNorm", h, 1, true);
+  return more;
+}
+
 // clang-format off
 std::span<const Family> bert_family() {
   static constexpr Family kRows[] = {
@@ -280,8 +321,12 @@ std::span<const Family> bert_family() {
      .all = write_encoder<kModernbert>},
     {.is = {"nomic_bert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
      .all = write_encoder<kNomic>},
-    {.is = {"deberta jina_embeddings_v3 rembert mobilebert squeezebert xmod", "encoder", Arch::kOther,
-     "executed class"}, .layers = read_encoder, .all = write_unknown_encoder},
+    {.is = {"rembert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_encoder<kRembert>},
+    {.is = {"blip_text_model", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder,
+     .all = write_blip_text},
+    {.is = {"xmod", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_xmod},
+    {.is = {"deberta jina_embeddings_v3 mobilebert squeezebert", "encoder", Arch::kOther, "executed class"}, .layers = read_encoder, .all = write_unknown_encoder},
   };
   return kRows;
 }

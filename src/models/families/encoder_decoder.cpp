@@ -1,8 +1,10 @@
 // T5, BART, Whisper and kin: each decoder layer keeps its own tokens, and the encoder's output once more. Source:
 // transformers' modelling files of the types named.
 #include "models/blocks/blocks.h"
+#include "models/blocks/stacks.h"
 #include "models/class_defaults.h"
 #include "models/registry.h"
+#include "models/towers/tower.h"
 
 namespace kvplan {
 
@@ -117,121 +119,127 @@ void read_encoder_decoder(Reader& reader) {
     reader.model.layers.push_back({{attention_mixer(reader, label, heads, window), Cross{cross}}});
 }
 
-enum class Positions : std::uint8_t { kNone, kLearned, kFixed, kRelative, kRelativeEverywhere };
-
-// How a class differs from BART.
-struct StackForm {
-  bool is_t5 = false;  // RMS norms, no biases
-  Positions positions = Positions::kLearned;
-  std::uint64_t offset = 0;  // rows of a learned table beyond the positions
-  bool embedding_norm = false;
-  bool final_norm = false;
-  bool key_bias = true;
-  bool hears = false;  // two convolutions over a spectrum
-};
 constexpr StackForm kT5{.is_t5 = true, .positions = Positions::kRelative, .final_norm = true};
 constexpr StackForm kUmt5{.is_t5 = true, .positions = Positions::kRelativeEverywhere, .final_norm = true};
+constexpr StackForm kSwitch{
+    .is_t5 = true, .positions = Positions::kRelative, .final_norm = true, .routing = Routing::kSecond};
+constexpr StackForm kPix2struct{
+    .is_t5 = true, .positions = Positions::kRelative, .final_norm = true, .is_always_gated = true, .is_alone = true};
 constexpr StackForm kBart{.offset = 2, .embedding_norm = true};
 constexpr StackForm kMbart{.offset = 2, .embedding_norm = true, .final_norm = true};
+constexpr StackForm kFormulanet{.offset = 2, .embedding_norm = true, .final_norm = true, .is_alone = true};
 constexpr StackForm kPegasus{.positions = Positions::kFixed, .final_norm = true};
+constexpr StackForm kPegasusX{
+    .positions = Positions::kNone, .final_norm = true, .attention_bias = "", .encoder_norms = 3};
+constexpr StackForm kBigBird{.embedding_norm = true, .attention_bias = "use_bias"};
 constexpr StackForm kMarian{.positions = Positions::kFixed};
+// Its tables begin behind the padding's index.
+constexpr StackForm kFsmt{.positions = Positions::kFixed, .offset = 2};
 constexpr StackForm kM2m100{.positions = Positions::kNone, .final_norm = true};
+constexpr StackForm kNllb{.positions = Positions::kNone, .final_norm = true, .routing = Routing::kLast};
 constexpr StackForm kBlenderbot{.final_norm = true};
 constexpr StackForm kBlenderbotSmall{.embedding_norm = true};
 constexpr StackForm kWhisper{.final_norm = true, .key_bias = false, .hears = true};
-
-struct Stack {
-  Inventory& out;
-  const StackForm& row;
-  std::uint64_t h, heads, head_dim, inner, layers;
-  bool gated;
-
-  void attention(const std::string& at) const {
-    const std::uint64_t wide = checked_mul(heads, head_dim, "the width of an attention");
-    const bool bias = !row.is_t5;
-    out.linear(Component::kAttention, at + "q_proj", wide, h, Split::kRows, heads, bias);
-    out.linear(Component::kAttention, at + "k_proj", wide, h, Split::kRows, heads, bias && row.key_bias);
-    // Queries, keys and values are one matrix in vLLM, with a bias for all (models/whisper.py).
-    if (bias && !row.key_bias)
-      out.plain(Component::kAttention, at + "k_proj.bias", wide, Split::kRows, heads).is_derived = true;
-    out.linear(Component::kAttention, at + "v_proj", wide, h, Split::kRows, heads, bias);
-    out.linear(Component::kAttention, at + "o_proj", h, wide, Split::kColumns, heads, bias);
-  }
-
-  void write(const std::string& name, bool is_decoder, std::uint64_t positions) const {
-    out.in_layers({{0, layers, 1}}, "model." + name + ".layers.*.");
-    const std::size_t before = out.model().tensors.size();
-    attention("self_attn.");
-    if (is_decoder) attention("encoder_attn.");
-    write_dense_mlp(out, Component::kMlp, "mlp.", inner, h, gated, !row.is_t5);
-    out.norms("layer_norm", h, is_decoder ? 3 : 2, !row.is_t5);
-    if (row.positions == Positions::kRelativeEverywhere)
-      out.table(Component::kAttention, "relative_attention_bias", buckets(), heads).role = TensorRole::kPlain;
-    if (!is_decoder) make_encoder(std::span(out.model().tensors).subspan(before));
-    out.outside(is_decoder ? Place::kLast : Place::kFirst);
-    const Component own = is_decoder ? Component::kEmbedding : Component::kEncoder;
-    if (row.positions == Positions::kRelative)
-      out.table(own, "model." + name + ".relative_attention_bias", buckets(), heads).role = TensorRole::kPlain;
-    if (row.positions == Positions::kLearned || row.positions == Positions::kFixed)
-      out.table(own, "model." + name + ".embed_positions", checked_add(positions, row.offset, "the positions"), h);
-    const std::uint64_t norms = (row.embedding_norm ? 1U : 0U) + (row.final_norm ? 1U : 0U);
-    out.norms("model." + name + ".layer_norm", h, norms, !row.is_t5);
-  }
-
-  std::uint64_t buckets() const { return out.text.count_or("relative_attention_num_buckets", 32); }
-};
-
 template <const StackForm& kForm>
-static bool write_stacks(Inventory& out) {
-  const Fields& text = out.text;
-  const std::uint64_t h = out.hidden;
-  const bool gated = kForm.is_t5 && text.find_string("feed_forward_proj").value_or("relu").starts_with("gated");
-  const auto heads_of = [&](std::string_view own) {
-    return std::max<std::uint64_t>(1, first_count(text, {own, "num_heads", "num_attention_heads"}));
-  };
-  Stack encoder{out,
-                kForm,
-                h,
-                heads_of("encoder_attention_heads"),
-                0,
-                first_count(text, {"encoder_ffn_dim", "d_ff", "intermediate_size"}),
-                first_count(text, {"encoder_layers", "num_layers", "num_hidden_layers"}),
-                gated};
-  Stack decoder{out,
-                kForm,
-                h,
-                heads_of("decoder_attention_heads"),
-                0,
-                first_count(text, {"decoder_ffn_dim", "d_ff", "intermediate_size"}),
-                out.reader.model.layers.size(),
-                gated};
-  encoder.head_dim = kForm.is_t5 ? text.count_or("d_kv", h / encoder.heads) : h / encoder.heads;
-  decoder.head_dim = kForm.is_t5 ? text.count_or("d_kv", h / decoder.heads) : h / decoder.heads;
-  const std::uint64_t targets = first_count(text, {"max_target_positions", "max_position_embeddings"});
-  const std::uint64_t sources = first_count(text, {"max_source_positions", "max_position_embeddings"});
-  // Donut and its like pair the decoder with an encoder of another class.
-  if (!out.reader.root.child("encoder")) encoder.write("encoder", false, sources);
-  if (!out.reader.model.architecture.ends_with("EncoderModel")) decoder.write("decoder", true, targets);
-  if (kForm.hears) {
-    out.outside(Place::kFirst);
-    const std::uint64_t mel = text.count_or("num_mel_bins", 80);
-    out.conv(Component::kEncoder, "model.encoder.conv1", h, checked_mul(3, mel, "a convolution"));
-    out.conv(Component::kEncoder, "model.encoder.conv2", h, checked_mul(3, h, "a convolution"));
-    out.plain(Component::kEncoder, "model.encoder.conv.bias", checked_mul(2, h, "a bias"));
-  }
-  write_ends(out);
-  write_towers(out);
-  return true;
+static bool write_both(Inventory& out) {
+  return write_stacks(out, kForm);
 }
 
 // Beside T5's stacks an embedding of composers, and a head that its class ties to nothing. Source: transformers
 // modeling_pop2piano.py.
 static bool write_pop2piano(Inventory& out) {
-  write_stacks<kT5>(out);
+  write_stacks(out, kT5);
   out.outside(Place::kFirst);
   out.table(Component::kEmbedding, "mel_conditioner.embedding", out.text.count_or("composer_vocab_size", 21),
             out.hidden);
   for (TensorGroup& group : out.model().tensors) group.is_tied = false;
+  return true;
+}
+
+// LED: queries, keys and values of their own for the tokens that see everything. Source: transformers modeling_led.py.
+static bool write_led(Inventory& out) {
+  write_stacks(out, kBlenderbotSmall);
+  out.outside(Place::kFirst);
+  Tower{out, Component::kEncoder}.linear("model.encoder.layers.global_qkv", times(3, out.hidden), out.hidden, true,
+                                         out.text.count_or("encoder_layers", 12));
+  return true;
+}
+
+// Pegasus-X: tokens that see everything, which have rows of their own. Source: transformers modeling_pegasus_x.py.
+static bool write_pegasus_x(Inventory& out) {
+  write_stacks(out, kPegasusX);
+  out.outside(Place::kFirst);
+  out.table(Component::kEncoder, "model.encoder.embed_global", out.text.count_or("num_global_tokens", 32), out.hidden);
+  return true;
+}
+
+// Speech-to-text: convolutions over frames, each halving them, with gates. Source: transformers
+// modeling_speech_to_text.py.
+static bool write_speech_to_text(Inventory& out) {
+  write_stacks(out, kM2m100);
+  const Fields& text = out.text;
+  const auto kernels = text.counts("conv_kernel_sizes").value_or(std::vector<std::uint64_t>{5, 5});
+  const std::uint64_t layers = text.count_or("num_conv_layers", 2);
+  const std::uint64_t channels = text.count_or("conv_channels", 1024);
+  std::uint64_t from = times(text.count_or("input_feat_per_channel", 80), text.count_or("input_channels", 1));
+  out.outside(Place::kFirst);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    Tower{out, Component::kEncoder}.linear("model.encoder.conv." + std::to_string(i),
+                                           i + 1 < layers ? channels : times(2, out.hidden), times(from, kernels[i]),
+                                           true);
+    from = channels / 2;
+  }
+  return true;
+}
+
+// FSMT: a vocabulary for each language, and a head that need not be either's. Source: transformers modeling_fsmt.py.
+static bool write_fsmt(Inventory& out) {
+  write_stacks(out, kFsmt);
+  if (out.text.flag("tie_word_embeddings", false)) return true;
+  out.outside(Place::kFirst);
+  out.table(Component::kEncoder, "model.encoder.embed_tokens", out.text.count_or("src_vocab_size", out.vocab),
+            out.hidden);
+  return true;
+}
+
+// ProphetNet: several tokens at once, and distances by the token that looks. Source: transformers
+// modeling_prophetnet.py.
+static bool write_prophetnet(Inventory& out) {
+  write_stacks(out, kBlenderbotSmall);
+  const Fields& text = out.text;
+  const std::uint64_t heads = first_count(text, {"num_decoder_attention_heads", "num_attention_heads"}, 16);
+  out.outside(Place::kFirst);
+  out.table(Component::kEmbedding, "model.decoder.ngram_embeddings", text.count_or("ngram", 2), out.hidden);
+  out.in_layers({{0, out.reader.model.layers.size(), 1}}, "model.decoder.layers.*.");
+  out.linear(Component::kAttention, "self_attn.relative_pos_embeddings", times(text.count_or("num_buckets", 32), heads),
+             out.hidden, Split::kNone, 0, true);
+  return true;
+}
+
+// TrOCR: positions and the norm behind them by keys of their own. Source: transformers modeling_trocr.py.
+static bool write_trocr(Inventory& out) {
+  StackForm form{.offset = 2, .is_alone = true};
+  form.embedding_norm = out.text.flag("layernorm_embedding", true);
+  if (!out.text.flag("use_learned_position_embeddings", true)) form.positions = Positions::kNone;
+  return write_stacks(out, form);
+}
+
+// UDOP: T5 that looks at a page: its patches, where words stand on it, and distances across and down. Source:
+// transformers modeling_udop.py.
+static bool write_udop(Inventory& out) {
+  write_stacks(out, kT5);
+  const Fields& text = out.text;
+  const std::uint64_t patch = text.count_or("patch_size", 16);
+  const std::uint64_t heads = text.count_or("num_attention_heads", 16);
+  const std::uint64_t distances = std::max<std::uint64_t>(1, text.list_size("relative_bias_args").value_or(3)) - 1;
+  out.outside(Place::kFirst);
+  // Each side has the patches, of which the decoder's are never looked at.
+  Tower{out, Component::kEncoder}.linear("patch_embed.proj", out.hidden,
+                                         times(text.count_or("num_channels", 3), square(patch)), true, 2);
+  out.table(Component::kEncoder, "encoder.cell_2d_embedding",
+            times(2, text.count_or("max_2d_position_embeddings", 1024)), out.hidden);
+  out.plain(Component::kEncoder, "relative_bias",
+            times(times(2, distances), times(text.count_or("relative_attention_num_buckets", 32), heads)));
   return true;
 }
 
@@ -271,6 +279,8 @@ bool write_pair_encoder(Inventory& out, const Fields& encoder) {
   Inventory inner = inventory_of(reader, text, type);
   if (type == "vit")
     write_image_encoder(inner);
+  else if (type == "wav2vec2")
+    write_wave_encoder({inner, Component::kEncoder}, text);
   else if (inner.family.layers != read_encoder || !inner.family.all(inner))
     return false;
   make_encoder(model.tensors);
@@ -286,38 +296,54 @@ std::span<const Family> encoder_decoder_family() {
   static constexpr Traits kUntied{.has_final_norm = false};
   static constexpr Family kRows[] = {
     {.is = {"t5 mt5 longt5", "encoder_decoder", Arch::kT5, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_stacks<kT5>},
+     .tensors = kTied, .all = write_both<kT5>},
     {.is = {"umt5", "encoder_decoder", Arch::kT5, "executed class"}, .layers = read_encoder_decoder, .tensors = kTied,
-     .all = write_stacks<kUmt5>},
-    {.is = {"switch_transformers", "encoder_decoder", Arch::kT5}, .layers = read_encoder_decoder, .tensors = kUntied,
-     .all = write_unknown_stacks},
+     .all = write_both<kUmt5>},
+    {.is = {"switch_transformers", "encoder_decoder", Arch::kT5, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kTied, .all = write_both<kSwitch>},
+    {.is = {"udop", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kTied, .all = write_udop},
+    {.is = {"pix2struct_text_model", "encoder_decoder", Arch::kOther, "executed class"},
+     .layers = read_encoder_decoder, .tensors = kUntied, .all = write_both<kPix2struct>},
     {.is = {"pop2piano", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
      .tensors = kUntied, .all = write_pop2piano},
     {.is = {"ul2", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder, .tensors = kTied,
-     .all = write_stacks<kT5>},
+     .all = write_both<kT5>},
     {.is = {"bart plbart mvp", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_stacks<kBart>},
+     .tensors = kTied, .all = write_both<kBart>},
     {.is = {"blenderbot", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_stacks<kBlenderbot>},
+     .tensors = kTied, .all = write_both<kBlenderbot>},
     {.is = {"blenderbot-small", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_stacks<kBlenderbotSmall>},
+     .tensors = kTied, .all = write_both<kBlenderbotSmall>},
     // Its embedding is a plain nn.Embedding (vLLM models/whisper.py): whole on every rank.
     {.is = {"whisper", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kHeard, .all = write_stacks<kWhisper>},
+     .tensors = kHeard, .all = write_both<kWhisper>},
+    {.is = {"pp_formulanet_text", "encoder_decoder", Arch::kOther, "executed class"},
+     .layers = read_encoder_decoder, .tensors = kUntied, .all = write_both<kFormulanet>},
     {.is = {"mbart", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_stacks<kMbart>},
+     .tensors = kTied, .all = write_both<kMbart>},
     {.is = {"pegasus", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_stacks<kPegasus>},
+     .tensors = kTied, .all = write_both<kPegasus>},
     {.is = {"marian", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_stacks<kMarian>},
+     .tensors = kTied, .all = write_both<kMarian>},
     {.is = {"m2m_100", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
-     .tensors = kTied, .all = write_stacks<kM2m100>},
-    {.is = {"pegasus_x", "encoder_decoder", Arch::kMarian}, .layers = read_encoder_decoder, .tensors = kUntied,
-     .all = write_unknown_stacks},
-    {.is = {"nllb-moe speech_to_text moonshine moonshine_streaming fsmt bigbird_pegasus seamless_m4t "
-            "seamless_m4t_v2 led prophetnet xlm-prophetnet speecht5 trocr udop dia_decoder cohere_asr "
-            "pix2struct_text_model nllb_moe", "encoder_decoder"}, .layers = read_encoder_decoder, .tensors = kUntied,
-     .all = write_unknown_stacks},
+     .tensors = kTied, .all = write_both<kM2m100>},
+    {.is = {"nllb-moe nllb_moe", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kTied, .all = write_both<kNllb>},
+    {.is = {"bigbird_pegasus", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kTied, .all = write_both<kBigBird>},
+    {.is = {"pegasus_x", "encoder_decoder", Arch::kMarian, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kTied, .all = write_pegasus_x},
+    {.is = {"led", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kTied, .all = write_led},
+    {.is = {"prophetnet xlm-prophetnet", "encoder_decoder", Arch::kOther, "executed class"},
+     .layers = read_encoder_decoder, .tensors = kTied, .all = write_prophetnet},
+    {.is = {"fsmt", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kUntied, .all = write_fsmt},
+    {.is = {"speech_to_text", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kTied, .all = write_speech_to_text},
+    {.is = {"trocr", "encoder_decoder", Arch::kOther, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = kTied, .all = write_trocr},
   };
   return kRows;
 }

@@ -3,6 +3,9 @@
 #include <map>
 
 #include "models/blocks/blocks.h"
+#include "models/blocks/stacks.h"
+#include "models/class_defaults.h"
+#include "models/towers/tower.h"
 
 namespace kvplan {
 
@@ -200,6 +203,78 @@ static void plan_diffusion_gemma(const Inventory&, MlpPlan& plan) {
   plan.beside = plan.width;
 }
 
+// A stack of T5Gemma: Gemma 2's blocks, four norms each and two more where they attend across.
+static Stack t5gemma_stack(const Fields& config, std::string_view layers_key) {
+  Stack stack;
+  stack.width = config.count("hidden_size");
+  stack.inner = config.count("intermediate_size");
+  stack.layers = check_layers(config.count("num_hidden_layers"), layers_key);
+  const Heads heads = read_heads(config);
+  stack.heads = heads.num_heads;
+  stack.kv_heads = heads.num_kv_heads;
+  stack.head_dim = heads.head_dim;
+  stack.qkv_bias = stack.o_bias = config.flag("attention_bias", false);
+  stack.mlp_bias = stack.norm_bias = false;
+  stack.gated = true;
+  stack.norms = 4;
+  return stack;
+}
+
+// T5Gemma: an encoder with a table of its own. Source: transformers modeling_t5gemma.py.
+static bool write_t5gemma(Inventory& out) {
+  const auto side = out.reader.root.child("encoder");
+  if (!side || out.reader.model.architecture.ends_with("EncoderModel")) return write_unknown_stacks(out);
+  out.reader.root.touch("encoder");
+  const Fields own = with_class(*side, "t5_gemma_module");
+  Stack decoder = t5gemma_stack(out.text, "decoder.num_hidden_layers");
+  decoder.attends_across = true;
+  decoder.norms = 6;
+  decoder.source_width = out.text.count_or("cross_attention_hidden_size", own.count("hidden_size"));
+  const Stack encoder = t5gemma_stack(own, "encoder.num_hidden_layers");
+  write_stack(out, "encoder", encoder);
+  write_stack(out, "decoder", decoder);
+  out.outside(Place::kFirst);
+  out.table(Component::kEncoder, "model.encoder.embed_tokens", own.count_or("vocab_size", out.vocab), encoder.width);
+  out.plain(Component::kEncoder, "model.encoder.norm", encoder.width);
+  out.outside(Place::kLast);
+  out.norms("model.decoder.norm", out.hidden);
+  write_ends(out);
+  return true;
+}
+
+// T5Gemma 2: one attention over both the tokens and what the encoder saw, one table, and Gemma 3's tower. Source:
+// transformers modeling_t5gemma2.py.
+static bool write_t5gemma2(Inventory& out) {
+  const auto side = out.reader.root.child("encoder");
+  if (!side || out.reader.model.architecture.ends_with("EncoderModel")) return write_unknown_stacks(out);
+  out.reader.root.touch("encoder");
+  const Fields own = with_class(side->child("text_config").value_or(*side), "t5gemma2_text");
+  const Stack encoder = t5gemma_stack(own, "encoder.text_config.num_hidden_layers");
+  const Stack decoder = t5gemma_stack(out.text, "decoder.num_hidden_layers");
+  write_stack(out, "encoder", encoder);
+  write_stack(out, "decoder", decoder);
+  out.outside(Place::kFirst);
+  const Tower beside{out, Component::kEncoder};
+  beside.plain("model.encoder.layers.qk_norm", times(2, encoder.head_dim), encoder.layers);
+  beside.plain("model.encoder.norm", encoder.width);
+  beside.plain("model.encoder.embed_tokens.eoi_embedding", encoder.width);
+  out.in_layers({{0, decoder.layers, 1}}, "model.decoder.layers.*.");
+  out.norms("qk_norm", decoder.head_dim, 2);
+  out.outside(Place::kLast);
+  out.norms("model.decoder.norm", out.hidden);
+  write_ends(out);
+  out.outside(Place::kFirst);
+  if (const auto vision = side->child("vision_config"))
+    write_gemma3_vision({{out, Component::kVision},
+                         {out, Component::kProjector},
+                         with_class(*vision, "siglip_vision_model"),
+                         *side,
+                         out.hidden,
+                         "t5gemma2",
+                         "siglip_vision_model"});
+  return true;
+}
+
 constexpr Traits kGemma4{.qk_norm = QkNorm::kHead,
                          .shares_values = "attention_k_eq_v",
                          .norms = 4,
@@ -240,14 +315,14 @@ std::span<const Family> gemma_family() {
     {.is = {"recurrent_gemma", "recurrent_gemma", Arch::kRecurrentGemma, "executed class"},
      .layers = read_recurrent_gemma, .tensors = {.o_bias = "+", .mlp_bias = "+", .halves_mlp_width = true,
      .ties_by_default = true}, .modules = kRecurrentGemmaModules},
-    {.is = {"t5gemma", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
-     .tensors = {.has_final_norm = false}, .all = write_unknown_stacks},
-    {.is = {"t5_gemma_module", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
-     .tensors = {.has_final_norm = false}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 2},
-     .all = write_unknown_stacks},
-    {.is = {"t5gemma2_decoder t5gemma2_module", "encoder_decoder", Arch::kT5Gemma}, .layers = read_encoder_decoder,
-     .tensors = {.has_final_norm = false}, .pattern = PatternRule{PatternRule::Default::kFullEvery, 6},
-     .all = write_unknown_stacks},
+    {.is = {"t5gemma", "encoder_decoder", Arch::kT5Gemma, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = {.has_final_norm = false, .ties_by_default = true}, .all = write_t5gemma},
+    {.is = {"t5_gemma_module", "encoder_decoder", Arch::kT5Gemma, "executed class"}, .layers = read_encoder_decoder,
+     .tensors = {.has_final_norm = false, .ties_by_default = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 2}, .all = write_t5gemma},
+    {.is = {"t5gemma2_decoder t5gemma2_module", "encoder_decoder", Arch::kT5Gemma, "executed class"},
+     .layers = read_encoder_decoder, .tensors = {.has_final_norm = false, .ties_by_default = true},
+     .pattern = PatternRule{PatternRule::Default::kFullEvery, 6}, .all = write_t5gemma2},
   };
   return kRows;
 }

@@ -50,10 +50,10 @@ static void write_glm5_next(Inventory& out) {
 }
 
 // Serving engines ask how experts are chosen, and whether GLM-4V's projections have biases, where the class has them.
-static void note_choice(Inventory& out) {
+static void note_indexer(Inventory& out) {
   out.text.find_string("topk_method");
 }
-static void note_biases(Inventory& out) {
+static void note_glm_biases(Inventory& out) {
   out.text.flag("attention_bias", true);
 }
 
@@ -73,7 +73,7 @@ std::span<const Family> glm_family() {
     {.is = {"glm4_moe", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .qk_norm = QkNorm::kHead, .qk_norm_key = "use_qk_norm", .mtp_repeats_ends = true, .has_router_bias = true}},
     {.is = {"glm4v_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
-     .o_bias = "", .norms = 4, .fuses_gate_up = true}, .extras = note_biases},
+     .o_bias = "", .norms = 4, .fuses_gate_up = true}, .extras = note_glm_biases},
     {.is = {"glm4v_moe_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.o_bias = "",
      .has_router_bias = true}},
     {.is = {"glm_ocr_text glm_image_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
@@ -84,7 +84,7 @@ std::span<const Family> glm_family() {
     {.is = {"glm4_moe_lite", "mla", Arch::kGlm4MoeLite, "executed class"}, .layers = read_mla,
      .tensors = {.mtp_repeats_ends = true, .dense_first = 1, .has_router_bias = true}},
     {.is = {"glm_moe_dsa", "sparse_mla", Arch::kGlmMoeDsa, "executed class"}, .layers = read_sparse_mla,
-     .tensors = {.has_router_bias = true}, .extras = note_choice, .modules = kIndexerModules},
+     .tensors = {.has_router_bias = true}, .extras = note_indexer, .modules = kIndexerModules},
     {.is = {"glm5_next_text glm5_next glm5next_text glm5next", "glm5_next", Arch::kOther, "executed class"}, .layers = read_glm5_next,
      .tensors = {.dense_first = 3, .has_router_bias = true}, .extras = write_glm5_next},
   };

@@ -45,6 +45,48 @@ static void read_attn_config(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, num_kv_heads));
 }
 
+// Kosmos-2 and 2.5: norms within the blocks, and 2.5's two kinds of segments. Source: transformers
+// modeling_kosmos2.py, modeling_kosmos2_5.py.
+static void write_kosmos(Inventory& out) {
+  const bool is_second = out.text.class_name() == "kosmos_2_text_model";
+  out.in_layers(all_layers(out));
+  if (is_second) out.norms("self_attn.inner_attn_ln", out.hidden, 1, true);
+  out.norms("mlp.ffn_layernorm", out.text.count_or("intermediate_size", times(4, out.hidden)), 1, true);
+  out.outside(Place::kFirst);
+  if (!is_second) out.table(Component::kEmbedding, "model.segment_emb", 2, out.hidden);
+}
+
+// GIT: BERT's blocks behind an image, and a place for each frame of a video. Source: transformers modeling_git.py.
+static void write_git(Inventory& out) {
+  out.outside(Place::kFirst);
+  out.norms("model.embeddings.LayerNorm", out.hidden, 1, true);
+  const auto vision = out.reader.root.child("vision_config");
+  if (const std::uint64_t frames = out.text.count_or("num_image_with_embedding", 0); frames > 0)
+    out.table(Component::kVision, "model.img_temporal_embedding", frames,
+              vision ? vision->count_or("hidden_size", 768) : 768);
+}
+
+// XLM: a norm behind the embedding, and a row for each of several languages. Source: transformers modeling_xlm.py.
+static void write_xlm(Inventory& out) {
+  const std::uint64_t languages = out.text.count_or("n_langs", 1);
+  out.outside(Place::kFirst);
+  out.norms("model.layer_norm_emb", out.hidden, 1, true);
+  if (languages > 1 && out.text.flag("use_lang_emb", true))
+    out.table(Component::kEmbedding, "model.lang_embeddings", languages, out.hidden);
+}
+
+// XLNet: distances have a projection of their own, and five vectors stand beside the scores. Source: transformers
+// modeling_xlnet.py.
+static void write_xlnet(Inventory& out) {
+  const std::uint64_t heads = out.text.count_or("num_attention_heads", 16);
+  const std::uint64_t wide = times(heads, out.text.count_or("d_head", heads > 0 ? out.hidden / heads : 0));
+  out.in_layers(all_layers(out));
+  out.linear(Component::kAttention, "self_attn.r_proj", wide, out.hidden);
+  out.plain(Component::kAttention, "self_attn.biases", times(5, wide));
+  out.outside(Place::kFirst);
+  out.plain(Component::kEmbedding, "model.mask_emb", out.hidden);
+}
+
 static void write_neox_japanese(Inventory& out) {
   out.outside(Place::kLast);
   out.plain(Component::kAttention, "model.layers.last.attention.dense_bias", out.hidden);
@@ -133,9 +175,20 @@ std::span<const Family> gpt_family() {
     {.is = {"openai-gpt", "plain", Arch::kOpenaiGpt, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
      .o_bias = "+", .mlp_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false,
      .has_gated_mlp = false, .fuses_qkv = true, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true}},
-    {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt git clvp_decoder xlnet reformer", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"gpt-sw3 musicgen_decoder musicgen_melody_decoder imagegpt clvp_decoder reformer", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"kosmos_2_text_model kosmos_2_5_text_model", "plain", Arch::kOther, "executed class"},
-     .layers = read_plain, .all = write_unknown_stacks},
+     .layers = read_plain, .tensors = {.qkv_bias = "+", .o_bias = "+", .mlp_bias = "+",
+     .norm_style = NormStyle::kLayerNorm, .has_gated_mlp = false, .ties_by_default = true}, .extras = write_kosmos},
+    {.is = {"git", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
+     .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false,
+     .has_gated_mlp = false, .has_position_table = true}, .extras = write_git},
+    {.is = {"xlm", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.qkv_bias = "+",
+     .o_bias = "+", .mlp_bias = "+", .head_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false,
+     .has_gated_mlp = false, .mlp_ratio = 4, .has_position_table = true, .ties_by_default = true},
+     .extras = write_xlm},
+    {.is = {"xlnet", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .tensors = {.mlp_bias = "+",
+     .head_bias = "+", .norm_style = NormStyle::kLayerNorm, .has_final_norm = false, .has_gated_mlp = false,
+     .mlp_width = "d_inner", .ties_by_default = true}, .extras = write_xlnet},
     {.is = {"cpmant", "plain", Arch::kCpmant, "executed class"}, .layers = read_plain, .tensors = {.may_have_more = true, .mlp_width = "dim_ff"},
      .extras = write_cpmant},
     {.is = {"starcoder2", "windowed", Arch::kOther, "executed class"}, .layers = read_windowed,

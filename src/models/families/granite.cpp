@@ -25,7 +25,7 @@ std::span<const Family> granite_family() {
      .tensors = {.moe = "block_sparse_moe"}, .modules = kGranitemoeModules},
     {.is = {"granitemoeshared", "plain", Arch::kOther, "executed class"}, .layers = read_plain,
      .tensors = {.moe = "block_sparse_moe"}, .mlps = plan_shared_mlp, .modules = kGranitemoeModules},
-    {.is = {"granite_speech granite4_vision_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
+    {.is = {"granite_speech granite4_vision_text granite_docling_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
     {.is = {"granite_swa", "windowed", Arch::kGraniteSwa, "executed class"}, .layers = read_windowed,
      .tensors = {.has_sinks = true, .ties_by_default = true}, .pattern = PatternRule{PatternRule::Default::kFullFirstOf,
      4}},

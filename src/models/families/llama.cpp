@@ -201,7 +201,7 @@ constexpr std::string_view kLlama4TextModules[] = {
 std::span<const Family> llama_family() {
   static constexpr Family kRows[] = {
     {.is = {"llama", "plain", Arch::kLlama, "executed class"}, .layers = read_plain},
-    {.is = {"code_llama yi decilm smollm evolla csm_depth_decoder_model blt_global_transformer", "plain", Arch::kOther,
+    {.is = {"code_llama yi decilm smollm csm_depth_decoder_model blt_global_transformer", "plain", Arch::kOther,
      "executed class"}, .layers = read_plain},
     {.is = {"aria_text", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .modules = kAriaTextModules},
     {.is = {"hyperclovax", "plain", Arch::kOther, "executed class"}, .layers = read_plain,

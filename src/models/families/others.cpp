@@ -1,6 +1,7 @@
 // Architectures of laboratories that have one here. Source: transformers' modelling files of the types named, or the
 // checkpoints' own.
 #include "models/blocks/blocks.h"
+#include "models/towers/tower.h"
 
 namespace kvplan {
 
@@ -130,11 +131,54 @@ static std::uint64_t xlstm_width(const Inventory& inventory, std::uint64_t) {
                   inventory.text.count_or("ffn_round_up_to_multiple_of", 64));
 }
 
+// IDEFICS: a gated block before every n-th layer looks at the image, and further words have tables of their own.
+// Source: transformers modeling_idefics.py, perceiver.py.
+static void write_idefics(Inventory& out) {
+  const Fields& text = out.text;
+  const std::uint64_t h = out.hidden;
+  const Fields vision = out.reader.root.child("vision_config").value_or(Fields::empty());
+  const std::uint64_t seen = first_count(vision, {"embed_dim", "hidden_size"}, 768);
+  const std::uint64_t heads = std::max<std::uint64_t>(1, text.count_or("num_attention_heads", 32));
+  const std::uint64_t inner = text.count_or("intermediate_size", 11008);
+  const std::uint64_t gates = text.find_string("alpha_type").value_or("float") == "vector" ? h : 1;
+  const std::uint64_t every = std::max<std::uint64_t>(1, text.count_or("cross_layer_interval", 1));
+  const std::uint64_t blocks = out.reader.model.layers.size() / every;
+  const bool norms_qk = text.flag("qk_layer_norms", false);
+  out.outside(Place::kEach);
+  const Tower looks{out, Component::kAttention};
+  const std::string at = "model.gated_cross_attn_layers.";
+  if (blocks > 0) {
+    looks.linear(at + "cross_attn.qo_proj", times(2, h), h, false, blocks);
+    looks.linear(at + "cross_attn.kv_proj", times(2, h), seen, false, blocks);
+    looks.linear(at + "mlp.gate_up_proj", times(2, inner), h, false, blocks);
+    looks.linear(at + "mlp.down_proj", h, inner, false, blocks);
+    looks.plain(at + "norms", times(2, h) + (norms_qk ? times(2, h / heads) : 0), blocks);
+    looks.plain(at + "alphas", times(2, gates), blocks);
+  }
+  if (norms_qk) looks.plain("model.layers.qk_norm", times(2, h / heads), out.reader.model.layers.size());
+  out.outside(Place::kFirst);
+  if (const std::uint64_t more = text.count_or("additional_vocab_size", 0); more > 0)
+    out.table(Component::kEmbedding, "model.embed_tokens.additional_embedding", times(2, more), h);
+  if (!text.flag("use_resampler", false)) return;
+  const Fields own = out.reader.root.child("perceiver_config").value_or(Fields::empty());
+  const std::uint64_t depth = own.count_or("resampler_depth", 6);
+  const std::uint64_t d = own.count_or("resampler_head_dim", 96);
+  const std::uint64_t wide = times(own.count_or("resampler_n_heads", 16), d);
+  const std::uint64_t qk = own.flag("qk_layer_norms_perceiver", false) ? times(4, d) : 0;
+  const Tower queries{out, Component::kProjector};
+  queries.plain("model.perceiver_resampler.latents", times(own.count_or("resampler_n_latents", 64), seen));
+  queries.linear("model.perceiver_resampler.qkv_proj", times(3, wide), seen, false, depth);
+  queries.linear("model.perceiver_resampler.output_proj", seen, wide, false, depth);
+  queries.linear("model.perceiver_resampler.mlp", times(8, seen), seen, false, depth);
+  queries.plain("model.perceiver_resampler.norms", times(6, seen) + qk, depth);
+  queries.plain("model.perceiver_resampler.layer_norm", times(2, seen));
+}
+
 // clang-format off
 std::span<const Family> others_family() {
   static constexpr Family kRows[] = {
     {.is = {"aquila xverse skywork", "plain", Arch::kOther, "executed class"}, .layers = read_plain},
-    {.is = {"idefics", "plain"}, .layers = read_plain, .tensors = {.may_have_more = true}},
+    {.is = {"idefics", "plain", Arch::kOther, "executed class"}, .layers = read_plain, .extras = write_idefics},
     {.is = {"klear", "plain"}, .layers = read_plain, .tensors = {.qk_norm = QkNorm::kHead, .has_router_bias = true},
      .experts = write_klear},
     {.is = {"jetmoe", "plain", Arch::kOther, "executed class"}, .layers = read_plain,

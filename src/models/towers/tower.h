@@ -83,21 +83,29 @@ void write_molmo2_vision(const Side& s);
 void write_moonvit(const Side& s);
 void write_muse_vision(const Side& s);
 void write_ovis2_vision(const Side& s);
+void write_pix2struct_vision(const Side& s);
 void write_pixtral(const Side& s);
+void write_radio_vision(const Side& s);
 void write_qwen2_5_vision(const Side& s);
 void write_qwen2_vision(const Side& s);
 void write_qwen3_vision(const Side& s);
 
 // SigLIP's, CLIP's and SAM's, and what stands behind them: vits.cpp.
 void write_aria_vision(const Side& s);
+void write_blip_own_vision(const Side& s);
 void write_cohere_vision(const Side& s);
 void write_cosmos_vision(const Side& s);
 void write_deepseek_ocr(const Side& s);
+void write_deepseek_vl_hybrid(const Side& s);
 void write_deepseek_vl_vision(const Side& s);
 void write_gemma3_vision(const Side& s);
+void write_git_vision(const Side& s);
 void write_got_ocr(const Side& s);
+void write_formulanet_vision(const Side& s);
+void write_idefics_vision(const Side& s);
 void write_idefics2_vision(const Side& s);
 void write_idefics3_vision(const Side& s);
+void write_kosmos_vision(const Side& s);
 void write_lfm2_vision(const Side& s);
 void write_llava_vision(const Side& s);
 void write_minicpmv_vision(const Side& s);
@@ -129,6 +137,20 @@ void write_qwen2_audio(const Side& s);
 void write_qwen3_audio(const Side& s);
 void write_voxtral(const Side& s);
 void write_voxtral_realtime(const Side& s);
+
+// SigLIP that pools, whatever the config says of it: vits.cpp.
+void write_siglip_with_head(const Side& s);
+
+// Of one model each: single.cpp.
+void write_florence_vision(const Side& s);
+void write_fun_asr_audio(const Side& s);
+void write_phi4_audio(const Side& s);
+void write_phi4_vision(const Side& s);
+
+// Encoders that hear for an encoder-decoder: speech.cpp.
+void write_wave_encoder(const Tower& t, const Fields& config);
+void write_parakeet(const Tower& t, const Fields& config);
+void write_seamless_speech(const Tower& t, const Fields& config);
 
 // What nobody knows: a ViT of the size that the config gives, with a wide range; a billion where it gives none.
 void guess_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what);

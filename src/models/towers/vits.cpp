@@ -34,6 +34,7 @@ struct Vit {
   bool has_ids = false;         // in classes of serving engines
   std::uint64_t unread = 0;     // last layers that nobody reads
   bool reads_post_norm = true;  // where all layers are read
+  std::uint64_t image = 0;      // the class's, where it is not its kind's
 };
 
 // vision_feature_layer is the last that is read, from the end; engines leave out those behind it.
@@ -49,11 +50,12 @@ static std::uint64_t unread_layers(const Side& s, double usual) {
 // SigLIP, and CLIP with its class token.
 static void write_vit(const Side& s, const Vit& form = {}) {
   const bool is_clip = form.is_clip;
-  const std::uint64_t h = s.count("hidden_size", is_clip ? 1024 : 1152);
+  const std::uint64_t h = s.count({"hidden_size", "embed_dim"}, is_clip ? 1024 : 1152);
   const std::uint64_t patch = s.count("patch_size", 14);
   const std::uint64_t inner = s.count("intermediate_size", is_clip ? 4096 : 4304);
   s.t.linear("vision_tower.patch_embedding", h, times(3, square(patch)), !is_clip);
-  const std::uint64_t positions = patches_of(s.count("image_size", is_clip ? 336 : 224), patch) + (is_clip ? 1 : 0);
+  const std::uint64_t image = form.image > 0 ? form.image : (is_clip ? 336 : 224);
+  const std::uint64_t positions = patches_of(s.count("image_size", image), patch) + (is_clip ? 1 : 0);
   s.t.plain("vision_tower.position_embedding", times(positions, h));
   if (form.has_ids) write_position_ids(s.t, positions);
   if (is_clip) s.t.plain("vision_tower.class_embedding", h);
@@ -65,6 +67,10 @@ static void write_vit(const Side& s, const Vit& form = {}) {
   s.t.plain(unread > 0 || !form.reads_post_norm ? "vision_tower.unread_post_layernorm" : "vision_tower.post_layernorm",
             times(2, h));
   if (form.has_head) write_siglip_head(s.t, h, inner);
+}
+
+void write_siglip_with_head(const Side& s) {
+  write_vit(s, {.has_head = true});
 }
 
 // Idefics2: 64 latents look at the image's tokens in three layers, between two widths of the text's own.
@@ -279,6 +285,27 @@ void write_deepseek_vl_vision(const Side& s) {
   write_two_linears(s.p, s.count("hidden_size", 768), s.out, true);
 }
 
+// DeepSeek-VL's larger form: SAM for the picture at 1024 pixels besides, whose maps of two depths are brought to the
+// size of SigLIP's.
+void write_deepseek_vl_hybrid(const Side& s) {
+  write_vit(s, {.has_head = s.v.flag("vision_use_head", true)});
+  s.root.touch("high_res_vision_config");
+  Side fine = s;
+  fine.v = with_class(s.root.child("high_res_vision_config").value_or(Fields::empty()), "sam_vision_model");
+  write_sam(fine);
+  const std::uint64_t channels = fine.count("output_channels", 256);
+  // The second map is of the layer behind the first windows, and has a neck of its own.
+  s.p.linear("high_res_vision_neck.conv1", channels, fine.count("hidden_size", 768), false);
+  s.p.linear("high_res_vision_neck.conv2", channels, times(9, channels), false);
+  s.p.plain("high_res_vision_neck.norms", times(4, channels));
+  s.p.plain("high_res_vision_alpha", 1);
+  s.p.linear("high_res_vision_proj.conv1", times(2, channels), times(9, channels), false);
+  s.p.linear("high_res_vision_proj.conv2", times(4, channels), times(18, channels), false);
+  s.p.linear("aligner.vision_proj", s.out / 2, s.count("hidden_size", 768), true);
+  s.p.linear("aligner.high_res_vision_proj", s.out / 2, times(4, channels), true);
+  s.p.linear("aligner.proj", s.out, s.out, true);
+}
+
 // Gemma 3 and those with a head by the class's own switch.
 static bool has_siglip_head(const Side& s, bool usual = false) {
   return s.v.flag("vision_use_head", usual);
@@ -289,6 +316,89 @@ void write_gemma3_vision(const Side& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.p.plain("multi_modal_projector.mm_input_projection_weight", times(h, s.out));
   s.p.plain("multi_modal_projector.mm_soft_emb_norm", h);
+}
+
+// Kosmos: latents of the text's width look at what the tower saw.
+static void write_kosmos_queries(const Side& s, std::uint64_t from) {
+  s.p.plain("image_to_text_projection.latent_query", times(s.root.count_or("latent_query_num", 64), s.out));
+  s.p.linear("image_to_text_projection.dense", s.out, from, true);
+  s.p.linear("image_to_text_projection.x_attn", times(4, s.out), s.out, true);
+}
+
+void write_git_vision(const Side& s) {
+  write_vit(s, {.is_clip = true, .image = 224});
+  s.p.linear("visual_projection", s.out, s.count("hidden_size", 768), true);
+  s.p.plain("visual_projection.layer_norm", times(2, s.out));
+}
+
+void write_idefics_vision(const Side& s) {
+  write_vit(s, {.is_clip = true, .image = 224});
+}
+
+// BLIP: as CLIP, without its norm before and with a bias of the patches.
+void write_blip_own_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 768);
+  s.patches("vision_tower.patch_embedding", h, 16, true);
+  s.t.plain("vision_tower.class_embedding", h);
+  s.t.plain("vision_tower.position_embedding",
+            times(patches_of(s.count("image_size", 384), s.count("patch_size", 16)) + 1, h));
+  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
+  s.t.plain("vision_tower.post_layernorm", times(2, h));
+}
+
+// RADIO, in Nemotron's omni models: patches of pictures and of pairs of frames, places for the largest picture, scaled
+// residuals; four patches become one.
+void write_radio_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 1280);
+  const std::uint64_t patch = s.count("patch_size", 16);
+  const double ratio = s.v.find_real("mlp_ratio").value_or(4);
+  const std::uint64_t wide = times(4, h);
+  const std::uint64_t inner = s.root.count_or("projector_hidden_size", 4096);
+  s.t.plain("vision_tower.position_embedding", times(patches_of(s.count("max_img_size", 2048), patch), h));
+  s.t.plain("vision_tower.cls_register_token",
+            times(checked_add(s.count("num_cls_tokens", 3), s.count("num_registers", 7), "the tokens of a tower"), h));
+  s.t.linear("vision_tower.patch_embedding", h, s.count("patch_dim", times(3, square(patch))), false);
+  s.t.linear("vision_tower.video_patch_embedding", h, s.count("video_patch_dim", times(6, square(patch))), false);
+  s.t.blocks("vision_tower.layers.", {.width = h,
+                                      .inner = whole_width(ratio * static_cast<double>(h), "mlp_ratio"),
+                                      .layers = s.count("num_hidden_layers", 32),
+                                      .extra = times(2, h)});
+  s.t.plain("vision_tower.summary_idxs", s.v.list_size("summary_idxs").value_or(2));  // which tokens sum it up
+  s.p.plain("multi_modal_projector.layer_norm", wide);
+  s.p.linear("multi_modal_projector.linear_1", inner, wide, false);
+  s.p.linear("multi_modal_projector.linear_2", s.out, inner, false);
+}
+
+// PP-FormulaNet: SAM's map as GOT-OCR has it, and a projection in two steps.
+void write_formulanet_vision(const Side& s) {
+  write_sam(s);
+  write_sam_nets(s.p);
+  s.p.linear("multi_modal_projector.linear_1", 1024, 1024, true);
+  s.p.linear("multi_modal_projector.linear_2", s.count("decoder_hidden_size", s.out), 1024, true);
+}
+
+void write_kosmos_vision(const Side& s) {
+  write_vit(s, {.is_clip = true, .image = 224});
+  write_kosmos_queries(s, s.count("hidden_size", 1024));
+}
+
+// Pix2Struct and Kosmos-2.5: patches with their row and column, RMS norms, a gated MLP and no biases.
+void write_pix2struct_vision(const Side& s) {
+  const std::uint64_t h = s.count("hidden_size", 768);
+  s.t.linear("vision_tower.patch_projection", h, s.count("patch_embed_hidden_size", 768), true);
+  s.t.plain("vision_tower.row_and_column_embedder", times(times(2, s.count({"seq_len", "max_num_patches"}, 4096)), h));
+  s.t.blocks("vision_tower.layers.",
+             {.width = h,
+              .inner = s.count({"d_ff", "intermediate_size"}, 2048),
+              .layers = s.count("num_hidden_layers", 12),
+              .qkv_bias = 0,
+              .out_bias = false,
+              .mlp_bias = false,
+              .gated = true,
+              .layer_norm = false,
+              .attention = times(s.count("num_attention_heads", 12), s.count({"d_kv", "head_dim"}, 64))});
+  s.t.plain("vision_tower.layernorm", h);
+  if (s.root_type != "pix2struct") write_kosmos_queries(s, h);
 }
 
 void write_paligemma_vision(const Side& s) {

@@ -1,4 +1,4 @@
-// A measurement beside the plan, and what a calibration changed in it.
+// A measurement beside the plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -150,22 +150,9 @@ void add_lines(const Measurement& seen, Page& page) {
                          std::move(remarks)});
 }
 
-void add_calibration(const Plan& plan, Page& page) {
-  if (plan.calibrated.empty() || !plan.request.calibration) return;
-  Rows rows;
-  for (const AppliedFigure& each : plan.calibrated)
-    rows.push_back({each.what, human_bytes(each.figure.mean_bytes()), each.source});
-  page.blocks.push_back({"Calibrated by " + one_line(plan.request.calibration->path, 200),
-                         Detail::kScreen,
-                         facts_table(std::move(rows)),
-                         {}});
-}
-
 }  // namespace
 
 void add_measurement(const Plan& plan, Page& page) {
-  add_calibration(plan, page);
-  if (!plan.measurement) return;
   const Measurement& seen = *plan.measurement;
   page.headlines.push_back(headline_of(seen));
   add_device(plan, seen, page);

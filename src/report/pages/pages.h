@@ -40,7 +40,7 @@ Page engine_table_page(std::span<const EngineRow> rows);
 Page gpus_page(std::span<const Gpu> cards);
 
 // Blocks that plan and explain share.
-void add_measurement(const Plan& plan, Page& page);
+void add_measurement(const Plan& plan, Page& page);  // of a plan that was measured
 void add_speed(const Plan& plan, bool is_whole, Page& page);
 void add_host(const Plan& plan, Page& page);
 // The longest context for each number of sequences, as a curve.

@@ -348,7 +348,7 @@ void add_curves(const Plan& plan, Page& page) {
   page.blocks.push_back({"KV cache against context", Detail::kDocument, std::move(chart), {}});
 }
 
-void add_ledger(const Plan& plan, Page& page) {
+void add_lines(const Plan& plan, Page& page) {
   for (std::size_t g = 0; g < plan.memory.size(); ++g) {
     if (g > 0 && same_parts(plan.memory[g - 1], plan.memory[g])) continue;
     const GpuMemory& gpu = plan.memory[g];
@@ -376,6 +376,17 @@ void add_next(const Plan& plan, Page& page) {
   if (request.card.name) options += " --gpu " + shell_word(*request.card.name);
   page.next.push_back((request.card.name ? "kvplan fit" : "kvplan explain") + options +
                       (request.card.name ? " (or compare, explain)" : " (or compare, fit)"));
+}
+
+void add_calibration(const Plan& plan, Page& page) {
+  if (plan.calibrated.empty() || !plan.request.calibration) return;
+  Rows rows;
+  for (const AppliedFigure& each : plan.calibrated)
+    rows.push_back({each.what, human_bytes(each.figure.mean_bytes()), each.source});
+  page.blocks.push_back({"Calibrated by " + one_line(plan.request.calibration->path, 200),
+                         Detail::kScreen,
+                         facts_table(std::move(rows)),
+                         {}});
 }
 
 }  // namespace
@@ -408,14 +419,15 @@ Page plan_page(const Plan& plan) {
   add_mix(plan, page);
   add_host(plan, page);
   if (fits && !is_floor) add_speed(plan, false, page);
-  add_measurement(plan, page);
+  add_calibration(plan, page);
+  if (plan.measurement) add_measurement(plan, page);
   add_curves(plan, page);
   add_frontier(plan.frontier, page);
   // With a card the question is whether it fits; what layers hold stands in explain.
   const Detail beyond = plan.card ? Detail::kDocument : Detail::kScreen;
   add_contexts(plan, beyond, page);
   add_layers(plan, beyond, page);
-  add_ledger(plan, page);
+  add_lines(plan, page);
   std::vector<Note> notes = plan.notes;
   notes.erase(std::remove_if(notes.begin(), notes.end(), [](const Note& note) { return note.code == "users"; }),
               notes.end());

@@ -21,7 +21,7 @@ bool is_word(char c) {
 // Mentions and references are found in the finished text, where a backslash is gone; a comment parts them for good.
 constexpr std::string_view kParted = "<!-- -->";
 
-std::string escaped(std::string_view text) {
+std::string markdown_escaped(std::string_view text) {
   constexpr std::string_view kMarkup = "\\`*{}[]<>#|~@!$&";
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -47,7 +47,7 @@ std::string escaped(std::string_view text) {
 std::string paragraph(const Text& words) {
   std::string_view text = words.str();
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  std::string out = escaped(text);
+  std::string out = markdown_escaped(text);
   if (text.starts_with('-') || text.starts_with('+') || text.starts_with('=')) return "\\" + out;
   std::size_t digits = 0;
   while (digits < text.size() && is_digit(text[digits])) ++digits;
@@ -80,14 +80,16 @@ class Markdown {
  public:
   std::string shown(const Page& page) {
     if (!page.title.empty())
-      say("### " + escaped(page.title.str()) + (page.facts.empty() ? "" : ": " + escaped(page.facts.str())));
+      say("### " + markdown_escaped(page.title.str()) +
+          (page.facts.empty() ? "" : ": " + markdown_escaped(page.facts.str())));
     for (const Text& line : page.about) say(paragraph(line));
     for (const Headline& headline : page.headlines) say(line_of(headline));
     for (const Block& block : page.blocks)
       if (block.detail == Detail::kComment) add(block);
     for (const PageNote& note : page.notes)
-      say("> " + (note.label.empty() ? paragraph(note.message)
-                                     : bold(escaped(note.label.str())) + " " + escaped(note.message.str())));
+      say("> " + (note.label.empty()
+                      ? paragraph(note.message)
+                      : bold(markdown_escaped(note.label.str())) + " " + markdown_escaped(note.message.str())));
     return out_;
   }
 
@@ -100,15 +102,15 @@ class Markdown {
   }
 
   static std::string line_of(const Headline& headline) {
-    const std::string says = escaped(headline.says.str());
+    const std::string says = markdown_escaped(headline.says.str());
     if (headline.word.empty()) return bold(says);
-    return bold(escaped(headline.word.str())) + (says.empty() ? "" : ": " + says);
+    return bold(markdown_escaped(headline.word.str())) + (says.empty() ? "" : ": " + says);
   }
 
   void add(const Block& block) {
     if (std::holds_alternative<Chart>(block.body)) return;
     if (const auto* sentences = std::get_if<Sentences>(&block.body)) {
-      say(bold(escaped(block.title.str())));
+      say(bold(markdown_escaped(block.title.str())));
       std::string list;
       for (const Text& text : *sentences)
         list += (list.empty() ? "" : "\n") + std::string(sentences->size() > 1 ? "- " : "") + paragraph(text);
@@ -134,10 +136,10 @@ class Markdown {
     }
     if (kept.empty()) return;
     const bool is_titled = !table.columns[kept.front()].title.empty();
-    if (is_titled) say(bold(escaped(title.str())));
+    if (is_titled) say(bold(markdown_escaped(title.str())));
     std::string text = "|";
     for (const std::size_t c : kept)
-      text += " " + escaped((c == kept.front() && !is_titled ? title : table.columns[c].title).str()) + " |";
+      text += " " + markdown_escaped((c == kept.front() && !is_titled ? title : table.columns[c].title).str()) + " |";
     text += "\n|";
     for (const std::size_t c : kept) text += table.columns[c].kind == Column::Kind::kNumber ? "---:|" : "---|";
     for (const TableRow& row : table.rows) {
@@ -150,7 +152,7 @@ class Markdown {
 
   static std::string cell(const Column& column, const TableRow& row, std::size_t c) {
     if (column.kind == Column::Kind::kBelow) return code(row.cells[c].str());
-    const std::string text = escaped(row.cells[c].str());
+    const std::string text = markdown_escaped(row.cells[c].str());
     return row.tone == Tone::kStrong || row.tone == Tone::kBad ? bold(text) : text;
   }
 

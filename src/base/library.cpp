@@ -1,4 +1,4 @@
-#include "measure/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // A library that is opened at run time, so that the program runs where there is none.
-#ifndef KVPLAN_MEASURE_LIBRARY_H_
-#define KVPLAN_MEASURE_LIBRARY_H_
+#ifndef KVPLAN_BASE_LIBRARY_H_
+#define KVPLAN_BASE_LIBRARY_H_
 
 #include <string>
 
@@ -34,4 +34,4 @@ std::string environment_or(const char* variable, const char* fallback);
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_MEASURE_LIBRARY_H_
+#endif  // KVPLAN_BASE_LIBRARY_H_

@@ -1,0 +1,19 @@
+# What is asked of an operating system has a source for POSIX and one for Windows (src/base/os.h). Devices are measured, and
+# engines watched, on Linux alone, and the Hub is asked through a libcurl that Windows does not have: a source in their place
+# says so.
+function(sources_of_this_system sources)
+  set(measuring "cli/(measuring|watch_command)|measure/(card|child_process|detect|device|gpu_api|gpu_device|gpu_view|\
+holder|host_device|host_memory|interrupt|measure|memory_counter|nvml|process_tree|rehearsal|watch|watch_report)")
+  set(out ${${sources}})
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    list(FILTER out EXCLUDE REGEX "/src/cli/no_measuring\\.cpp$")
+  else()
+    list(FILTER out EXCLUDE REGEX "/src/(${measuring})\\.cpp$")
+  endif()
+  if(WIN32)
+    list(FILTER out EXCLUDE REGEX "/src/(base/(library|os_posix)|sources/hub_curl)\\.cpp$")
+  else()
+    list(FILTER out EXCLUDE REGEX "/src/(base/os_windows|sources/no_hub)\\.cpp$")
+  endif()
+  set(${sources} ${out} PARENT_SCOPE)
+endfunction()

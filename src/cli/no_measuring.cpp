@@ -1,0 +1,37 @@
+// In place of measuring where that is not done: its sources are Linux's (cmake/Systems.cmake).
+#include "cli/measuring.h"
+#include "cli/watch_command.h"
+#include "kvplan/error.h"
+#include "measure/detect.h"
+
+namespace kvplan {
+
+namespace {
+
+[[noreturn]] void no_device() {
+  Error error(Exit::kNoDevice, "nothing is measured here: kvplan measures on Linux alone",
+              "use the program of a Linux machine that has the device");
+  error.set_source("measure");
+  throw error;
+}
+
+}  // namespace
+
+int run_measure(const Invocation&, const Asked&, const ReportOptions&) {
+  no_device();
+}
+int run_card(const Invocation&, const ReportOptions&) {
+  no_device();
+}
+int run_watch(const Invocation&, const Asked&, const ReportOptions&) {
+  no_device();
+}
+
+std::vector<DetectedCard> detect_cards() {
+  return {};
+}
+void use_cards(const std::vector<DetectedCard>&, Request&) {
+  fail("--gpu auto: kvplan finds cards on Linux alone", "name a card (kvplan gpus), or a size with --gpu-memory");
+}
+
+}  // namespace kvplan

@@ -1,0 +1,20 @@
+// One picture of planned against observed figures, as an SVG of its own.
+#ifndef KVPLAN_TESTS_SUPPORT_SCATTER_H_
+#define KVPLAN_TESTS_SUPPORT_SCATTER_H_
+
+#include <string>
+#include <vector>
+
+namespace kvplan {
+
+struct ScatterPoint {
+  std::string engine, name;
+  double observed = 0, planned = 0, low = 0, high = 0;  // GiB
+};
+
+// Both axes are logarithms of GiB; a point's bar is the planned range, the line is where both are equal.
+std::string scatter_svg(const std::vector<ScatterPoint>& points);
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TESTS_SUPPORT_SCATTER_H_
