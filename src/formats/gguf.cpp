@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::string_view kAgain = "download the file again";
 
-// Far above what models have (a few thousand tensors, some fifty keys), and cheap to refuse.
+// Of all files of a set. Far above what models have (a few thousand tensors, some fifty keys), and cheap to refuse.
 constexpr std::uint64_t kMaxTensors = 1 << 18;
 constexpr std::uint64_t kMaxKeys = 1 << 16;
 constexpr std::uint64_t kMaxArray = 1 << 20;  // elements of an array that is read, not walked over
-constexpr std::uint64_t kMaxStrings =
-    1 << 22;  // in arrays, all together: a vocabulary and its merges have 2^20 at most
+// In arrays, all together: a vocabulary and its merges have 2^20 at most.
+constexpr std::uint64_t kMaxStrings = 1 << 22;
 constexpr std::uint64_t kMaxShards = 10000;
 constexpr std::uint64_t kDefaultAlignment = 32;
 // Walked bytes are given back in steps of this size.
@@ -117,16 +117,18 @@ class GgufCursor {
 };
 
 Gguf Gguf::parse(std::span<const std::byte> bytes, Release release) {
-  return parse_one({bytes, bytes.size()}, release);
+  Walked walked;
+  return parse_one({bytes, bytes.size()}, release, walked);
 }
 
 Gguf Gguf::parse(std::span<const Beginning> parts) {
   if (parts.empty()) fail("the file is empty", "give a *.gguf file or a config.json");
-  Gguf first = parse_one(parts[0], nullptr);
+  Walked walked;
+  Gguf first = parse_one(parts[0], nullptr, walked);
   if (parts.size() == 1) return first;
   first.check_part(0, parts.size());
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    Gguf shard = parse_one(parts[i], nullptr);
+    Gguf shard = parse_one(parts[i], nullptr, walked);
     shard.check_part(i, parts.size());
     first.add_shard(std::move(shard), i);
   }
@@ -134,7 +136,7 @@ Gguf Gguf::parse(std::span<const Beginning> parts) {
   return first;
 }
 
-Gguf Gguf::parse_one(const Beginning& file, Release release) {
+Gguf Gguf::parse_one(const Beginning& file, Release release, Walked& walked) {
   const std::span<const std::byte> bytes = file.bytes;
   Gguf out;
   if (bytes.size() < 4 || std::memcmp(bytes.data(), "GGUF", 4) != 0)
@@ -157,12 +159,12 @@ Gguf Gguf::parse_one(const Beginning& file, Release release) {
   const std::uint64_t num_tensors = cursor.u64();
   const std::uint64_t num_keys = cursor.u64();
   // A key takes 13 bytes at least, a tensor 24; the second bound keeps even an honest file's index small.
-  if (num_keys > kMaxKeys || num_keys > cursor.left() / 13)
+  if (num_keys > kMaxKeys - walked.keys || num_keys > cursor.left() / 13)
     fail("the header claims " + std::to_string(num_keys) + " keys", kAgain);
   if (num_tensors > kMaxTensors || num_tensors > cursor.left() / 24)
     fail("the header claims " + std::to_string(num_tensors) + " tensors", kAgain);
 
-  std::uint64_t strings = 0;
+  walked.keys += num_keys;
   out.entries_.reserve(num_keys);
   for (std::uint64_t i = 0; i < num_keys; ++i) {
     Entry entry;
@@ -179,9 +181,9 @@ Gguf Gguf::parse_one(const Beginning& file, Release release) {
       entry.value = cursor.here();
       const std::uint64_t size = size_of(entry.element);
       if (entry.element == kString) {
-        if (entry.length > cursor.left() / 8 || entry.length > kMaxStrings - strings)
+        if (entry.length > cursor.left() / 8 || entry.length > kMaxStrings - walked.strings)
           fail(quoted(entry.key) + " claims " + std::to_string(entry.length) + " strings", kAgain);
-        strings += entry.length;
+        walked.strings += entry.length;
         cursor.skip_strings(entry.length, release);
       } else if (size > 0) {
         cursor.skip(checked_mul(entry.length, size, "the bytes of " + quoted(entry.key)));
@@ -283,7 +285,8 @@ std::string shard_suffix(std::uint64_t index, std::uint64_t count) {
 
 Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
   Mapping mapping(path);
-  Gguf first = parse_one({mapping.bytes(), std::max(mapping.file_bytes(), file_bytes)}, &Mapping::release);
+  Walked walked;
+  Gguf first = parse_one({mapping.bytes(), std::max(mapping.file_bytes(), file_bytes)}, &Mapping::release, walked);
   first.mappings_.push_back(std::move(mapping));
   const std::uint64_t shards = first.count("split.count").value_or(1);
   if (shards <= 1) return first;
@@ -307,7 +310,7 @@ Gguf Gguf::open(const std::string& path, std::uint64_t file_bytes) {
     if (!exists(name)) fail("the file " + name + " of the split set is missing", "download it as well");
     with_source(name, [&] {
       Mapping part(name);
-      Gguf shard = parse_one({part.bytes(), part.file_bytes()}, &Mapping::release);
+      Gguf shard = parse_one({part.bytes(), part.file_bytes()}, &Mapping::release, walked);
       shard.check_part(i, shards);
       shard.mappings_.push_back(std::move(part));
       first.add_shard(std::move(shard), i);

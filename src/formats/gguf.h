@@ -83,7 +83,11 @@ class Gguf {
 
   const Entry* find(std::string_view key) const;
   std::uint64_t integer(const Entry& entry, std::uint32_t type, const std::byte* at) const;
-  static Gguf parse_one(const Beginning& file, Release release);
+  // What the files of a set have in all, so far.
+  struct Walked {
+    std::uint64_t keys = 0, strings = 0;
+  };
+  static Gguf parse_one(const Beginning& file, Release release, Walked& walked);
   void read_tensors(class GgufCursor& cursor, std::uint64_t count, std::uint64_t file_bytes);
   void add_shard(Gguf&& shard, std::uint64_t number);
   void check_part(std::uint64_t number, std::uint64_t count) const;

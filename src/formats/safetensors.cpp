@@ -227,23 +227,22 @@ std::uint64_t read_safetensors(const std::string& path, const TensorVisitor& vis
   });
 }
 
-void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor& visit) {
-  std::uint64_t tensors = 0;
-  std::uint64_t headers = 0;
+void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor& visit, SafetensorsWalked& walked) {
   const auto count = [&](const SafeTensor& tensor) {
-    if (++tensors > kMaxCheckpointTensors)
+    if (++walked.tensors > kMaxCheckpointTensors)
       fail("the checkpoint has more than " + std::to_string(kMaxCheckpointTensors) + " tensors", kLoadAgain);
     visit(tensor);
   };
   for (const std::string& path : paths) {
-    headers += read_safetensors(path, count);
-    if (headers > kMaxCheckpointHeaders)
+    walked.header_bytes += read_safetensors(path, count);
+    if (walked.header_bytes > kMaxCheckpointHeaders)
       with_source(path,
                   [] { fail("the headers of the checkpoint's files are longer than 128 MiB in all", kLoadAgain); });
   }
 }
 
-std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes) {
+std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes,
+                                          SafetensorsWalked& walked) {
   index_bytes = 0;
   std::vector<std::string> found;
   std::string index;
@@ -259,8 +258,12 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
   const auto has = [&](const std::string& name) { return std::binary_search(found.begin(), found.end(), name); };
   if (!index.empty()) {
     const std::string path = directory + "/" + index;
-    const SafetensorsIndex parsed =
-        with_source(path, [&] { return parse_safetensors_index(read_file(path, 64 * kMiB)); });
+    const SafetensorsIndex parsed = with_source(path, [&] {
+      const std::string text = read_file(path, kMaxIndexBytes);
+      walked.index_bytes += text.size();
+      if (walked.index_bytes > kMaxIndexBytes) fail("with it the indexes are longer than 64 MiB in all", kLoadAgain);
+      return parse_safetensors_index(text);
+    });
     const bool none = std::none_of(parsed.files.begin(), parsed.files.end(), has);
     // A folder of configs and an index: the index's sum is all there is.
     if (none && found.empty() && parsed.total_size > 0) {
@@ -286,6 +289,8 @@ std::vector<std::string> checkpoint_files(const std::string& directory, std::uin
         ++present;
         out.push_back(directory + "/" + other);
       }
+    if (present > kMaxCheckpointFiles)
+      fail("the checkpoint has more than " + std::to_string(kMaxCheckpointFiles) + " files", kLoadAgain);
     if (present != shards)
       fail("the checkpoint has " + std::to_string(present) + " of " + std::to_string(shards) + " shards",
            "download the missing ones");

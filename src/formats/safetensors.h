@@ -34,6 +34,8 @@ inline constexpr std::uint64_t kMaxSafetensorsTensors = 1 << 19;  // of one file
 // Of all files of a checkpoint. 512 experts of 94 layers, quantized by groups, have 577,000 tensors in 92 MB.
 inline constexpr std::uint64_t kMaxCheckpointHeaders = 128 * kMiB;
 inline constexpr std::uint64_t kMaxCheckpointTensors = 1 << 20;
+inline constexpr std::uint64_t kMaxCheckpointFiles = 10'000;
+inline constexpr std::uint64_t kMaxIndexBytes = 64 * kMiB;
 
 // The header's JSON, of a file whose data is `data_bytes` long. Calls `visit` for each tensor in header order. Throws
 // Error(kBadInput) for anything that is not whole; tensors that overlap are seen after the last call.
@@ -43,8 +45,12 @@ void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_
 // The header of a file on disk; reads no data. `file_bytes`: the length of the file where only its beginning is on
 // disk. Returns the header's length.
 std::uint64_t read_safetensors(const std::string& path, const TensorVisitor& visit, std::uint64_t file_bytes = 0);
+// What has been read of a model so far, of all its checkpoints where it has several.
+struct SafetensorsWalked {
+  std::uint64_t tensors = 0, header_bytes = 0, index_bytes = 0;
+};
 // The headers of a checkpoint's files.
-void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor& visit);
+void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor& visit, SafetensorsWalked& walked);
 
 // What an index beside the shards says.
 struct SafetensorsIndex {
@@ -56,7 +62,8 @@ SafetensorsIndex parse_safetensors_index(std::string_view text);
 // The files of a directory that make up its checkpoint, each once: by the index, else model.safetensors, else a whole
 // set of shards. Empty where there is none. `index_bytes` is set where only the index is there. Throws Error(kBadInput)
 // where the index or a set's numbers name files that are missing.
-std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes);
+std::vector<std::string> checkpoint_files(const std::string& directory, std::uint64_t& index_bytes,
+                                          SafetensorsWalked& walked);
 
 }  // namespace kvplan
 

@@ -15,8 +15,7 @@ namespace {
 using Json = nlohmann::json;
 constexpr const char* kIndexAgain = "download the index again";
 constexpr std::size_t kMaxIndexValues = 2'000'000;  // a tensor each; they are not kept
-constexpr std::size_t kMaxFiles = 10'000;
-constexpr std::size_t kMaxFileName = 255;  // of a file, in any file system
+constexpr std::size_t kMaxFileName = 255;           // of a file, in any file system
 
 class IndexReader : public nlohmann::json_sax<Json> {
  public:
@@ -38,8 +37,8 @@ class IndexReader : public nlohmann::json_sax<Json> {
         text == ".." || text.find('\0') != std::string::npos || text.size() > kMaxFileName)
       fail("the index names \"" + one_line(text, 60) + "\", which is no file beside it", kIndexAgain);
     if (files_.empty() || *last_ != text) last_ = files_.insert(text).first;
-    if (files_.size() > kMaxFiles)
-      fail("the index names more than " + std::to_string(kMaxFiles) + " files", kIndexAgain);
+    if (files_.size() > kMaxCheckpointFiles)
+      fail("the index names more than " + std::to_string(kMaxCheckpointFiles) + " files", kIndexAgain);
     return true;
   }
   bool binary(binary_t&) override { return value(); }

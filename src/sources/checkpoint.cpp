@@ -41,14 +41,15 @@ std::string sized(Bytes bytes) {
 }
 
 // Tensors and bytes of all safetensors of a directory.
-Sums sums_of(const std::string& directory) {
+Sums sums_of(const std::string& directory, SafetensorsWalked& walked) {
   Sums out;
   std::uint64_t index_bytes = 0;
-  read_safetensors(checkpoint_files(directory, index_bytes), [&](const SafeTensor& tensor) {
+  const auto add = [&](const SafeTensor& tensor) {
     ++out.tensors;
     out.elements += Elements(tensor.elements);
     out.bytes += Bytes(tensor.bytes);
-  });
+  };
+  read_safetensors(checkpoint_files(directory, index_bytes, walked), add, walked);
   out.bytes += Bytes(index_bytes);
   return out;
 }
@@ -110,7 +111,7 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
 
 void read_stored_index(const std::string& directory, ModelSpec& model) {
   try {
-    const std::string text = read_file(directory + "/model.safetensors.index.json", 64 * kMiB);
+    const std::string text = read_file(directory + "/model.safetensors.index.json", kMaxIndexBytes);
     if (const std::uint64_t bytes = parse_safetensors_index(text).total_size; bytes > 0)
       model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(bytes)});
   } catch (const Error&) {
@@ -120,19 +121,20 @@ void read_stored_index(const std::string& directory, ModelSpec& model) {
 void read_stored(const std::string& directory, ModelSpec& model) {
   model.embeds = model.embeds || exists(directory + "/modules.json");
   std::uint64_t index_bytes = 0;
-  const std::vector<std::string> files = checkpoint_files(directory, index_bytes);
+  SafetensorsWalked walked;
+  const std::vector<std::string> files = checkpoint_files(directory, index_bytes, walked);
   if (index_bytes > 0) {
     model.stored.push_back({Component::kOther, "index", 1, Elements(0), Bytes(index_bytes)});
     return;
   }
-  add_stored([&](const TensorVisitor& visit) { read_safetensors(files, visit); }, model);
+  add_stored([&](const TensorVisitor& visit) { read_safetensors(files, visit, walked); }, model);
   // sentence-transformers: dense layers behind the model have folders of their own.
   if (exists(directory + "/modules.json")) {
     Bytes more;
     std::error_code error;
     for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
       if (is_directory(it->path().string()) && exists(it->path().string() + "/model.safetensors"))
-        more += sums_of(it->path().string()).bytes;
+        more += sums_of(it->path().string(), walked).bytes;
     if (more > Bytes(0) && !model.stored.empty())
       model.stored.push_back({Component::kOther, "sentence-transformers", 1, Elements(0), more});
     model.notes.push_back(
@@ -183,10 +185,11 @@ void refuse_layout(const std::string& directory) {
     const Fields index = Fields::parse(read_file(directory + "/model_index.json"));
     std::string parts;
     Bytes all;
+    SafetensorsWalked walked;
     for (const std::string& key : index.keys()) {
       const std::string folder = directory + "/" + key;
       if (key.find('/') != std::string::npos || key.starts_with('.') || !is_directory(folder)) continue;
-      const Sums sums = sums_of(folder);
+      const Sums sums = sums_of(folder, walked);
       if (sums.bytes == Bytes(0)) continue;
       all += sums.bytes;
       parts += (parts.empty() ? "" : ", ") + one_line(key, 40) + " " + sized(sums.bytes);

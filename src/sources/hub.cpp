@@ -22,7 +22,6 @@ namespace {
 
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr const char* kSingle = "model.safetensors";
-constexpr std::size_t kMaxIndexBytes = 64 * kMiB;
 constexpr std::size_t kMaxShards = 400;
 // Checkpoints are cut into files of 5 GB or more: below that a single file is the better guess.
 constexpr std::uint64_t kOneFileElements = 2'500'000'000;

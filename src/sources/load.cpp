@@ -133,18 +133,25 @@ ModelSpec load_model(const std::string& argument, const SourceOptions& options) 
 std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet) {
   std::vector<std::string> out;
   is_fleet = arguments.size() > 1;
+  const auto add = [&out](const std::vector<std::string>& models) {
+    out.insert(out.end(), models.begin(), models.end());
+    if (out.size() > kMostModels)
+      with_source(models.back(), [] {
+        fail("with it there are more than " + std::to_string(kMostModels) + " models", "divide them");
+      });
+  };
   for (const std::string& argument : arguments) {
     refuse_token(argument);
     if (is_model_list(argument)) {
       is_fleet = true;
       bool ignored = false;
       const std::vector<std::string> named = expand_models(read_model_list(argument), ignored);
-      out.insert(out.end(), named.begin(), named.end());
+      add(named);
       continue;
     }
     if (!is_directory(argument) || !config_in(argument).empty() || is_other_layout(argument) ||
         !entries(argument, ".gguf").empty()) {
-      out.push_back(argument);
+      add({argument});
       continue;
     }
     // A directory of configs, and of directories that hold one each.
@@ -158,7 +165,7 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
       });
     }
     is_fleet = true;
-    out.insert(out.end(), found.begin(), found.end());
+    add(found);
   }
   return out;
 }

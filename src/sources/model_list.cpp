@@ -12,7 +12,6 @@ namespace kvplan {
 namespace {
 
 constexpr std::size_t kMaxListBytes = kMiB;
-constexpr std::size_t kMaxModels = 10'000;
 
 std::string folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -43,8 +42,8 @@ std::vector<std::string> read_model_list(const std::string& argument) {
       rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
       std::string name(trimmed(line.substr(0, line.find('#'))));
       if (name.empty()) continue;
-      if (out.size() == kMaxModels)
-        fail("the list names more than " + std::to_string(kMaxModels) + " models", "divide it");
+      if (out.size() == kMostModels)
+        fail("the list names more than " + std::to_string(kMostModels) + " models", "divide it");
       if (is_model_list(name)) fail("the list names a further list, " + one_line(name, 60), "name its models here");
       if (std::string beside = folder_of(path) + name; name.front() != '/' && !exists(name) && exists(beside))
         name = std::move(beside);

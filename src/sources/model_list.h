@@ -7,6 +7,9 @@
 
 namespace kvplan {
 
+// Of one command line, whether a list, a directory or the words themselves name them.
+inline constexpr std::size_t kMostModels = 10'000;
+
 // "@FILE", or a file that ends in .txt.
 bool is_model_list(const std::string& argument);
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "formats/bounds.h"
 #include "formats/calibration_file.h"
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
 #include "formats/gpu_file.h"
 #include "formats/plan_file.h"
-#include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "measure/log_reader.h"
 #include "sources/companions.h"
@@ -25,30 +25,6 @@
 
 namespace kvplan {
 namespace {
-
-std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    CHECK(error.code() == Exit::kBadInput);
-    return error.what();
-  }
-  return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::string repeated(const std::string& unit, std::size_t count, const std::string& between = ",") {
-  std::string out;
-  out.reserve((unit.size() + between.size()) * count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) out += between;
-    out += unit;
-  }
-  return out;
-}
 
 TEST_CASE("bounds: values and levels of a config") {
   // The object, the list and its numbers.
@@ -257,6 +233,17 @@ TEST_CASE("bounds: models of a list") {
   };
   CHECK(read(10'000).empty());
   CHECK(has(read(10'001), "more than 10000 models"));
+  // A directory of configs, and a list of directories.
+  std::filesystem::create_directories(folder.path() + "/many");
+  const auto expand = [&](const std::string& argument) {
+    bool is_fleet = false;
+    return error_of([&] { expand_models({argument}, is_fleet); });
+  };
+  for (int i = 0; i < 10'000; ++i) folder.write("many/" + std::to_string(i) + ".json", "");
+  CHECK(expand(folder.path() + "/many").empty());
+  CHECK(has(expand("@" + folder.write("list", folder.path() + "/many\nx.json\n")), "more than 10000 models"));
+  folder.write("many/10000.json", "");
+  CHECK(has(expand(folder.path() + "/many"), "more than 10000 models"));
 }
 
 TEST_CASE("bounds: figures and events of a log") {
@@ -299,108 +286,6 @@ TEST_CASE("bounds: a line of a log") {
   // A disk's image is no log, and is not read to its end.
   std::filesystem::resize_file(folder.write("image", ""), std::uintmax_t{1} << 40);
   refused(run_program({"check-log", folder.path() + "/image"}));
-}
-
-TEST_CASE("bounds: files and tensors of an index") {
-  const auto index = [](std::size_t tensors, std::size_t files) {
-    std::string text = "{\"metadata\":{\"total_size\":5},\"weight_map\":{";
-    for (std::size_t i = 0; i < tensors; ++i)
-      text += (i > 0 ? ",\"\":\"" : "\"\":\"") + std::to_string(i % files) + "\"";
-    return text + "}}";
-  };
-  CHECK(parse_safetensors_index(index(10'000, 10'000)).files.size() == 10'000);
-  CHECK(has(error_of([&] { parse_safetensors_index(index(10'001, 10'001)); }), "more than 10000 files"));
-  constexpr std::size_t kOthers = 4;  // three objects and the size
-  CHECK(parse_safetensors_index(index(2'000'000 - kOthers, 1)).total_size == 5);
-  CHECK(has(error_of([&] { parse_safetensors_index(index(2'000'001 - kOthers, 1)); }), "more than 2000000 values"));
-  const auto named = [](std::size_t length) { return R"({"weight_map":{"a":")" + std::string(length, 'x') + "\"}}"; };
-  CHECK(parse_safetensors_index(named(255)).files.size() == 1);
-  CHECK(has(error_of([&] { parse_safetensors_index(named(256)); }), "which is no file beside it"));
-  for (const char* name : {".", "..", "", "a/b", "a\\\\b", "a\\u0000b"}) {
-    CAPTURE(name);
-    CHECK(has(error_of([&] { parse_safetensors_index(std::string(R"({"weight_map":{"a":")") + name + "\"}}"); }),
-              "which is no file beside it"));
-  }
-}
-
-std::string with_length(std::uint64_t length, const std::string& header) {
-  std::string out(8, '\0');
-  for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<char>(length >> (8 * i));
-  return out + header;
-}
-
-TEST_CASE("bounds: tensors and length of a safetensors header") {
-  const auto count = [](const std::string& file, std::uint64_t file_bytes) {
-    std::size_t tensors = 0;
-    parse_safetensors(bytes_of(file), file_bytes, [&](const SafeTensor&) { ++tensors; });
-    return tensors;
-  };
-  const auto tensors = [](std::size_t number) {
-    const std::string header = "{" + repeated(R"("a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})", number) + "}";
-    return with_length(header.size(), header);
-  };
-  const std::string most = tensors(kMaxSafetensorsTensors);
-  CHECK(count(most, most.size()) == kMaxSafetensorsTensors);
-  const std::string more = tensors(kMaxSafetensorsTensors + 1);
-  CHECK(has(error_of([&] { count(more, more.size()); }), "more than 524288 tensors"));
-  const auto padded = [](std::uint64_t length) { return with_length(length, "{}" + std::string(length - 2, ' ')); };
-  const std::string longest = padded(kMaxSafetensorsHeader);
-  CHECK(count(longest, longest.size()) == 0);
-  CHECK(has(error_of([&] { count(with_length(kMaxSafetensorsHeader + 1, "{}"), std::uint64_t{1} << 40); }),
-            "claims 67108865 bytes"));
-}
-
-TEST_CASE("bounds: headers and tensors of a checkpoint's files in all") {
-  const TemporaryFolder folder;
-  const auto read = [](const std::vector<std::string>& paths) {
-    std::size_t tensors = 0;
-    read_safetensors(paths, [&](const SafeTensor&) { ++tensors; });
-    return tensors;
-  };
-  const std::string longest =
-      folder.write("longest.safetensors", with_length(64 << 20, "{}" + std::string((64 << 20) - 2, ' ')));
-  const std::string small = folder.write("small.safetensors", with_length(2, "{}"));
-  CHECK(read({longest, longest}) == 0);
-  CHECK(has(error_of([&] { read({longest, longest, small}); }), "longer than 128 MiB in all"));
-  const std::string header =
-      "{" + repeated(R"("a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})", kMaxSafetensorsTensors) + "}";
-  const std::string many = folder.write("many.safetensors", with_length(header.size(), header));
-  const std::string one_header = R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})";
-  const std::string one = folder.write("one.safetensors", with_length(one_header.size(), one_header));
-  CHECK(read({many, many}) == kMaxCheckpointTensors);
-  CHECK(has(error_of([&] { read({many, many, one}); }), "more than 1048576 tensors"));
-}
-
-TEST_CASE("bounds: strings, keys and tensors of a GGUF") {
-  constexpr std::uint64_t kStrings = 1 << 22;
-  const auto strings = [](std::uint64_t first, std::uint64_t second) {
-    return GgufWriter("llama").strings("a", first, "").strings("b", second, "").file();
-  };
-  const auto parse = [](const std::string& file) { return error_of([&] { Gguf::parse(bytes_of(file)); }); };
-  CHECK(parse(strings(kStrings / 2, kStrings / 2)).empty());
-  CHECK(has(parse(strings(kStrings / 2, kStrings / 2 + 1)), "\"b\" claims 2097153 strings"));
-  const auto keys = [](std::uint64_t number) {
-    GgufWriter out("llama");
-    for (std::uint64_t i = 1; i < number; ++i) out.u32(std::to_string(i), 0);
-    return out.file();
-  };
-  CHECK(parse(keys(65536)).empty());
-  CHECK(has(parse(keys(65537)), "claims 65537 keys"));
-  const auto tensors = [](std::uint64_t number) {
-    GgufWriter out("llama");
-    for (std::uint64_t i = 0; i < number; ++i) out.tensor({std::to_string(i), {0}, 0, 0});
-    return out.file();
-  };
-  CHECK(parse(tensors(262144)).empty());
-  CHECK(has(parse(tensors(262145)), "claims 262145 tensors"));
-  // An array of numbers that is read, not walked over.
-  const auto numbers = [](std::uint64_t count) {
-    return GgufWriter("llama").array("n", std::vector<std::int32_t>(count)).file();
-  };
-  const std::string most = numbers(1 << 20);
-  CHECK(Gguf::parse(bytes_of(most)).counts("n")->size() == 1 << 20);
-  const std::string more = numbers((1 << 20) + 1);
-  CHECK(has(error_of([&] { Gguf::parse(bytes_of(more)).counts("n"); }), "has 1048577 elements"));
 }
 
 TEST_CASE("bounds: parts of a GGUF on the Hub") {
