@@ -43,10 +43,38 @@ third_party_prefix() { # PREFIX
   third_party "$1" CLI CLI11 CLI11::CLI11
 }
 
-# How a program of another machine is run here: sets `run`, empty where it needs nothing, or returns 1.
-find_run() { # MACHINE
+# What a release is made for is called MACHINE (Linux with glibc 2.28, August 2018, or newer), MACHINE-musl, MACHINE-windows
+# or MACHINE-macos. read_target sets `machine`, `system` as CMake calls it, `triple` as zig does, and `flags`; returns 1 for another word.
+targets="x86_64 aarch64 x86_64-musl x86_64-windows aarch64-macos"
+read_target() { # TARGET
+  machine=${1%%-*}
+  system=Linux
+  flags=
+  case $1 in
+    x86_64 | aarch64) triple=$machine-linux-gnu.2.28 ;;
+    # Not static, which could open no libcurl.
+    x86_64-musl | aarch64-musl) triple=$machine-linux-musl flags=-dynamic ;;
+    x86_64-windows) triple=$machine-windows-gnu system=Windows ;;
+    aarch64-macos) triple=$machine-macos system=Darwin ;;
+    *) return 1 ;;
+  esac
+}
+
+# How a program of another machine or system is run here: sets `run`, empty where it needs nothing, or returns 1.
+find_run() { # TARGET
   run=
-  [ "$1" != "$(uname -m)" ] || return 0
+  case $1 in
+    *-macos) return 1 ;;
+    *-windows)
+      for wine in wine64 wine /usr/lib/wine/wine64; do
+        run=$(command -v "$wine") && break
+      done
+      # In a Windows of its own, whose services stay between two starts.
+      [ -n "$run" ] && run="env WINEPREFIX=$tools/wine WINEDEBUG=-all $run"
+      return ;;
+    *-musl) [ -e "/lib/ld-musl-${1%-musl}.so.1" ] && [ "${1%-musl}" = "$(uname -m)" ]; return ;;
+    "$(uname -m)") return 0 ;;
+  esac
   for qemu in "qemu-$1-static" "qemu-$1"; do
     run=$(command -v "$qemu") && [ -d "/usr/$1-linux-gnu/lib" ] && run="$run -L /usr/$1-linux-gnu" && return
   done
@@ -59,19 +87,23 @@ script() { # FILE LINE: a shell script of one line
 }
 
 # The compiler as CMake wants it, with toolchain.cmake.
-zig_toolchain() { # FOLDER MACHINE GLIBC
+zig_toolchain() { # FOLDER TARGET
+  read_target "$2"
   mkdir -p "$1"
   # Optimized from its first use on: one libc++ is built, not two. The version is for ccache, which compares this file.
-  script "$1/c++" "exec \"$zig\" c++ -target $2-linux-gnu.$3 -Os \"\$@\" # zig $("$zig" version)"
+  script "$1/c++" "exec \"$zig\" c++ -target $triple $flags -Os \"\$@\" # zig $("$zig" version)"
   script "$1/ar" "exec \"$zig\" ar \"\$@\""
   script "$1/ranlib" "exec \"$zig\" ranlib \"\$@\""
-  echo "$2" >"$1/machine"
+  echo "$machine" >"$1/machine"
+  echo "$system" >"$1/system"
   if find_run "$2"; then script "$1/run" "exec $run \"\$@\""; else rm -f "$1/run"; fi
   cp "$here/zig.cmake" "$1/toolchain.cmake"
   third_party_prefix "$1/prefix"
 }
 
 # Every bundled config and every broken one, under two engines: the same bytes from both programs.
-same_answers() { # KVPLAN OTHER
-  scripts/compare-reports "$1" "$2" --engines vllm,llama.cpp --forms json --configs testdata/configs testdata/bad
+same_answers() { # KVPLAN OTHER [OPTION]
+  one=$1 other=$2
+  shift 2
+  scripts/compare-reports "$one" "$other" --engines vllm,llama.cpp --forms json "$@" --configs testdata/configs testdata/bad
 }
