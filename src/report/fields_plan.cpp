@@ -103,7 +103,7 @@ const Table<ModelOf>& table() {
         column().limit(R"("anyOf": [{"$ref": "#/$defs/kind"}, {"const": "hybrid"}])")},
        {"dtype", [](const ModelOf& of) { return name(of.plan->model->dtype); }},
        {"num_layers", at<&ModelOf::plan, &Plan::model, &M::num_layers>},
-       {"max_model_len", or_null<&ModelOf::plan, &Plan::model, &M::max_model_len>, "null where neither config nor engine name one"},
+       {"max_model_len", or_null<&ModelOf::plan, &Plan::model, &M::max_model_len>, "null where nobody names one"},
        {"parameters",
         [](const ModelOf& of) {
           const Parameters& parameters = of.plan->model->parameters;

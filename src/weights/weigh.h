@@ -26,14 +26,14 @@ struct WeightShare {
   std::uint64_t expert_parallel = 1;  // ranks that deal out whole experts; 1: tensor parallelism cuts each expert
   std::uint64_t expert_tensor_parallel = 0;  // ranks that cut each expert; 0: as the rest
   std::uint64_t first_layer = 0;
-  std::optional<std::uint64_t> layers;              // of the pipeline's stage; absent: all
-  bool first_stage = true;                          // holds the embedding
-  bool last_stage = true;                           // holds the head
-  bool cuts_towers = false;                         // tensor parallelism shares out the towers too
+  std::optional<std::uint64_t> layers;  // of the pipeline's stage; absent: all
+  bool first_stage = true;              // holds the embedding
+  bool last_stage = true;               // holds the head
+  bool cuts_towers = false;             // tensor parallelism shares out the towers too
   Mxfp4Layout mxfp4;
-  bool keeps_types = false;                         // of TensorGroup::kept, and makes what is derived
-  bool pads_vocab = false;                          // to a multiple of 64, on one rank too
-  bool refines_blocks = false;                      // of FP8 experts whose cut width they do not divide
+  bool keeps_types = false;        // of TensorGroup::kept, and makes what is derived
+  bool pads_vocab = false;         // to a multiple of 64, on one rank too
+  bool refines_blocks = false;     // of FP8 experts whose cut width they do not divide
   bool embedding_on_host = false;  // the table is looked up in host memory; a tied head is a copy of it
 };
 
