@@ -1,26 +1,46 @@
 #!/usr/bin/env python3
-"""The libraries that a program of another system asks for, one a line: packaging/needs.py PROGRAM (Mach-O of 64 bits)."""
+"""What a program for macOS (Mach-O of 64 bits) asks for:
+
+    packaging/needs.py PROGRAM             the libraries, one a line
+    packaging/needs.py --system PROGRAM    the oldest system that starts it, as a wheel's name has it: 15_0
+"""
 import struct
 import sys
 
 LOADS_A_LIBRARY = (0xC, 0x18 | 0x80000000, 0x1F | 0x80000000, 0x23 | 0x80000000)
+NAMES_A_SYSTEM = 0x32
 
 
-def libraries(program):
-    magic, _, _, _, commands, _, _, _ = struct.unpack_from("<8I", program)
+def commands(program):
+    """(command, where it stands) of every load command."""
+    magic, _, _, _, count, _, _, _ = struct.unpack_from("<8I", program)
     if magic != 0xFEEDFACF:
         raise ValueError("no Mach-O program of 64 bits")
     at = 32
-    for _ in range(commands):
+    for _ in range(count):
         command, size = struct.unpack_from("<2I", program, at)
-        if command in LOADS_A_LIBRARY:
-            name = at + struct.unpack_from("<I", program, at + 8)[0]
-            yield program[name:program.index(b"\0", name)].decode()
+        yield command, at
         at += size
 
 
+def libraries(program):
+    for command, at in commands(program):
+        if command in LOADS_A_LIBRARY:
+            name = at + struct.unpack_from("<I", program, at + 8)[0]
+            yield program[name:program.index(b"\0", name)].decode()
+
+
+def system(program):
+    for command, at in commands(program):
+        if command == NAMES_A_SYSTEM:
+            version = struct.unpack_from("<I", program, at + 12)[0]
+            return f"{version >> 16}_{version >> 8 & 255}"
+    raise ValueError("the program names no system")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    with open(sys.argv[1], "rb") as file:
-        print("\n".join(libraries(file.read())))
+    with open(sys.argv[-1], "rb") as file:
+        data = file.read()
+    print(system(data) if sys.argv[1] == "--system" else "\n".join(libraries(data)))
