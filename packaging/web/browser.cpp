@@ -1,5 +1,5 @@
-// In place of some sources of src: the Hub is asked by the browser itself, check-log is left out for the page's size, and
-// there are no measurements to be shown.
+// In place of some sources of src: the Hub is asked by the browser itself, check-log is left out for the page's size,
+// and there are no measurements to be shown.
 #include <emscripten.h>
 
 #include <cstdint>
