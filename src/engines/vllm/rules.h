@@ -22,9 +22,8 @@ enum class PackedBlock {
 };
 
 // Releases that several files ask for.
-inline constexpr std::uint64_t kV1 = 9;  // the V1 engine
-inline constexpr std::uint64_t kRefinesBlocks =
-    27;  // FP8 blocks that a rank cuts: 0.26 refuses, 0.30 makes smaller ones
+inline constexpr std::uint64_t kV1 = 9;              // the V1 engine
+inline constexpr std::uint64_t kRefinesBlocks = 27;  // FP8 blocks cut by a rank: 0.26 refuses, 0.30 makes them smaller
 
 // Whether a term of any layer's cache holds.
 template <class Holds>
