@@ -42,9 +42,10 @@ std::string value_text(const PlanJson& value) {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, PlanJson::error_handler_t::replace);
 }
 
-// An object's members are facts of their own, "quantization_config.bits", so that a change names the one that changed.
+// An object's members are facts of their own, "quantization_config.bits", so that a change names the one that changed;
+// one with more of them than facts are read stays whole.
 void add_fact(const std::string& key, const PlanJson& value, std::vector<std::pair<std::string, std::string>>& out) {
-  if (!value.is_object() || value.empty()) {
+  if (!value.is_object() || value.empty() || out.size() + value.size() > kMaxFacts) {
     out.emplace_back(one_line(key, 100), value_text(value));
     return;
   }

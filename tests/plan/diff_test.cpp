@@ -70,6 +70,20 @@ TEST_CASE("diff: of an object the member that changed is named, of a long list t
   CHECK(diff.values[1].after == "...sliding_attention\",\"full_attention\"]");
 }
 
+TEST_CASE("diff: an object of more members than facts are read is one fact") {
+  const auto facts = [](int members) {
+    std::string text = plan_text("8");
+    const std::string mark = "\"config\": [";
+    std::string object = "\"0\":0";
+    for (int i = 1; i < members; ++i) object += ",\"" + std::to_string(i) + "\":0";
+    text.insert(text.find(mark) + mark.size(), R"({"key":"quantization_config","value":{)" + object + "}},");
+    return parse_plan(text, "x").config.size();
+  };
+  const std::size_t others = facts(1) - 1;
+  CHECK(facts(10'000) == 10'000 + others);
+  CHECK(facts(10'001) == 1 + others);
+}
+
 TEST_CASE("diff: a plan against itself changed nothing") {
   const PlanDiff diff =
       diff_plans(parse_plan(plan_text("8"), "old"), parse_plan(plan_text("8"), "new"), {Bytes(0), 0.0});
