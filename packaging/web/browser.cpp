@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/check_log_command.h"
+#include "cli/shell.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "report/pages/pages.h"
@@ -93,5 +94,8 @@ Page check_log_page(const LogCheck&) {
 LogCheck checked_log(const Invocation&) {
   fail("check-log is no part of this page, which would be too large with it",
        "use the program: the same command in a terminal");
+}
+std::string man_page() {
+  fail("the man page is no part of this page", "use the program: the same command in a terminal");
 }
 }  // namespace kvplan
