@@ -16,9 +16,9 @@
 #include "kvplan/quantity.h"
 #include "kvplan/quantization.h"
 #include "kvplan/rotary.h"
-#include "kvplan/side.h"
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
+#include "kvplan/tower_kind.h"
 #include "kvplan/weight_model.h"
 
 namespace kvplan {
@@ -30,8 +30,8 @@ struct Layer {
 };
 
 // A part beside the decoder: it is named and costs no cache.
-struct SideModel {
-  SideKind what = SideKind::kVision;
+struct TowerModel {
+  TowerKind what = TowerKind::kVision;
   std::string model_type;
   std::uint64_t num_layers = 0;  // 0 where the config does not say
   // Of a vision tower, 0 where the config does not say: the width of a patch and of its MLP, patches that become one
@@ -71,7 +71,7 @@ struct ModelSpec {
   std::optional<bool> decoder_ties_head;  // what the decoder's own part says; absent where it says nothing
   std::vector<RotaryTable> rotary_tables;
   std::optional<PlainRotation> plain_rotation;
-  std::vector<SideModel> sides;
+  std::vector<TowerModel> towers;
 
   std::vector<TensorGroup> tensors;             // empty where the config does not say enough
   std::vector<UnknownTensors> unknown_tensors;  // what it leaves open

@@ -7,8 +7,8 @@
 
 #include <array>
 
+#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/mistake.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "kvplan/spoken.h"
+#include "kvplan/format_bytes.h"
 
 namespace kvplan {
 
@@ -12,9 +12,9 @@ namespace {
 std::string text_of(const NamedValue& value, std::string_view form) {
   if (const auto* number = std::get_if<std::uint64_t>(&value.value)) {
     if (form.empty()) return std::to_string(*number);
-    if (form == "GiB") return spoken_gib(Bytes(*number));
-    if (form == "size") return spoken(Bytes(*number));
-    return form == "size_up" ? spoken_up(Bytes(*number)) : counted(*number, form);
+    if (form == "GiB") return format_gib(Bytes(*number));
+    if (form == "size") return format_bytes(Bytes(*number));
+    return form == "size_up" ? format_bytes_up(Bytes(*number)) : counted(*number, form);
   }
   if (const auto* words = std::get_if<std::string>(&value.value)) return *words;
   char text[32];

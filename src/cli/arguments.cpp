@@ -6,8 +6,8 @@
 #include <map>
 
 #include "cli/shell.h"
+#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/mistake.h"
 
 namespace kvplan {
 

@@ -19,10 +19,10 @@
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
 #include "measure/detect.h"
-#include "plan/answers.h"
 #include "plan/complete.h"
 #include "plan/diff.h"
 #include "plan/launch.h"
+#include "plan/questions.h"
 #include "plan/shared_card.h"
 #include "report/report.h"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "cli/shell.h"
+#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/mistake.h"
 
 namespace kvplan {
 

@@ -5,8 +5,8 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
-#include "kvplan/spoken.h"
 
 namespace kvplan {
 
@@ -74,12 +74,13 @@ void check_budget(const Invocation& call) {
   if (!request.kv_cache_memory_bytes) return;
   const Bytes budget = *request.kv_cache_memory_bytes;
   if (request.limits.max_vram && budget > *request.limits.max_vram)
-    fail("--kv-cache-memory-bytes of " + spoken(budget) + " is more than --max-vram of " +
-             spoken(*request.limits.max_vram),
+    fail("--kv-cache-memory-bytes of " + format_bytes(budget) + " is more than --max-vram of " +
+             format_bytes(*request.limits.max_vram),
          "lower the budget, or raise the limit");
   const auto check_card = [&](Bytes card, const std::string& what) {
     if (budget > card)
-      fail("--kv-cache-memory-bytes of " + spoken(budget) + " is more than the " + spoken(card) + " of " + what,
+      fail("--kv-cache-memory-bytes of " + format_bytes(budget) + " is more than the " + format_bytes(card) + " of " +
+               what,
            "lower the budget");
   };
   if (request.card.memory)

@@ -8,8 +8,8 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
-#include "plan/answers.h"
 #include "plan/grid.h"
+#include "plan/questions.h"
 #include "sources/stored_models.h"
 
 namespace kvplan {

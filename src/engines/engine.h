@@ -201,7 +201,7 @@ struct Launch;       // kvplan/launch.h
 struct LaunchInput;  // engines/launch_input.h
 
 // How LoRA adapters are held.
-enum class LoraHolding : std::uint8_t {
+enum class LoraStorage : std::uint8_t {
   kNone,
   kSlots,         // pairs of matrices for every adapter of a batch, taken at the start
   kSlotsOrFiles,  // slots where they are asked for, else each adapter as its file has it
@@ -305,7 +305,7 @@ struct EngineLoading {
 // What it can load beside a model.
 struct EngineExtras {
   std::string_view draft_methods = "";  // ways to guess tokens (kvplan/extras.h)
-  LoraHolding lora = LoraHolding::kNone;
+  LoraStorage lora = LoraStorage::kNone;
   // The slots that it takes; null where it takes none.
   LoraSlots (*lora_slots)(const LoraQuestion& asked, const Request& request, std::vector<Note>& notes) = nullptr;
   bool has_beams = false;

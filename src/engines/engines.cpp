@@ -3,10 +3,10 @@
 #include <charconv>
 
 #include "engines/engine.h"
+#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/mistake.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/numbers.h"
-#include "kvplan/spoken.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

@@ -85,8 +85,8 @@ bool is_setting(std::string_view what) {
 // The plan that a log is held against, in the variants that its lines need.
 class Checker {
  public:
-  Checker(const ModelSpec& model, LogRequest told, const LogReading& reading, LogCheck& out)
-      : model_(model), told_(std::move(told)), log_(reading), out_(out), counts_all_(has("initial_usage")) {}
+  Checker(const ModelSpec& model, LogRequest stated, const LogReading& reading, LogCheck& out)
+      : model_(model), stated_(std::move(stated)), log_(reading), out_(out), counts_all_(has("initial_usage")) {}
 
   void run() {
     plan();
@@ -98,7 +98,7 @@ class Checker {
       count(line);
     }
     tokens();
-    if (is_llama(told_.request)) compare_buffers(out_.plan, out_.lines);
+    if (is_llama(stated_.request)) compare_buffers(out_.plan, out_.lines);
     judge();
   }
 
@@ -107,7 +107,7 @@ class Checker {
 
   void plan() {
     // One plan with the card, for what utilization leaves; one with the printed budget, for what it holds.
-    Request with_card = told_.request;
+    Request with_card = stated_.request;
     if (!with_card.card.memory)
       for (const Observation& seen : log_.observations)
         if (seen.what == "gpu_memory" && seen.bytes() > 0 && seen.bytes() < 1e15 && !with_card.card.memory)
@@ -126,11 +126,11 @@ class Checker {
       budgets_.insert(*left);
       if (!guess_.empty()) out_.read.push_back(guess_);
     }
-    out_.plan = budgets_.empty() || told_.request.kv_cache_memory_bytes ? card_ : plan_of(budgets_.begin()->first);
+    out_.plan = budgets_.empty() || stated_.request.kv_cache_memory_bytes ? card_ : plan_of(budgets_.begin()->first);
   }
 
   Plan plan_of(double budget) const {
-    Request request = told_.request;
+    Request request = stated_.request;
     request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(std::max(budget, 1.0)));
     return make_plan(model_, request);
   }
@@ -155,11 +155,11 @@ class Checker {
   // SGLang and TensorRT-LLM print what is free, not the budget that they make of it: a share of it, or what the weights
   // leave of a share of what was free before them.
   std::optional<Budget> budget_by_share() {
-    const bool is_sglang = engine_of(told_.request).name == "sglang";
+    const bool is_sglang = engine_of(stated_.request).name == "sglang";
     const auto free = smallest_bytes(is_sglang ? "available_before_weights" : "kv_available");
     const auto after = smallest_bytes("available_after_weights");
     if (!free || *free <= 0 || is_sglang != after.has_value()) return std::nullopt;
-    std::optional<double> share = is_sglang ? told_.request.memory_utilization : first_figure(log_, "kv_share");
+    std::optional<double> share = is_sglang ? stated_.request.memory_utilization : first_figure(log_, "kv_share");
     if (!share) share = share_by_tokens(*free, after.value_or(*free));
     if (!share) return std::nullopt;
     if (!is_sglang) return Budget{*free * *share, half_digit("kv_available") * *share};
@@ -172,13 +172,13 @@ class Checker {
     constexpr double kMost = 1e12, kHundredths = 100;
     const double tokens = smallest_figure(log_, "kv_tokens").value_or(0);
     if (tokens < 1 || tokens > kMost) return std::nullopt;
-    Request request = told_.request;
+    Request request = stated_.request;
     request.max_model_len = Tokens(static_cast<std::uint64_t>(tokens));
     request.num_seqs = 1;
     const double pool = pool_bytes(make_plan(model_, request)).all;
     const double share = std::round((1 - (after - pool) / free) * kHundredths) / kHundredths;
     if (!(share > 0 && share < 1)) return std::nullopt;
-    guess_ = (engine_of(told_.request).name == "sglang" ? "--mem-fraction-static " : "--gpu-memory-utilization ") +
+    guess_ = (engine_of(stated_.request).name == "sglang" ? "--mem-fraction-static " : "--gpu-memory-utilization ") +
              std::to_string(share).substr(0, 4) + ", by the figures";
     return share;
   }
@@ -202,7 +202,7 @@ class Checker {
   // What the printed budgets hold, each with what its rounding leaves open. Ranks print their own.
   void budgets() {
     constexpr std::size_t kMost = 8;
-    if (told_.request.kv_cache_memory_bytes) {
+    if (stated_.request.kv_cache_memory_bytes) {
       if (out_.plan.capacity) held_.push_back({*out_.plan.capacity, *out_.plan.capacity});
       return;
     }
@@ -227,7 +227,7 @@ class Checker {
     const double runtime = sum_of(gpu, Section::kRuntime, LineId::kGraphs, false);
     if (what == "weights" && gpu.weights && seen.device.empty())
       says(static_cast<double>(gpu.weights->count()),
-           is_packed(model_, told_.request) ? "as loaded: engines repack some types" : "");
+           is_packed(model_, stated_.request) ? "as loaded: engines repack some types" : "");
     if (what == "consumed" && gpu.weights)
       says(static_cast<double>(gpu.weights->count()) + runtime, "weights, context and libraries: an estimate");
     if (what == "activation" && gpu.activation)
@@ -273,12 +273,13 @@ class Checker {
                                                                                                 : *most;
       if (agrees) break;
     }
-    if (what == "block_size" && out_.plan.kv_cache.block_size && told_.request.block_size != log_.options.block_size) {
+    if (what == "block_size" && out_.plan.kv_cache.block_size &&
+        stated_.request.block_size != log_.options.block_size) {
       line.predicted = static_cast<double>(*out_.plan.kv_cache.block_size);
       line.exact = true;
     }
     if (what == "kv_needed") {
-      Request request = told_.request;
+      Request request = stated_.request;
       request.num_seqs = 1;
       line.predicted =
           in_unit(static_cast<double>(make_plan(model_, request).kv_cache.reserved.count()), line.seen.unit);
@@ -289,7 +290,7 @@ class Checker {
 
   // The bytes of a pool follow from its tokens.
   void tokens() {
-    if (is_llama(told_.request)) return;
+    if (is_llama(stated_.request)) return;
     std::map<std::uint64_t, PoolBytes> pools;  // by tokens
     std::map<std::uint64_t, std::uint64_t> on_line;
     for (const LogLine& line : out_.lines)
@@ -311,7 +312,7 @@ class Checker {
       const std::uint64_t held = own != on_line.end() ? own->second : least;
       auto known = pools.find(held);
       if (known == pools.end()) {
-        Request request = told_.request;
+        Request request = stated_.request;
         request.max_model_len = Tokens(held);
         request.llama_cpp.ctx_size = std::nullopt;
         request.num_seqs = 1;
@@ -329,7 +330,7 @@ class Checker {
     const KvCachePlan& cache = out_.plan.kv_cache;
     const bool is_plain = cache.groups.size() <= 1 && cache.bytes_per_sequence == Bytes(0) &&
                           cache.bytes_per_token == cache.bytes_per_token_in_window;
-    const bool assumes = told_.assumes_cache || (told_.assumes_batch && !is_plain);
+    const bool assumes = stated_.assumes_cache || (stated_.assumes_batch && !is_plain);
     for (LogLine& line : out_.lines) {
       if (!line.exact || !line.predicted) continue;
       if (agrees(line)) {
@@ -347,7 +348,7 @@ class Checker {
   }
 
   const ModelSpec& model_;
-  LogRequest told_;
+  LogRequest stated_;
   const LogReading& log_;
   LogCheck& out_;
   bool counts_all_;
@@ -371,12 +372,12 @@ Request request_of_log(const LogReading& reading, const Request& base) {
 
 namespace {
 
-LogCheck checked(const ModelSpec& model, const LogRequest& told, const LogReading& reading) {
+LogCheck checked(const ModelSpec& model, const LogRequest& stated, const LogReading& reading) {
   LogCheck out;
   out.options = reading.options;
-  out.read = told.read;
-  out.assumed = told.assumed;
-  Checker(model, told, reading, out).run();
+  out.read = stated.read;
+  out.assumed = stated.assumed;
+  Checker(model, stated, reading, out).run();
   return out;
 }
 
@@ -386,27 +387,27 @@ bool rests_on_assumptions(const LogCheck& check) {
 
 // What a log does not name may follow from its figures: the first type of cache, number of ranks or release (or type
 // and release) with which all of them agree.
-LogCheck by_figures(const ModelSpec& model, const LogRequest& told, const LogReading& reading, LogCheck first) {
+LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck first) {
   struct Try {
     std::string read;
     std::function<void(Request&)> change;
   };
-  const Engine& engine = engine_of(told.request);
+  const Engine& engine = engine_of(stated.request);
   std::vector<Try> types;
   std::vector<Try> ranks;
   std::vector<Try> releases;
-  if (told.assumes_types)
+  if (stated.assumes_types)
     for (const std::string_view type : split(engine.kv_choices))
       types.push_back({"--kv-cache-dtype " + std::string(type), [known = find_dtype(type)](Request& request) {
                          request.cache_type_k = request.cache_type_v = known;
                        }});
-  if (told.assumes_ranks)
+  if (stated.assumes_ranks)
     for (const std::uint64_t count : {2U, 4U, 8U, 16U})
       ranks.push_back({"-tp " + std::to_string(count), [count](Request& request) {
                          request.parallel.tensor = count;
                          request.parallel.given = true;
                        }});
-  if (told.assumes_release)
+  if (stated.assumes_release)
     for (auto version = engine.versions.rbegin(); version != engine.versions.rend(); ++version) {
       if (is_older(version->version, reading.options.since)) break;
       if (!reading.options.until.empty() && is_older(reading.options.until, version->version)) continue;
@@ -414,7 +415,7 @@ LogCheck by_figures(const ModelSpec& model, const LogRequest& told, const LogRea
                           [name = version->version](Request& request) { request.engine_version = name; }});
     }
   const auto fits = [&](std::initializer_list<const Try*> tries) -> std::optional<LogCheck> {
-    LogRequest other = told;
+    LogRequest other = stated;
     for (const Try* const one : tries) {
       one->change(other.request);
       other.read.push_back(one->read + ", by the figures");
@@ -443,27 +444,27 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   if (reading.observations.empty())
     fail("no line of the log is one that kvplan knows",
          "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
-  LogRequest told = read_request(reading, base);
+  LogRequest stated = read_request(reading, base);
   // What the log says of the weights, where the checkpoint at hand says nothing.
-  if (!told.request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
-    told.request.weights = weight_type_of(reading.options);
+  if (!stated.request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
+    stated.request.weights = weight_type_of(reading.options);
   // Files of before the latent's keys: their cache holds values too.
   ModelSpec loaded = model;
-  if (is_llama(told.request) && first_figure(reading, "v_cache").value_or(0) > 0) loaded.expanded_latents = true;
+  if (is_llama(stated.request) && first_figure(reading, "v_cache").value_or(0) > 0) loaded.expanded_latents = true;
   LogCheck out;
   try {
-    out = checked(loaded, told, reading);
+    out = checked(loaded, stated, reading);
   } catch (const Error&) {
     // The checkpoint at hand may lack the layers that guess.
-    if (!told.request.mtp || base.mtp) throw;
-    told.request.mtp = false;
-    told.request.num_speculative_tokens = base.num_speculative_tokens;
-    told.assumed.emplace_back(
+    if (!stated.request.mtp || base.mtp) throw;
+    stated.request.mtp = false;
+    stated.request.num_speculative_tokens = base.num_speculative_tokens;
+    stated.assumed.emplace_back(
         "the way to guess tokens that the log tells of is left out: the model has no layers for it");
-    told.assumes_cache = true;
-    out = checked(loaded, told, reading);
+    stated.assumes_cache = true;
+    out = checked(loaded, stated, reading);
   }
-  if (rests_on_assumptions(out)) out = by_figures(loaded, told, reading, std::move(out));
+  if (rests_on_assumptions(out)) out = by_figures(loaded, stated, reading, std::move(out));
   out.total = log_total(reading, out.plan);
   add_remarks(reading, out);
   return out;

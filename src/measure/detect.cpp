@@ -7,9 +7,9 @@
 
 #include "base/library.h"
 #include "kvplan/error.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
-#include "kvplan/spoken.h"
 #include "kvplan/strings.h"
 #include "measure/host_memory.h"
 #include "measure/nvml.h"
@@ -119,9 +119,9 @@ void use_cards(const std::vector<DetectedCard>& cards, Request& request) {
       fail("--gpu auto: the driver does not say how much memory \"" + card.name + "\" has",
            "give it with --gpu-memory SIZE");
     const Bytes memory = gpu != nullptr ? gpu->budget() : card.memory;
-    found += (found.empty() ? "" : ", ") + card.name + " (" + spoken_gib(memory) + ")";
+    found += (found.empty() ? "" : ", ") + card.name + " (" + format_gib(memory) + ")";
     constexpr std::uint64_t kWorthSaying = kGiB;  // a desktop and the driver take less
-    if (card.used.count() >= kWorthSaying) in_use += (in_use.empty() ? "" : ", ") + spoken_gib(card.used);
+    if (card.used.count() >= kWorthSaying) in_use += (in_use.empty() ? "" : ", ") + format_gib(card.used);
     uneven = uneven || (least && memory != *least);
     if (!least || memory < *least) {
       least = memory;

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "kvplan/error.h"
-#include "kvplan/spoken.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/strings.h"
 #include "measure/gpu_api.h"
 #include "measure/gpu_view.h"
@@ -38,7 +38,7 @@ class GpuDevice : public Device {
     if (before) {
       others_ = before->used;
       other_processes_ = before->processes;
-      holders_ = before->by_process;
+      others_before_ = before->by_process;
       if (!shares) refuse_neighbours(*before);
     }
     open_stage("driver's context", before, [&] { open(); });
@@ -234,7 +234,7 @@ class GpuDevice : public Device {
     if (programs == 0 && seen.used.count() < kMuch) return;
     throw SharedDevice((programs > 0
                             ? std::to_string(programs) + (programs == 1 ? " program computes" : " programs compute")
-                            : spoken_gib(seen.used) + " are in use") +
+                            : format_gib(seen.used) + " are in use") +
                        " on it");
   }
 
@@ -275,13 +275,14 @@ class GpuDevice : public Device {
     std::size_t newcomers = 0;
     bool is_named = false;
     for (const auto& each : seen.by_process) {
-      const auto known =
-          std::find_if(holders_.begin(), holders_.end(), [&](const auto& other) { return other.first == each.first; });
-      if (known != holders_.end()) moved += std::abs(signed_difference(each.second.count(), known->second.count()));
+      const auto known = std::find_if(others_before_.begin(), others_before_.end(),
+                                      [&](const auto& other) { return other.first == each.first; });
+      if (known != others_before_.end())
+        moved += std::abs(signed_difference(each.second.count(), known->second.count()));
       is_named = is_named || each.first == getpid();
-      if (known == holders_.end() && each.first != getpid()) ++newcomers;
+      if (known == others_before_.end() && each.first != getpid()) ++newcomers;
     }
-    for (const auto& each : holders_)
+    for (const auto& each : others_before_)
       if (std::none_of(seen.by_process.begin(), seen.by_process.end(),
                        [&](const auto& other) { return other.first == each.first; }))
         moved += static_cast<std::int64_t>(each.second.count()) + 1;
@@ -382,7 +383,7 @@ class GpuDevice : public Device {
   Bytes others_;
   std::optional<std::uint64_t> other_processes_;
   CardFacts card_;
-  std::vector<std::pair<std::int64_t, Bytes>> holders_;  // that were there before
+  std::vector<std::pair<std::int64_t, Bytes>> others_before_;  // that were there before
   std::int64_t moved_ = 0;
   std::map<BufferId, Buffer> buffers_;
   BufferId next_ = 0;

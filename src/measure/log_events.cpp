@@ -80,10 +80,10 @@ void EventReader::read_oldest() {
     message_ += next.text;
   }
   const bool is_quoted = quotes_a_request(oldest.text);
-  bool told = false;  // one line tells one thing; whose it is, and a frame of a traceback, may stand beside it
+  bool stated = false;  // one line tells one thing; whose it is, and a frame of a traceback, may stand beside it
   for (const std::size_t number : candidates_) {
     const auto& [id, engine] = table().rows[number];
-    if ((told || is_quoted) && id < LogEventId::kPhase) continue;
+    if ((stated || is_quoted) && id < LogEventId::kPhase) continue;
     const auto match = table().index.at(number).match(message_, oldest.text.size());
     if (!match) continue;
     LogEvent event;
@@ -93,7 +93,7 @@ void EventReader::read_oldest() {
     event.words = message_.substr(match->begin, std::min(kMostWords, match->end - match->begin));
     event.values = match->values;
     keep(std::move(event));
-    told = told || id < LogEventId::kPhase;
+    stated = stated || id < LogEventId::kPhase;
   }
 }
 

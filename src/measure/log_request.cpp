@@ -7,8 +7,8 @@
 
 #include "engines/engine.h"
 #include "kvplan/error.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/numbers.h"
-#include "kvplan/spoken.h"
 #include "measure/log_options.h"
 
 namespace kvplan {

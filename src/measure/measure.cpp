@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "kvplan/error.h"
-#include "kvplan/spoken.h"
-#include "measure/holder.h"
+#include "kvplan/format_bytes.h"
+#include "measure/device_buffers.h"
 #include "measure/planned_cache.h"
 
 namespace kvplan {
@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostTries = 24;
 
 // "2 MiB", "0.5 MiB", "4096 B".
 std::string bytes_text(Bytes bytes) {
-  if (bytes.count() >= kGiB) return spoken_gib(bytes);
+  if (bytes.count() >= kGiB) return format_gib(bytes);
   if (bytes.count() < kMiB) return std::to_string(bytes.count()) + " B";
   if (bytes.count() % kMiB == 0) return std::to_string(bytes.count() / kMiB) + " MiB";
   char text[32];
@@ -67,8 +67,8 @@ std::int64_t moved(Bytes before, Bytes after) {
 }
 
 // Line by line: what the device's counter grew by.
-void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffers, Device& device, Holder& holder,
-                Measurement& out) {
+void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffers, Device& device,
+                DeviceBuffers& holder, Measurement& out) {
   for (const CacheBuffer& buffer : buffers) {
     auto line = std::find_if(out.lines.begin(), out.lines.end(),
                              [&](const MeasuredLine& each) { return each.what == in_words(buffer.line); });
@@ -97,7 +97,7 @@ void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>& buffe
 }
 
 // The first pass warms up, unless passes are so slow that none is wasted.
-void measure_speed(Holder& holder, Figure& out) {
+void measure_speed(DeviceBuffers& holder, Figure& out) {
   constexpr double kSlow = 0.5;
   constexpr double kEnough = 3;
   const auto start = std::chrono::steady_clock::now();
@@ -152,7 +152,7 @@ MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, 
     Bytes all;
     const std::vector<CacheBuffer> buffers = cache.buffers(with(tokens));
     for (const CacheBuffer& buffer : buffers) all += buffer.bytes;
-    Holder holder(device, options, all);
+    DeviceBuffers holder(device, options, all);
     try {
       for (const CacheBuffer& buffer : buffers) holder.hold(buffer);
     } catch (const DeviceError& error) {
@@ -215,8 +215,8 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
     out.max_model_len = load->max_model_len.count();
     out.num_seqs = load->num_seqs;
     if (out.max_model_len != plan.load.max_model_len.count() || out.num_seqs != plan.load.num_seqs)
-      out.scaled = "the plan's " + spoken_gib(cache.footprint(plan.load)) + " are more than the " + spoken_gib(room) +
-                   " that may be taken of " + spoken_gib(before.free) + " free";
+      out.scaled = "the plan's " + format_gib(cache.footprint(plan.load)) + " are more than the " + format_gib(room) +
+                   " that may be taken of " + format_gib(before.free) + " free";
     const std::vector<CacheBuffer> buffers = cache.buffers(*load);
     if (buffers.empty()) {
       out.status = MeasureStatus::kRefused;
@@ -226,7 +226,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
     Bytes all;
     for (const CacheBuffer& buffer : buffers) all += buffer.bytes;
     {
-      Holder holder(device, options, all);
+      DeviceBuffers holder(device, options, all);
       hold_lines(cache, buffers, device, holder, out);
       holder.verify();
       if (all.count() >= out.device.least_stream) {

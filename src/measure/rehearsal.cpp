@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kvplan/spoken.h"
+#include "kvplan/format_bytes.h"
 #include "measure/planned_cache.h"
 #include "plan/plan_cache.h"
 
@@ -111,7 +111,7 @@ void hold_all(const std::vector<Need>& needs, Bytes all, Bytes room, Device& dev
       const auto stop_here = [&](RehearsalStatus status) {
         out.status = status;
         out.stopped = need.what + ", block " + std::to_string(step.held + 1) + " of " + std::to_string(step.blocks) +
-                      " (" + spoken(block) + ")";
+                      " (" + format_bytes(block) + ")";
       };
       if (taken + block > room) return stop_here(all <= out.free ? RehearsalStatus::kTight : RehearsalStatus::kStops);
       try {

@@ -12,9 +12,9 @@ namespace kvplan {
 namespace {
 
 // What the lines tell, in the order of kTemplates.
-enum Told : std::size_t { kLaunched, kReleased, kReleasedOld, kDeferred, kSlots, kSlotsOld, kPrompt };
+enum Line : std::size_t { kLaunched, kReleased, kReleasedOld, kDeferred, kSlots, kSlotsOld, kPrompt };
 
-const LineTemplate& told(Told what) {
+const LineTemplate& line_of(Line what) {
   static const LineTemplate kTemplates[] = {
       LineTemplate(log_figure("id {slot} | task {task} | processing task")),
       LineTemplate(log_figure("id {slot} | task {task} | stop processing: n_tokens = {tokens:tokens}")),
@@ -44,23 +44,23 @@ LogValue figure(std::string_view name, std::uint64_t value, LogUnit unit) {
 
 void SlotTraffic::line(std::string_view plain, std::size_t number) {
   if (plain.find("slot") == std::string_view::npos) return;
-  for (const Told what : {kSlots, kSlotsOld})
-    if (const auto match = told(what).match(plain)) {  // another start
+  for (const Line what : {kSlots, kSlotsOld})
+    if (const auto match = line_of(what).match(plain)) {  // another start
       *this = {};
       slots_ = count_of(*match, "slots").value_or(0);
     }
-  if (const auto match = told(kPrompt).match(plain)) longest_ = count_of(*match, "longest").value_or(longest_);
-  if (const auto match = told(kDeferred).match(plain)) {
+  if (const auto match = line_of(kPrompt).match(plain)) longest_ = count_of(*match, "longest").value_or(longest_);
+  if (const auto match = line_of(kDeferred).match(plain)) {
     last_line_ = number;
     if (waiting_.size() < kMost) waiting_.insert(count_of(*match, "task").value_or(0));
   }
-  if (const auto match = told(kLaunched).match(plain)) {
+  if (const auto match = line_of(kLaunched).match(plain)) {
     last_line_ = number;
     if (busy_.size() < kMost) busy_.insert(count_of(*match, "slot").value_or(0));
     waiting_.erase(count_of(*match, "task").value_or(0));
   }
-  for (const Told what : {kReleased, kReleasedOld})
-    if (const auto match = told(what).match(plain)) {
+  for (const Line what : {kReleased, kReleasedOld})
+    if (const auto match = line_of(what).match(plain)) {
       last_line_ = number;
       busy_.erase(count_of(*match, "slot").value_or(0));
       ++done_;

@@ -23,7 +23,7 @@ bool attends_both_ways(const Reader& reader) {
   const Fields& text = reader.text;
   const auto says = [&](std::string_view key, bool value) { return text.is_bool(key) && text.find_bool(key) == value; };
   // PaliGemma's flag is of its prompt alone: it has a tower, and writes.
-  return says("is_causal", false) || (says("use_bidirectional_attention", true) && reader.model.sides.empty()) ||
+  return says("is_causal", false) || (says("use_bidirectional_attention", true) && reader.model.towers.empty()) ||
          reader.model.architecture.ends_with("BidirectionalModel");
 }
 

@@ -42,16 +42,16 @@ std::optional<Fields> nested_text(const Fields& root) {
   return std::nullopt;
 }
 
-struct SideRow {
+struct TowerRow {
   std::string_view key;
-  SideKind what;
+  TowerKind what;
 };
-constexpr std::array kSides{
-    SideRow{"vision_config", SideKind::kVision},       SideRow{"visual", SideKind::kVision},
-    SideRow{"vision_tower_config", SideKind::kVision}, SideRow{"vit_config", SideKind::kVision},
-    SideRow{"vision_encoder", SideKind::kVision},      SideRow{"audio_config", SideKind::kAudio},
-    SideRow{"audio_encoder_config", SideKind::kAudio}, SideRow{"encoder", SideKind::kEncoder},
-    SideRow{"text_encoder", SideKind::kTextEncoder},
+constexpr std::array kTowers{
+    TowerRow{"vision_config", TowerKind::kVision},       TowerRow{"visual", TowerKind::kVision},
+    TowerRow{"vision_tower_config", TowerKind::kVision}, TowerRow{"vit_config", TowerKind::kVision},
+    TowerRow{"vision_encoder", TowerKind::kVision},      TowerRow{"audio_config", TowerKind::kAudio},
+    TowerRow{"audio_encoder_config", TowerKind::kAudio}, TowerRow{"encoder", TowerKind::kEncoder},
+    TowerRow{"text_encoder", TowerKind::kTextEncoder},
 };
 
 // Numbers of a side's config; a few files hold lists in their place.
@@ -62,7 +62,7 @@ std::uint64_t first_number(const Fields& side, std::initializer_list<std::string
 }
 
 // What the engine's memory for images follows from: patches of the largest image and tokens made of them.
-void measure_vision(const Fields& object, const Fields& side, SideModel& out) {
+void measure_vision(const Fields& object, const Fields& side, TowerModel& out) {
   const Fields vision = side.quietly();
   out.width = first_number(vision, {"hidden_size", "embed_dim", "width"});
   out.declared_layers = first_number(vision, {"num_hidden_layers", "vt_num_hidden_layers"});
@@ -85,17 +85,17 @@ void measure_vision(const Fields& object, const Fields& side, SideModel& out) {
     out.patches = std::max<std::uint64_t>(1, (image / patch) * (image / patch) / out.image_tokens);
 }
 
-void name_sides(const Fields& object, ModelSpec& model) {
-  for (const SideRow& row : kSides) {
+void name_towers(const Fields& object, ModelSpec& model) {
+  for (const TowerRow& row : kTowers) {
     const auto side = object.child(row.key);
     if (!side) continue;
-    SideModel out{row.what, class_word(side->find_string("model_type").value_or("")), 0};
+    TowerModel out{row.what, class_word(side->find_string("model_type").value_or("")), 0};
     for (const std::string_view key : {"num_hidden_layers", "depth", "layers", "encoder_layers"})
       if (out.num_layers == 0 && side->is_number(key)) out.num_layers = side->count_or(key, 0);
-    if (row.what == SideKind::kVision) measure_vision(object, *side, out);
-    model.sides.push_back(std::move(out));
+    if (row.what == TowerKind::kVision) measure_vision(object, *side, out);
+    model.towers.push_back(std::move(out));
   }
-  if (const auto thinker = object.child("thinker_config")) name_sides(*thinker, model);
+  if (const auto thinker = object.child("thinker_config")) name_towers(*thinker, model);
 }
 
 std::optional<Dtype> read_dtype(const Fields& config) {
@@ -289,9 +289,9 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   model.experts = read_experts(text, model.intermediate_size);
   if (const auto layers = text.find_count("num_hidden_layers")) check_layers(*layers, "num_hidden_layers");
   model.num_nextn_layers = check_layers(text.count_or("num_nextn_predict_layers", 0), "num_nextn_predict_layers");
-  name_sides(root, model);
+  name_towers(root, model);
   if (text.is_string("use_bidirectional_attention") && text.find_string("use_bidirectional_attention") == "vision")
-    for (SideModel& side : model.sides) side.both_ways = side.what == SideKind::kVision;
+    for (TowerModel& side : model.towers) side.both_ways = side.what == TowerKind::kVision;
 
   Reader reader{root, text, model};
   read_layers(reader, family);

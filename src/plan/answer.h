@@ -24,10 +24,10 @@
 #include "kvplan/observation.h"
 #include "kvplan/plan.h"
 #include "kvplan/request.h"
-#include "kvplan/side.h"
 #include "kvplan/storage.h"
 #include "kvplan/tensors.h"
 #include "kvplan/terms.h"
+#include "kvplan/tower_kind.h"
 #include "kvplan/watched.h"
 
 namespace kvplan {
@@ -36,8 +36,8 @@ namespace kvplan {
 std::string layout_name(const Parallel& parallel);
 
 // A part beside the decoder that costs no cache.
-struct SideFacts {
-  SideKind what = SideKind::kVision;
+struct TowerFacts {
+  TowerKind what = TowerKind::kVision;
   std::string model_type;
   std::uint64_t num_layers = 0;  // 0 where the config does not say
 };
@@ -54,7 +54,7 @@ struct ModelFacts {
   Tokens max_model_len;  // 0 where the config names none
   Parameters parameters;
   std::vector<ConfigFact> config;
-  std::vector<SideFacts> sides;
+  std::vector<TowerFacts> towers;
 };
 
 // One term of a layer's cache, at the types and the load of the plan.

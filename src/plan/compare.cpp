@@ -4,8 +4,8 @@
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
-#include "plan/answers.h"
 #include "plan/changes.h"
+#include "plan/questions.h"
 #include "weights/types.h"
 
 namespace kvplan {

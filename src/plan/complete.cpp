@@ -6,11 +6,11 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/strings.h"
-#include "plan/answers.h"
 #include "plan/changes.h"
 #include "plan/facts.h"
 #include "plan/launch.h"
 #include "plan/layouts.h"
+#include "plan/questions.h"
 #include "plan/roofline.h"
 #include "plan/search.h"
 
@@ -170,8 +170,8 @@ void suggest(const ModelSpec& model, Plan& plan) {
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
   const EngineInput input = engine_input(model, plan.request);
-  std::vector<Note> told_before;
-  const auto layout = engine_of(plan.request).layout(input, told_before);
+  std::vector<Note> notes_of_layout;
+  const auto layout = engine_of(plan.request).layout(input, notes_of_layout);
   const std::uint64_t most = std::max(model.max_model_len.count(), plan.load.max_model_len.count());
   plan.contexts = curve_of(*layout, plan.types, plan.load, ladder(most));
   plan.explanation = explanation_of(model, input, plan);

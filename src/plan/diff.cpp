@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "kvplan/error.h"
-#include "kvplan/spoken.h"
+#include "kvplan/format_bytes.h"
 
 namespace kvplan {
 
@@ -87,8 +87,8 @@ PlanDiff diff_plans(PlanDigest before, PlanDigest after, const GrowthLimit& limi
     if (const auto was = figure(before, what), is = figure(after, what); was != is)
       out.capacity.push_back({what, was, is});
   if (limits.max_vram && after.fullest > limits.max_vram->count())
-    out.broken.push_back(spoken_gib(Bytes(after.fullest)) + " on a GPU is more than --max-vram of " +
-                         spoken_gib(*limits.max_vram));
+    out.broken.push_back(format_gib(Bytes(after.fullest)) + " on a GPU is more than --max-vram of " +
+                         format_gib(*limits.max_vram));
   const auto at_least = [&](std::optional<std::uint64_t> least, std::string_view what, const std::string& option) {
     const std::optional<std::uint64_t> there = figure(after, what);
     if (least && there && *there < *least)

@@ -66,9 +66,9 @@ void fill_model(const ModelSpec& model, EngineInput& input) {
       if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // one list, not two alike
     }
   }
-  for (const SideModel& side : model.sides) {
-    shape.hears = shape.hears || side.what == SideKind::kAudio;
-    if (side.what == SideKind::kVision && !shape.vision)
+  for (const TowerModel& side : model.towers) {
+    shape.hears = shape.hears || side.what == TowerKind::kAudio;
+    if (side.what == TowerKind::kVision && !shape.vision)
       shape.vision = VisionShape{side.width,  side.intermediate, side.patches,         side.image_tokens,
                                  side.copies, side.both_ways,    side.declared_layers, side.declared_width};
   }

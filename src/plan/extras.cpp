@@ -177,9 +177,9 @@ void check_extras(const ModelSpec& model, const Request& request) {
   if (extras.projector && !engine.extras.has_projector_files && !engine.is_logical)
     refuse("--mmproj: " + engine_name + " reads no projector file, its checkpoints hold the image encoder",
            "leave it out; it belongs to " + engines_with([](const Engine& e) { return e.extras.has_projector_files; }));
-  if (!extras.adapters.empty() && engine.extras.lora == LoraHolding::kNone)
+  if (!extras.adapters.empty() && engine.extras.lora == LoraStorage::kNone)
     refuse("--lora: " + engine_name + " takes no LoRA adapters",
-           "it belongs to " + engines_with([](const Engine& e) { return e.extras.lora != LoraHolding::kNone; }));
+           "it belongs to " + engines_with([](const Engine& e) { return e.extras.lora != LoraStorage::kNone; }));
 }
 
 ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::vector<Note>& notes) {

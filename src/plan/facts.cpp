@@ -70,7 +70,7 @@ std::shared_ptr<const ModelFacts> facts_of(const ModelSpec& model) {
   out.max_model_len = model.max_model_len;
   out.parameters = count_parameters(model);
   out.config = model.facts;
-  for (const SideModel& side : model.sides) out.sides.push_back({side.what, side.model_type, side.num_layers});
+  for (const TowerModel& side : model.towers) out.towers.push_back({side.what, side.model_type, side.num_layers});
   return std::make_shared<const ModelFacts>(std::move(out));
 }
 

@@ -4,11 +4,11 @@
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
-#include "plan/answers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/mix.h"
 #include "plan/plan_cache.h"
+#include "plan/questions.h"
 #include "plan/search.h"
 
 namespace kvplan {

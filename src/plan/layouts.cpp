@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "kvplan/error.h"
-#include "kvplan/spoken.h"
+#include "kvplan/format_bytes.h"
 
 namespace kvplan {
 

@@ -129,9 +129,9 @@ void add_slots(const ModelSpec& model, const EngineInput& input, const LoraSlots
                       LineId::kLora});
 }
 
-void add_files(const std::vector<AdapterFile>& adapters, LoraHolding holding, ExtraLines& out) {
+void add_files(const std::vector<AdapterFile>& adapters, LoraStorage storage, ExtraLines& out) {
   for (const AdapterFile& adapter : adapters) {
-    const bool wide = holding == LoraHolding::kFloat32Files;
+    const bool wide = storage == LoraStorage::kFloat32Files;
     const Bytes bytes = wide && adapter.elements > Elements(0) ? Bytes(adapter.elements.count()) * 4 : adapter.bytes;
     // Dealt to the stages as the layers are.
     const std::uint64_t stages = out.stages.size();
@@ -175,8 +175,8 @@ void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLines& out,
   const std::vector<AdapterFile>& adapters = request.extras.adapters;
   if (!wanted && adapters.empty()) return;
   note_strangers(model, adapters, notes);
-  const bool files = engine.extras.lora == LoraHolding::kFiles || engine.extras.lora == LoraHolding::kFloat32Files ||
-                     (engine.extras.lora == LoraHolding::kSlotsOrFiles && !wanted);
+  const bool files = engine.extras.lora == LoraStorage::kFiles || engine.extras.lora == LoraStorage::kFloat32Files ||
+                     (engine.extras.lora == LoraStorage::kSlotsOrFiles && !wanted);
   if (files) return add_files(adapters, engine.extras.lora, out);
   if (engine.extras.lora_slots == nullptr) return;
   add_slots(model, input, engine.extras.lora_slots(question_of(model, adapters), request, notes), out, notes);

@@ -237,8 +237,8 @@ bool has_towers(const ModelSpec& model) {
 }
 
 bool hears(const ModelSpec& model) {
-  return std::any_of(model.sides.begin(), model.sides.end(),
-                     [](const SideModel& side) { return side.what == SideKind::kAudio; });
+  return std::any_of(model.towers.begin(), model.towers.end(),
+                     [](const TowerModel& side) { return side.what == TowerKind::kAudio; });
 }
 
 // The checkpoint is quantized, and the engine sees nothing of it.

@@ -3,10 +3,10 @@
 
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
-#include "plan/answers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
 #include "plan/offload.h"
+#include "plan/questions.h"
 #include "plan/search.h"
 
 namespace kvplan {

@@ -28,9 +28,9 @@ double times_16_bit(const Peak& peak, std::string_view weights) {
 double bandwidth_of(const Request& request) {
   if (request.card.bandwidth) return *request.card.bandwidth;
   // What the maker says is a bound; what was read of it is below, and never lowers it.
-  const double told = request.card.name ? parse_gpu(*request.card.name).bandwidth_gb_s : 0;
+  const double stated = request.card.name ? parse_gpu(*request.card.name).bandwidth_gb_s : 0;
   const auto measured = calibrated_bandwidth(request);
-  return measured ? std::max(told, measured->high / 1e9) : told;
+  return measured ? std::max(stated, measured->high / 1e9) : stated;
 }
 
 bool is_unified(const Request& request) {

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "kvplan/error.h"
-#include "plan/answers.h"
 #include "plan/changes.h"
 #include "plan/layouts.h"
+#include "plan/questions.h"
 #include "plan/search.h"
 
 namespace kvplan {

@@ -5,7 +5,7 @@
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 #include "kvplan/ranges.h"
-#include "plan/certainty.h"
+#include "plan/margins.h"
 
 namespace kvplan {
 

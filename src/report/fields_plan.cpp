@@ -79,8 +79,8 @@ const Table<ConfigFact>& table() {
 }
 
 template <>
-const Table<SideFacts>& table() {
-  using T = SideFacts;
+const Table<TowerFacts>& table() {
+  using T = TowerFacts;
   static constexpr auto rows = rows_of<T>({{"what", [](const T& side) { return name(side.what); }},
                                            {"model_type", or_null<&T::model_type>},
                                            {"num_layers", or_null<&T::num_layers>}});
@@ -111,7 +111,7 @@ const Table<ModelOf>& table() {
         }},
        {"config", at<&ModelOf::plan, &Plan::model, &M::config>, "what the plan read, and from where"},
        {"layers", at<&ModelOf::plan, &Plan::layers>, "a row for each distinct layer"},
-       {"sides", at<&ModelOf::plan, &Plan::model, &M::sides>, "models beside the decoder, without a cache"}});
+       {"sides", at<&ModelOf::plan, &Plan::model, &M::towers>, "models beside the decoder, without a cache"}});
   static constexpr Table<ModelOf> fields("model", "", rows);
   return fields;
 }

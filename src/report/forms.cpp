@@ -1,6 +1,6 @@
 #include <array>
 
-#include "kvplan/mistake.h"
+#include "kvplan/did_you_mean.h"
 #include "kvplan/strings.h"
 #include "report/pages/pages.h"
 #include "report/renderers/renderers.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kvplan/spoken.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
 #include "report/text.h"
@@ -47,10 +47,10 @@ std::string facts_of_plan(const Plan& plan) {
   out += fmt::format("{}, {}, {}", plural(model.num_layers, "layer"), plan.attention, name(model.dtype));
   if (model.max_model_len > Tokens(0))
     out += fmt::format(", up to {} tokens", tokens_text(model.max_model_len.count()));
-  for (const SideFacts& side : model.sides)
-    out +=
-        fmt::format(", plus {} {}", side.what == SideKind::kVision || side.what == SideKind::kTextEncoder ? "a" : "an",
-                    name(side.what));
+  for (const TowerFacts& side : model.towers)
+    out += fmt::format(", plus {} {}",
+                       side.what == TowerKind::kVision || side.what == TowerKind::kTextEncoder ? "a" : "an",
+                       name(side.what));
   return out;
 }
 
@@ -157,11 +157,11 @@ std::string reason_of_limit(const VerdictReport& verdict) {
                        fits ? "at least" : "fewer than", is_context ? "--min-context" : "--min-seqs", verdict.least);
   }
   if (!fits && verdict.limit == VerdictLimit::kCacheBudget) return in_words(verdict.shortfall);
-  const std::string needed = spoken_gib(verdict.needed);
-  const std::string budget = spoken_gib(verdict.budget);
+  const std::string needed = format_gib(verdict.needed);
+  const std::string budget = format_gib(verdict.budget);
   std::string out =
       fmt::format("{} {} {} of {}", needed, fits ? "fits" : "is more than", name_of(verdict.limit), budget);
-  if (!fits && needed == budget) out += " by " + spoken(verdict.needed - verdict.budget);
+  if (!fits && needed == budget) out += " by " + format_bytes(verdict.needed - verdict.budget);
   return out;
 }
 

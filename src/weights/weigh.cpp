@@ -7,8 +7,8 @@
 #include <memory>
 #include <numeric>
 
+#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/mistake.h"
 #include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"
 #include "weights/mxfp4.h"

@@ -21,7 +21,7 @@ constexpr std::size_t kEach = 1;
 #endif
 constexpr std::size_t kMostShown = 20;
 
-std::string spoken(const Case& subject, const Figure& figure) {
+std::string format_bytes(const Case& subject, const Figure& figure) {
   std::string out = subject.model + (subject.settings.empty() ? "" : ", " + subject.settings) + ": " + figure.name;
   if (!figure.detail.empty()) out += " (" + figure.detail + ")";
   const auto number = [](const std::optional<double>& value, const char* nothing) {
@@ -62,11 +62,11 @@ void add(const Case& subject, const Figure& figure, const Causes& causes, Outcom
   const Json* cause = causes.find(subject, figure);
   const std::string name = cause == nullptr ? "" : cause->at("cause").get<std::string>();
   if (cause == nullptr)
-    out.unexplained.push_back(spoken(subject, figure));
+    out.unexplained.push_back(format_bytes(subject, figure));
   else
     ++out.misses[name];
   if (std::getenv("KVPLAN_MISSES") != nullptr)
-    std::printf("%s\n  %s\n", spoken(subject, figure).c_str(), name.empty() ? "NO CAUSE" : name.c_str());
+    std::printf("%s\n  %s\n", format_bytes(subject, figure).c_str(), name.empty() ? "NO CAUSE" : name.c_str());
 }
 
 Outcome outcome_of(const std::vector<Json>& lines) {

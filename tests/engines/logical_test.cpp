@@ -113,7 +113,7 @@ TEST_CASE("engines: what the documentation of each says it has") {
     const char* engine;
     double share;  // of a card, where nobody names one
     bool shared_experts, expert_parallel, beams, projectors, host_embedding, scores, deals_draft, ctx_size;
-    LoraHolding lora;
+    LoraStorage lora;
     bool drafts, cache_budget, cuts_towers;
   };
   // gpu_memory_utilization of vLLM; mem_fraction_static where no card is known (SGLang); the wired limit of macOS;
@@ -125,19 +125,19 @@ TEST_CASE("engines: what the documentation of each says it has") {
   // towers are cut like the decoder by vLLM (mm_encoder_tp_mode "weights") and SGLang, whose towers are made of
   // parallel layers.
   const Row rows[] = {
-      {"logical", 1.0, false, false, true, false, false, false, false, false, LoraHolding::kSlotsOrFiles, true, false,
+      {"logical", 1.0, false, false, true, false, false, false, false, false, LoraStorage::kSlotsOrFiles, true, false,
        false},
-      {"vllm", 0.92, true, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true, true},
-      {"sglang", 0.88, false, true, false, false, false, false, false, false, LoraHolding::kSlots, true, true, true},
-      {"llama.cpp", 1.0, false, false, false, true, true, true, true, true, LoraHolding::kFiles, true, false, false},
-      {"transformers", 1.0, false, false, true, false, false, true, false, false, LoraHolding::kFloat32Files, true,
+      {"vllm", 0.92, true, true, true, false, false, false, false, false, LoraStorage::kSlots, true, true, true},
+      {"sglang", 0.88, false, true, false, false, false, false, false, false, LoraStorage::kSlots, true, true, true},
+      {"llama.cpp", 1.0, false, false, false, true, true, true, true, true, LoraStorage::kFiles, true, false, false},
+      {"transformers", 1.0, false, false, true, false, false, true, false, false, LoraStorage::kFloat32Files, true,
        false, false},
-      {"tensorrt-llm", 1.0, false, true, true, false, false, false, false, false, LoraHolding::kSlots, true, true,
+      {"tensorrt-llm", 1.0, false, true, true, false, false, false, false, false, LoraStorage::kSlots, true, true,
        false},
-      {"mlx", 0.75, false, false, false, false, false, false, false, false, LoraHolding::kFiles, true, false, false},
-      {"mistralrs", 0.9, false, false, false, false, false, false, false, false, LoraHolding::kFiles, true, false,
+      {"mlx", 0.75, false, false, false, false, false, false, false, false, LoraStorage::kFiles, true, false, false},
+      {"mistralrs", 0.9, false, false, false, false, false, false, false, false, LoraStorage::kFiles, true, false,
        false},
-      {"ollama", 1.0, false, false, false, true, true, true, false, false, LoraHolding::kFiles, false, false, false},
+      {"ollama", 1.0, false, false, false, true, true, true, false, false, LoraStorage::kFiles, false, false, false},
   };
   CHECK(engines().size() == std::size(rows));
   for (const Row& row : rows) {

@@ -1,14 +1,14 @@
 // What engines share: shares of ranks and stages, sums of terms, inverse questions, drafts, types, names and versions.
 #include <doctest/doctest.h>
 
-#include "engines/beside.h"
 #include "engines/capacity.h"
 #include "engines/drafts.h"
 #include "engines/estimates.h"
-#include "engines/holdings.h"
+#include "engines/layer_buffers.h"
 #include "engines/parallel.h"
 #include "engines/requests.h"
 #include "engines/term_sum.h"
+#include "engines/with_draft.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -283,24 +283,24 @@ TEST_CASE("parts: a draft model's layers stand behind the model's") {
   CHECK(draft_layers(input).label == "EAGLE-3 layers");
 }
 
-TEST_CASE("parts: entries of a holding") {
-  Holding holding;
-  const auto entries = [&](std::uint64_t tokens) { return holding.entries(Tokens(tokens), Tokens(1500)); };
+TEST_CASE("parts: entries of a buffer") {
+  LayerBuffer buffer;
+  const auto entries = [&](std::uint64_t tokens) { return buffer.entries(Tokens(tokens), Tokens(1500)); };
   CHECK(entries(1000) == 1000);
-  holding.step = 256;  // MLX: 1000 tokens are four steps
+  buffer.step = 256;  // MLX: 1000 tokens are four steps
   CHECK(entries(1000) == 1024);
-  holding.limit = 1000;  // a window in whole steps, or cut by it
+  buffer.limit = 1000;  // a window in whole steps, or cut by it
   CHECK(entries(5000) == 1024);
-  holding.limit_after_step = true;
+  buffer.limit_after_step = true;
   CHECK(entries(5000) == 1000);
   CHECK(entries(700) == 768);
-  holding = {};
-  holding.stride = 4;
+  buffer = {};
+  buffer.stride = 4;
   CHECK(entries(1003) == 250);
-  holding = {};
-  holding.growth = Growth::kSourceToken;
+  buffer = {};
+  buffer.growth = Growth::kSourceToken;
   CHECK(entries(10) == 1500);
-  holding.growth = Growth::kSequence;
+  buffer.growth = Growth::kSequence;
   CHECK(entries(10) == 1);
 }
 
@@ -314,13 +314,13 @@ EngineInput four_layers() {
   return input;
 }
 
-HoldingRules rules_of(std::uint64_t block) {
-  HoldingRules rules;
+LayerBufferRules rules_of(std::uint64_t block) {
+  LayerBufferRules rules;
   rules.block_size = block;
   rules.source = "a test";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
   rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {
-    Holding out = plain_holding(term, entry_bytes(term, kPlain, units, 0));
+    LayerBuffer out = plain_buffer(term, entry_bytes(term, kPlain, units, 0));
     if (term.growth == Growth::kToken) out.step = std::max<std::uint64_t>(block, 1);
     if (term.growth == Growth::kToken && block > 0) out.reason = "blocks";
     return out;
@@ -328,11 +328,11 @@ HoldingRules rules_of(std::uint64_t block) {
   return rules;
 }
 
-TEST_CASE("parts: a cache of holdings, by stages and ranks") {
+TEST_CASE("parts: a cache of buffers, by stages and ranks") {
   EngineInput input = four_layers();
   input.request.parallel.pipeline = 2;
   input.request.parallel.tensor = 2;
-  const auto layout = holdings_layout(input, rules_of(16));
+  const auto layout = layer_buffers_layout(input, rules_of(16));
   const Load load{Tokens(100), 3, Tokens(0)};
   // Two layers and four heads on a rank: 4,096 B a token; 112 tokens of a sequence.
   CHECK(layout->reserved(load) == Bytes(3 * 112 * 4096));
@@ -362,7 +362,7 @@ TEST_CASE("parts: a cache of holdings, by stages and ranks") {
   CHECK(held.max_concurrency == doctest::Approx(200000.0 / (112 * 4096)));
   // Without blocks tokens are counted one by one.
   input.request.parallel.pipeline = input.request.parallel.tensor = 1;
-  const auto loose = holdings_layout(input, rules_of(0));
+  const auto loose = layer_buffers_layout(input, rules_of(0));
   CHECK(loose->capacity(Bytes(200000), load).tokens == 12);
   CHECK_FALSE(loose->capacity(Bytes(200000), load).num_blocks);
   CHECK_FALSE(loose->block_size());
@@ -377,7 +377,7 @@ TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") 
   input.caches.resize(1);
   input.caches.push_back(layer_of(1, {window_of(8, 128, 100)}));
   input.caches.push_back(layer_of(2, {state_of(1000, 1, 1)}));
-  const auto layout = holdings_layout(input, rules_of(0));
+  const auto layout = layer_buffers_layout(input, rules_of(0));
   const Load load{Tokens(500), 2, Tokens(0)};
   CHECK(layout->reserved(load) == Bytes(2 * (500 * 4096 + 100 * 2048 + 2000)));
   CHECK(layout->capacity(Bytes(2 * (100 * 2048 + 2000) + 4096 * 77 + 5), load).tokens == 77);
@@ -388,7 +388,7 @@ TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") 
   draft->caches = {layer_of(0, {term_of(Role::kKey, 1, 50)})};
   input.draft = draft;
   input.request.parallel.pipeline = 2;
-  const auto with = holdings_layout(input, rules_of(0));
+  const auto with = layer_buffers_layout(input, rules_of(0));
   const auto ranks = with->explain(load);
   REQUIRE(ranks.size() == 2);
   CHECK(ranks[1].reserved - ranks[1].logical == Bytes(2 * 500 * 100));

@@ -1,7 +1,7 @@
 // The smallest model there can be, one head of one element in 8 bit: every byte of a plan is one that can be counted.
 #include <doctest/doctest.h>
 
-#include "engines/holdings.h"
+#include "engines/layer_buffers.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/compute.h"
 #include "engines/requests.h"
@@ -48,18 +48,18 @@ Bytes sum(const std::vector<CacheBuffer>& buffers) {
   return out;
 }
 
-TEST_CASE("smallest: holdings") {
+TEST_CASE("smallest: buffers") {
   std::uint64_t entry = 1;
   const auto layout_of = [&](std::uint64_t block, bool pool, std::uint64_t window) {
-    HoldingRules rules;
+    LayerBufferRules rules;
     rules.block_size = block;
     rules.one_pool = pool;
     rules.source = "a test";
     rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
     rules.hold = rules.host = [entry](const LayerCache&, const Term& term, std::uint64_t) {
-      return plain_holding(term, Bytes(entry));
+      return plain_buffer(term, Bytes(entry));
     };
-    return holdings_layout(input_of("logical", "tiny", {{byte_of(Role::kKey, window)}}), rules);
+    return layer_buffers_layout(input_of("logical", "tiny", {{byte_of(Role::kKey, window)}}), rules);
   };
   const auto one = layout_of(1, false, 0);
   CHECK(one->reserved(load_for(1)) == Bytes(1));

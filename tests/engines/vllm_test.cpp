@@ -339,7 +339,7 @@ TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's wor
 // GLM-5.2's caches, on four Blackwells with an FP8 cache: 33.04 GiB are 743,680 tokens, 1.86x.
 TEST_CASE("vllm: a batch holds the largest item where images attend both ways, unless there are none") {
   ModelSpec model = test_model("gemma-4-26b");
-  for (SideModel& side : model.sides) side.both_ways = true;
+  for (TowerModel& side : model.towers) side.both_ways = true;
   Request request = asking("vllm@0.25", 32768);
   request.card.name = "l40s";
   request.kv_cache_memory_bytes = Bytes(static_cast<std::uint64_t>(12.75 * static_cast<double>(kGiB)));
@@ -355,7 +355,7 @@ TEST_CASE("vllm: a batch holds the largest item where images attend both ways, u
   request.extras.language_model_only = false;
   request.engine_version = "0.21";
   const double before = times();
-  for (SideModel& side : model.sides) side.both_ways = false;
+  for (TowerModel& side : model.towers) side.both_ways = false;
   CHECK(times() == before);
 }
 

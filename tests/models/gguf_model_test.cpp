@@ -384,7 +384,7 @@ TEST_CASE("encoders keep nothing, and T5 its source") {
   const ModelSpec t5 = read(attending("t5", 12, 768, 12, 0, 64).u32(".decoder_block_count", 6));
   CHECK(count_of(t5, "cross") == 6);
   CHECK(count_of(t5, "mha") == 6);
-  CHECK(t5.sides.at(0).num_layers == 12);
+  CHECK(t5.towers.at(0).num_layers == 12);
   CHECK(t5.source_tokens > Tokens(0));
 }
 

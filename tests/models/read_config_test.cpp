@@ -339,9 +339,9 @@ TEST_CASE("quantized weights that no kernel knows are refused, and one name stan
 
 TEST_CASE("a vision tower is named and costs nothing") {
   const ModelSpec model = test_model("qwen3.5-27b");
-  REQUIRE(model.sides.size() == 1);
-  CHECK(model.sides[0].what == SideKind::kVision);
-  CHECK(model.sides[0].num_layers == 27);
+  REQUIRE(model.towers.size() == 1);
+  CHECK(model.towers[0].what == TowerKind::kVision);
+  CHECK(model.towers[0].num_layers == 27);
 }
 
 TEST_CASE("what was read is written down, with where it came from") {

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "engines/requests.h"
-#include "plan/answers.h"
 #include "plan/complete.h"
 #include "plan/facts.h"
 #include "plan/plan_cache.h"
+#include "plan/questions.h"
 #include "report/words.h"
 #include "support/figures.h"
 

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "kvplan/gpus.h"
-#include "plan/answers.h"
+#include "plan/questions.h"
 #include "plan/search.h"
 #include "support/figures.h"
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "plan/answers.h"
 #include "plan/changes.h"
 #include "plan/complete.h"
+#include "plan/questions.h"
 #include "plan/shared_card.h"
 #include "support/figures.h"
 

@@ -11,8 +11,8 @@
 #include "cli/options.h"
 #include "conformance/gguf_header.h"
 #include "conformance/planner.h"
-#include "plan/answers.h"
 #include "plan/plan.h"
+#include "plan/questions.h"
 #include "sources/load.h"
 #include "support/program.h"
 

@@ -38,11 +38,11 @@
 //   attention.
 #include <functional>
 
-#include "engines/beside.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/compute.h"
 #include "engines/llama_cpp/launcher.h"
 #include "engines/llama_cpp/models.h"
+#include "engines/with_draft.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 
@@ -240,7 +240,7 @@ Engine llama_cpp_engine() {
       "--ctx-size-draft --cache-type-k-draft --cache-type-v-draft";
   engine.supports = [](const Gpu& card) { return !is_gaudi(card); };  // CUDA, HIP, SYCL, Vulkan and Metal
   engine.extras.draft_methods = "draft_model eagle3 mtp ngram";
-  engine.extras.lora = LoraHolding::kFiles;
+  engine.extras.lora = LoraStorage::kFiles;
   engine.micro_batch = kLlamaMicroBatch;
   engine.extras.has_projector_files = true;
   engine.parallel.deals_draft = true;

@@ -7,7 +7,7 @@
 // - MLA keeps the latent and the rope part; KV types are the model's own and FP8 (f8e4m3).
 // - The budget is a share (0.9) of the card less what is in use.
 #include "engines/estimates.h"
-#include "engines/holdings.h"
+#include "engines/layer_buffers.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -37,13 +37,13 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     refuse("--block-size " + std::to_string(block) + ": mistral.rs has blocks of 8, 16 and 32 tokens",
            "use one of them");
   const CacheTypes types = input.types;
-  HoldingRules rules;
+  LayerBufferRules rules;
   rules.block_size = block;
   rules.source = "mistral.rs paged_attention/cache_engine.rs";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
   rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    Holding out = plain_holding(term, entry_bytes(term, types, units, columns));
+    LayerBuffer out = plain_buffer(term, entry_bytes(term, types, units, columns));
     if (term.growth != Growth::kToken || term.role == Role::kState) return out;
     out.reason = out.limit > 0 ? "windows keep every token" : "block rounding";
     out.limit = 0;
@@ -52,7 +52,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   };
   if (has_windows(input)) notes.push_back(unverified_note("mistral.rs", "sliding layers"));
   if (has_states(input)) notes.push_back(unverified_note("mistral.rs", "recurrent states"));
-  return holdings_layout(input, rules);
+  return layer_buffers_layout(input, rules);
 }
 
 EngineSettings settings(const EngineInput& input, const Load&) {
@@ -91,7 +91,7 @@ Engine mistralrs_engine() {
   out.makers = "NVIDIA Apple";  // CUDA and Metal
   // pipeline/speculative.rs of 0.6; releases of 2026 have MTP and DFlash in its place.
   out.extras.draft_methods = "draft_model";
-  out.extras.lora = LoraHolding::kFiles;
+  out.extras.lora = LoraStorage::kFiles;
   out.log.figures = kMistralrsLogFigures;
   return out;
 }

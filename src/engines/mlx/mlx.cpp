@@ -16,8 +16,8 @@
 #include <algorithm>
 
 #include "engines/estimates.h"
-#include "engines/holdings.h"
 #include "engines/indexes.h"
+#include "engines/layer_buffers.h"
 #include "engines/mlx/launcher.h"
 #include "engines/mlx/modules.h"
 #include "kvplan/error.h"
@@ -160,7 +160,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   const std::uint64_t head_dim = mlx_head_dim(module, input.model.facts);
   const bool has_one_head = has_word(kOneKvHead, module.name);
   const bool token_by_token = input.request.max_num_batched_tokens == Tokens(1);
-  HoldingRules rules;
+  LayerBufferRules rules;
   rules.source = "mlx-lm models/cache.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
   rules.hold = [=](const LayerCache&, const Term& original, std::uint64_t units) {
@@ -177,7 +177,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     // Chunks stay as they are: ChunkedKVCache has no quantized form.
     const bool quantizes = term.storage == Storage::kKv && !chunked && !has_lists;
     const std::uint64_t bits = quantizes ? bits_of(term_dtype(term, types)) : 0;
-    Holding out = plain_holding(term, entry_bytes(term, plain, units, columns));
+    LayerBuffer out = plain_buffer(term, entry_bytes(term, plain, units, columns));
     if (bits > 0) {
       const std::uint64_t vector = ceil_div(term.shape.width * bits, 8) + ceil_div(term.shape.width, kGroup) * 4;
       out.entry = Bytes(checked_mul(checked_mul(units, term.shape.vectors, "a cache"), vector, "a cache"));
@@ -210,7 +210,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     notes.push_back(unverified_note("MLX", "recurrent states (their type)"));
   EngineInput own = input;
   own.caches = caches_of(input);
-  return holdings_layout(own, rules);
+  return layer_buffers_layout(own, rules);
 }
 
 EngineSettings settings(const EngineInput& input, const Load&) {
@@ -274,7 +274,7 @@ Engine mlx_engine() {
   out.makers = "Apple";
   out.settings = settings;
   out.extras.draft_methods = "draft_model";  // generate.py speculative_generate_step, the only way
-  out.extras.lora = LoraHolding::kFiles;
+  out.extras.lora = LoraStorage::kFiles;
   out.launch = mlx_launch;
   out.refusal = refusal;
   out.utilization_of = utilization;

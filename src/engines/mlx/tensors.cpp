@@ -95,15 +95,15 @@ bool is_float32(const MlxModule& module, const TensorGroup& group) {
   });
 }
 
-void settle_head(const MlxModule& module, std::optional<bool> told, TensorGroup& head) {
+void settle_head(const MlxModule& module, std::optional<bool> stated, TensorGroup& head) {
   if (has_word(kOwnHead, module.name))
     head.is_tied = false;
   else if (has_word(kNoHead, module.name))
     head.is_tied = true;
   else if (has_word(kTiedByDefault, module.name))
-    head.is_tied = told.value_or(true);
+    head.is_tied = stated.value_or(true);
   else if (has_word(kOwnByDefault, module.name))
-    head.is_tied = told.value_or(false);
+    head.is_tied = stated.value_or(false);
 }
 
 template <class Parts>
@@ -149,8 +149,8 @@ std::vector<TensorGroup>::const_iterator find_table(const EngineTensors& model) 
 // A file that names no hidden_size_per_layer_input has inputs of each layer all the same (models/gemma4_text.py).
 void add_layer_inputs(EngineTensors& model) {
   constexpr std::uint64_t kWidth = 256, kVocabulary = 262144;
-  const auto told = [](const ConfigFact& fact) { return fact.key.ends_with("hidden_size_per_layer_input"); };
-  if (std::any_of(model.facts.begin(), model.facts.end(), told)) return;
+  const auto stated = [](const ConfigFact& fact) { return fact.key.ends_with("hidden_size_per_layer_input"); };
+  if (std::any_of(model.facts.begin(), model.facts.end(), stated)) return;
   const auto table = find_table(model);
   if (table == model.tensors.end()) return;
   const std::uint64_t hidden = table->columns;

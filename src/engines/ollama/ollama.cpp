@@ -135,7 +135,7 @@ Engine ollama_engine() {
       "--batch --ubatch-size --kv-unified --swa-full --flash-attn --n-gpu-layers --no-kv-offload "
       "--tensor-split --tool --n-cpu-moe --cpu-moe --override-tensor --cache-type-k --cache-type-v";
   out.supports = llama_cpp_engine().supports;
-  out.extras.lora = LoraHolding::kFiles;
+  out.extras.lora = LoraStorage::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;
   out.extras.has_projector_files = true;
   out.most_sequences = llama_cpp_engine().most_sequences;

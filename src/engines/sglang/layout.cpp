@@ -9,8 +9,8 @@
 #include "engines/sglang/share.h"
 #include "engines/sglang/stages.h"
 #include "kvplan/error.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
-#include "kvplan/spoken.h"
 
 namespace kvplan {
 

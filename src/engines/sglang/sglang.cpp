@@ -82,7 +82,7 @@ Engine sglang_engine() {
   out.makers = "NVIDIA AMD Intel";
   out.supports = runs_on_card;
   out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram";
-  out.extras.lora = LoraHolding::kSlots;
+  out.extras.lora = LoraStorage::kSlots;
   out.extras.lora_slots = sglang_lora_slots;
   out.log.events = kSglangLogEvents;
   out.log.stages = kSglangStages;

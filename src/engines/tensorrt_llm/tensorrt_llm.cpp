@@ -7,7 +7,7 @@
 // - free_gpu_memory_fraction (0.9) is a share of what is free, not of the card.
 // - Windows hold every token unless max_attention_window is given, which kvplan has no option for.
 #include "engines/estimates.h"
-#include "engines/holdings.h"
+#include "engines/layer_buffers.h"
 #include "engines/lora_slots.h"
 #include "engines/parallel.h"
 #include "engines/tensorrt_llm/launcher.h"
@@ -42,7 +42,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     refuse("--block-size " + std::to_string(block) + ": TensorRT-LLM's tokens_per_block is a power of two",
            "use 32 or 64");
   const CacheTypes types = input.types;
-  HoldingRules rules;
+  LayerBufferRules rules;
   rules.block_size = block;
   rules.last_block_up = true;
   rules.one_pool = true;
@@ -50,7 +50,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.compact; };
   rules.hold = [=](const LayerCache&, const Term& term, std::uint64_t units) {
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    Holding out = plain_holding(term, entry_bytes(term, types, units, columns));
+    LayerBuffer out = plain_buffer(term, entry_bytes(term, types, units, columns));
     if (term.growth != Growth::kToken || term.role == Role::kState) return out;
     if (out.limit > 0) out.reason = "windows keep every token";
     out.limit = 0;
@@ -62,7 +62,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
     notes.push_back({NoteLevel::kInfo, "windows_kept_whole",
                      "TensorRT-LLM keeps every token of sliding layers unless max_attention_window is given"});
   if (has_states(input)) notes.push_back(unverified_note("TensorRT-LLM", "recurrent states"));
-  return holdings_layout(input, rules);
+  return layer_buffers_layout(input, rules);
 }
 
 Bytes cache_budget(const BudgetInput& in) {
@@ -129,7 +129,7 @@ Engine tensorrt_llm_engine() {
   // llmapi/llm_args.py of 1.0: MTP, Medusa, Eagle (eagle3 by an option), NGram, DraftTarget; its Lookahead is not
   // planned.
   out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
-  out.extras.lora = LoraHolding::kSlots;
+  out.extras.lora = LoraStorage::kSlots;
   out.extras.lora_slots = lora_slots;
   out.log.events = kTensorRtLlmLogEvents;
   out.launch = tensorrt_llm_launch;

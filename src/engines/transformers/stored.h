@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// The compressor's tokens that fill no window yet: an entry for each beyond the last whole window (Holding::wraps).
+// The compressor's tokens that fill no window yet: an entry for each beyond the last whole window (LayerBuffer::wraps).
 inline constexpr std::string_view kRest = "compressor rest";
 
 // The caches with what is stored as their expanded form; the compact one stays what the architecture needs.

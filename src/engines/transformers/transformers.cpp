@@ -20,10 +20,10 @@
 
 #include "engines/drafts.h"
 #include "engines/estimates.h"
-#include "engines/holdings.h"
+#include "engines/layer_buffers.h"
 #include "engines/transformers/stored.h"
+#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/mistake.h"
 
 namespace kvplan {
 
@@ -158,20 +158,20 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
   CacheTypes plain = types;
   plain.key = plain.value = types.model;
 
-  HoldingRules rules;
+  LayerBufferRules rules;
   rules.source = "transformers cache_utils.py";
   rules.form = [](const LayerCache& cache) -> const CacheTerms& { return cache.expanded; };
   rules.hold = [=](const LayerCache& cache, const Term& term, std::uint64_t units) {
     const bool whole = term.limit.kind == LimitKind::kNone && term.growth == Growth::kToken;
     const Dtype type = term_dtype(term, types);
     if (term.storage == Storage::kKv && quantized(type) && whole) {
-      if (!grouped(type)) return plain_holding(term, entry_bytes(term, types, units, 0));
-      Holding out = plain_holding(term, grouped_bytes(term, units, type == Dtype::kInt4 ? 4 : 8));
+      if (!grouped(type)) return plain_buffer(term, entry_bytes(term, types, units, 0));
+      LayerBuffer out = plain_buffer(term, grouped_bytes(term, units, type == Dtype::kInt4 ? 4 : 8));
       out.reason = "groups of 64 with a scale and a shift";
       return out;
     }
     const bool drops_column = term.shape.columns > 0 && !keeps_all_columns(input->model.arch);
-    Holding out = plain_holding(term, entry_bytes(term, plain, units, term.shape.columns - (drops_column ? 1 : 0)));
+    LayerBuffer out = plain_buffer(term, entry_bytes(term, plain, units, term.shape.columns - (drops_column ? 1 : 0)));
     out.wraps = term.name == kRest;
     out.reason = stored_reason(*input, cache, term);
     if (is_optional(*input, term)) {
@@ -187,12 +187,12 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
       return grows_forever(cache.compact) && std::find(resident.begin(), resident.end(), cache.layer) == resident.end();
     };
     rules.host = [=](const LayerCache& cache, const Term& term, std::uint64_t units) {
-      Holding out = whole(cache, term, units);
+      LayerBuffer out = whole(cache, term, units);
       if (!grows_forever(cache.compact)) out.entry = Bytes(0);
       return out;
     };
     rules.hold = [=](const LayerCache& cache, const Term& term, std::uint64_t units) {
-      Holding out = whole(cache, term, units);
+      LayerBuffer out = whole(cache, term, units);
       if (moves(cache)) out.entry = Bytes(0);
       if (grows_forever(cache.compact)) out.reason = "offloaded: the layer in use and the next are on the GPU";
       return out;
@@ -208,7 +208,7 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& original, std::vector<Not
   if (original.draft_method && original.request.sequences() > 1)
     notes.push_back({NoteLevel::kWarning, "one_sequence",
                      "transformers guesses tokens for one sequence at a time: assisted generation refuses a batch"});
-  return holdings_layout(*input, rules);
+  return layer_buffers_layout(*input, rules);
 }
 
 // The largest single tensor that a step concatenates: K or V of one layer.
@@ -363,7 +363,7 @@ Engine transformers_engine() {
   out.settings = settings;
   out.loading.made_at_load = "fp8 int8 int4 bnb-int8 bnb-nf4";
   out.extras.draft_methods = "draft_model ngram";
-  out.extras.lora = LoraHolding::kFloat32Files;
+  out.extras.lora = LoraStorage::kFloat32Files;
   out.extras.has_beams = true;
   return out;
 }

@@ -31,7 +31,7 @@ bool ends_in(std::string_view name, std::string_view ends) {
 }
 
 // What the config says of a key of the decoder; "" where it says nothing that was read.
-std::string_view told(const EngineTensors& model, std::string_view key) {
+std::string_view stated(const EngineTensors& model, std::string_view key) {
   for (const ConfigFact& fact : model.facts)
     if ((fact.origin == Origin::kFile || fact.origin == Origin::kAlias) &&
         (fact.key == key || fact.key.ends_with("." + std::string(key))))
@@ -54,7 +54,7 @@ void leave_unread_parts(EngineTensors& model) {
 
 // The router's bias is there where topk_method says so (models/deepseek_v2.py).
 void settle_router_bias(EngineTensors& model) {
-  if (told(model, "topk_method") == "\"noaux_tc\"") return;
+  if (stated(model, "topk_method") == "\"noaux_tc\"") return;
   drop(model, [](const TensorGroup& group) { return ends_in(group.module, "e_score_correction_bias"); });
 }
 
@@ -125,7 +125,7 @@ void fit_kda(EngineTensors& model) {
 
 // A bias of each expert's choice, which files of this class keep as a buffer (models/lfm2_moe.py).
 void add_expert_biases(EngineTensors& model) {
-  if (told(model, "use_expert_bias") == "false") return;
+  if (stated(model, "use_expert_bias") == "false") return;
   std::vector<TensorGroup> biases;
   for (const TensorGroup& group : model.tensors) {
     if (group.component != Component::kRouter || group.role != TensorRole::kLinear) continue;
@@ -168,7 +168,7 @@ void make_deepseek_v4(EngineTensors& model, std::uint64_t version) {
   narrow(model.quantization.expert_scheme);
   for (SchemeRule& rule : model.quantization.rules) narrow(rule.scheme);
   const std::uint64_t tokens = batch_of(model);
-  if (const auto chosen = whole_number(told(model, "index_topk")); chosen && *chosen > 0) {
+  if (const auto chosen = whole_number(stated(model, "index_topk")); chosen && *chosen > 0) {
     model.tensors.push_back(buffer("model.topk_indices_buffer", tokens, *chosen));
     model.tensors.back().is_float32 = true;  // int32
   }
@@ -177,7 +177,7 @@ void make_deepseek_v4(EngineTensors& model, std::uint64_t version) {
   const bool has_buffer = model.request->mtp || version < kBuffersForDraftAlone;
   if (!has_buffer || streams == model.tensors.end()) return;
   const std::uint64_t width = streams->columns;
-  const std::uint64_t copies = whole_number(told(model, "hc_mult")).value_or(4);
+  const std::uint64_t copies = whole_number(stated(model, "hc_mult")).value_or(4);
   model.tensors.push_back(buffer("model._mtp_hidden_buffer", tokens, checked_mul(width, copies, "hidden states")));
 }
 
@@ -212,7 +212,7 @@ void size_glm_ocr_merger(EngineTensors& model) {
 // (models/moss_transcribe_diarize.py).
 void size_whisper_mlps(EngineTensors& model) {
   constexpr std::uint64_t kUsual = 1536;
-  if (!told(model, "encoder_ffn_dim").empty()) return;
+  if (!stated(model, "encoder_ffn_dim").empty()) return;
   for (TensorGroup& group : model.tensors) {
     if (group.module.starts_with("audio_tower.layers.fc1")) group.rows = kUsual;
     if (group.module == "audio_tower.layers.fc2") group.columns = kUsual;
@@ -311,7 +311,7 @@ void vllm_make_tensors(EngineTensors& model) {
     for (TensorGroup& group : model.tensors)
       if (ends_in(group.module, "A_log")) group.kept = Kept::kAsDeclared;
   // GLM-4's class, which has biases where attention_bias says so (models/glm4.py).
-  if (runs("Glm4vForConditionalGeneration") && told(model, "attention_bias") != "true")
+  if (runs("Glm4vForConditionalGeneration") && stated(model, "attention_bias") != "true")
     drop(model, [](const TensorGroup& group) {
       return ends_in(group.module, "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias");
     });

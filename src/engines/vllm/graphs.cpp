@@ -210,7 +210,7 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
                      "estimate: profile_cudagraph_memory guesses from a few graphs, half to five times what all take");
 }
 
-bool vllm_guesses_graphs(const EngineInput& input, const VllmRules& rules) {
+bool vllm_estimates_graphs(const EngineInput& input, const VllmRules& rules) {
   return rules.graphs_in_budget && (!vllm_has_new_runner(input, rules) || rules.version >= kGuessesGraphs);
 }
 

@@ -28,7 +28,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules);
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken);
 
 // Whether graphs, as they are guessed from a few, come out of the budget.
-bool vllm_guesses_graphs(const EngineInput& input, const VllmRules& rules);
+bool vllm_estimates_graphs(const EngineInput& input, const VllmRules& rules);
 
 }  // namespace kvplan
 

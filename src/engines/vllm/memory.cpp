@@ -415,7 +415,7 @@ Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside
   const VllmRules rules = vllm_rules(input.request);
   const double share = input.request.memory_utilization.value_or(rules.utilization);
   const Bytes requested(static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_memory.count()) * share)));
-  if (!vllm_guesses_graphs(input, rules)) beside = beside > captured ? beside - captured : Bytes(0);
+  if (!vllm_estimates_graphs(input, rules)) beside = beside > captured ? beside - captured : Bytes(0);
   return requested > beside ? requested - beside : Bytes(0);
 }
 

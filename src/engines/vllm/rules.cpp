@@ -119,13 +119,13 @@ VllmRules vllm_rules(const Request& request) {
 
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts) {
   if (!is_one_of(arch, {Arch::kDeepseekV32, Arch::kGlmMoeDsa})) return false;
-  const auto told = [&](std::string_view key) -> std::string_view {
+  const auto stated = [&](std::string_view key) -> std::string_view {
     for (const ConfigFact& fact : facts)
       if (fact.origin == Origin::kFile && fact.key.ends_with(key) && fact.value != "null") return fact.value;
     return "";
   };
-  const std::string_view every = told("index_topk_freq");
-  return !told("indexer_types").empty() && told("index_topk_pattern").empty() && (every.empty() || every == "1");
+  const std::string_view every = stated("index_topk_freq");
+  return !stated("indexer_types").empty() && stated("index_topk_pattern").empty() && (every.empty() || every == "1");
 }
 
 bool vllm_uses_mla(Arch arch) {

@@ -46,8 +46,8 @@
 #include "engines/vllm/specs.h"
 #include "engines/vllm/tensors.h"
 #include "kvplan/error.h"
+#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
-#include "kvplan/spoken.h"
 
 namespace kvplan {
 
@@ -506,7 +506,7 @@ Engine vllm_engine() {
   engine.makers = "NVIDIA AMD Intel";
   engine.supports = vllm_supports;
   engine.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
-  engine.extras.lora = LoraHolding::kSlots;
+  engine.extras.lora = LoraStorage::kSlots;
   engine.extras.lora_slots = vllm_lora_slots;
   engine.log.events = kVllmLogEvents;
   engine.log.stages = kVllmStages;

@@ -48,7 +48,7 @@ bool has_head(const Inventory& inventory) {
 
 // What the file says: the config of the class that owns the head decides, which is the outermost one (transformers'
 // PreTrainedModel.get_expanded_tied_weights_keys). The decoder of a pair is a whole model, and owns its head.
-std::optional<bool> told_tied(const Inventory& inventory) {
+std::optional<bool> stated_tied(const Inventory& inventory) {
   const Fields root = inventory.reader.root.bare(), text = inventory.text.bare();
   std::vector<Fields> places = {root};
   if (const auto thinker = root.child("thinker_config")) places.push_back(*thinker);
@@ -56,12 +56,12 @@ std::optional<bool> told_tied(const Inventory& inventory) {
   for (const Fields& place : places)
     for (const std::string_view key :
          {"tie_word_embeddings", "tie_embeddings", "share_input_output_layers", "weight_tying"})
-      if (const auto told = place.find_bool(key)) return told;
+      if (const auto stated = place.find_bool(key)) return stated;
   return std::nullopt;
 }
 
 bool head_is_tied(const Inventory& inventory) {
-  if (const auto told = told_tied(inventory)) return *told;
+  if (const auto stated = stated_tied(inventory)) return *stated;
   if (inventory.traits.stores_head) return false;
   if (const auto usual = inventory.text.find_bool("tie_word_embeddings")) return *usual;
   return inventory.traits.ties_by_default;

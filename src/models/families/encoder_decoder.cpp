@@ -107,7 +107,7 @@ void read_encoder_decoder(Reader& reader) {
     std::uint64_t encoder_layers = own_count(
         text, {"encoder_layers", "num_encoder_layers", "encoder_num_hidden_layers", "num_layers", "num_hidden_layers"});
     if (encoder_layers == 0) encoder_layers = text.count_or("encoder_layers", 0);
-    reader.model.sides.push_back({SideKind::kEncoder, std::string(text.class_name()), encoder_layers});
+    reader.model.towers.push_back({TowerKind::kEncoder, std::string(text.class_name()), encoder_layers});
   }
   reader.model.source_tokens = Tokens(source_length(reader));
 

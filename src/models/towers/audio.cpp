@@ -5,13 +5,13 @@
 
 namespace kvplan {
 
-static void write_convolutions(const Side& s, std::uint64_t h) {
+static void write_convolutions(const TowerWriter& s, std::uint64_t h) {
   s.t.linear("audio_tower.conv1", h, times(3, s.count("num_mel_bins", 128)), true);
   s.t.linear("audio_tower.conv2", h, times(3, h), true);
 }
 
 // Whisper's encoder, as Qwen2-Audio, Qwen2.5-Omni (whose positions are no tensor) and Voxtral have it.
-static void write_whisper_encoder(const Side& s, bool has_positions = true, bool fuses_biases = false) {
+static void write_whisper_encoder(const TowerWriter& s, bool has_positions = true, bool fuses_biases = false) {
   const std::uint64_t h = s.count({"d_model", "hidden_size"}, 1280);
   write_convolutions(s, h);
   if (has_positions) s.t.plain("audio_tower.embed_positions", times(s.count("max_source_positions", 1500), h));
@@ -26,7 +26,7 @@ static void write_whisper_encoder(const Side& s, bool has_positions = true, bool
 }
 
 // Voxtral Realtime: rotary positions, RMS norms, a gated MLP with a bias behind it alone.
-static void write_realtime_encoder(const Side& s) {
+static void write_realtime_encoder(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   write_convolutions(s, h);
   const std::uint64_t inner = s.count("intermediate_size", 5120);
@@ -44,16 +44,16 @@ static void write_realtime_encoder(const Side& s) {
   s.t.plain("audio_tower.norm", h);
 }
 
-static std::uint64_t width_of(const Side& s) {
+static std::uint64_t width_of(const TowerWriter& s) {
   return s.count({"d_model", "hidden_size"}, 1280);
 }
 
-void write_qwen2_audio(const Side& s) {
+void write_qwen2_audio(const TowerWriter& s) {
   write_whisper_encoder(s);
   s.p.linear("multi_modal_projector.linear", s.out, width_of(s), true);
 }
 
-void write_omni_audio(const Side& s) {
+void write_omni_audio(const TowerWriter& s) {
   const std::uint64_t out = s.count("output_dim", 3584);
   write_whisper_encoder(s, false);
   s.t.plain("audio_tower.audio_bos_eos_token", times(2, out));
@@ -61,7 +61,7 @@ void write_omni_audio(const Side& s) {
 }
 
 // Muse Spark: the wave itself in ever longer patches, each stage of them mixed by short convolutions and MLPs.
-void write_muse_audio(const Side& s) {
+void write_muse_audio(const TowerWriter& s) {
   const auto widths = s.v.counts("hidden_sizes"), depths = s.v.counts("depths"), patches = s.v.counts("patch_sizes");
   if (!widths || !depths || !patches || widths->size() != depths->size() || widths->size() != patches->size())
     return guess_tower(s.t.inventory, s.v, Component::kAudio, "the audio encoder (" + s.own + ")");
@@ -86,13 +86,13 @@ void write_muse_audio(const Side& s) {
 }
 
 // Audio Flamingo 3, Music Flamingo: Whisper's encoder, pooled, and two projections.
-void write_flamingo_audio(const Side& s) {
+void write_flamingo_audio(const TowerWriter& s) {
   write_whisper_encoder(s);
   write_two_linears(s.p, width_of(s), s.out, s.root.flag("projector_bias", true));
 }
 
 // MOSS: several frames side by side, two projections and a norm.
-void write_moss_audio(const Side& s) {
+void write_moss_audio(const TowerWriter& s) {
   write_whisper_encoder(s, true, true);
   write_two_linears(s.p, times(s.root.count_or("audio_merge_size", 4), width_of(s)), s.out,
                     s.root.flag("projector_bias", true));
@@ -100,7 +100,7 @@ void write_moss_audio(const Side& s) {
 }
 
 // GLM-ASR: rotary positions, and a projector over as many frames as its MLP is wide.
-void write_glm_audio(const Side& s) {
+void write_glm_audio(const TowerWriter& s) {
   write_whisper_encoder(s, false, true);
   if (const std::uint64_t heads = s.count("num_attention_heads", 20); heads > 0)
     s.t.derived("audio_tower.rotary_emb.inv_freq", width_of(s) / heads / 4).is_float32 = true;
@@ -109,7 +109,7 @@ void write_glm_audio(const Side& s) {
 }
 
 // Qwen3-ASR and Qwen3-Omni: three convolutions over time and pitch, each halving both.
-void write_qwen3_audio(const Side& s) {
+void write_qwen3_audio(const TowerWriter& s) {
   const std::uint64_t h = width_of(s);
   const std::uint64_t channels = s.count("downsample_hidden_size", 480);
   const std::uint64_t pitches = ceil_div(s.count("num_mel_bins", 128), 8);
@@ -125,7 +125,7 @@ void write_qwen3_audio(const Side& s) {
 }
 
 // Granite Speech: a Conformer, and a Q-Former over each window of its frames.
-void write_granite_speech(const Side& s) {
+void write_granite_speech(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_dim", 1024);
   const std::uint64_t layers = s.count("num_layers", 10);
   const std::uint64_t d = s.count("dim_head", 128);
@@ -159,23 +159,23 @@ void write_granite_speech(const Side& s) {
   s.p.linear("projector.linear", s.out, looking.count_or("hidden_size", 768), true);
 }
 
-static void write_voxtral_projector(const Side& s, std::uint64_t from) {
+static void write_voxtral_projector(const TowerWriter& s, std::uint64_t from) {
   s.p.linear("multi_modal_projector.linear_1", s.out, from, false);
   s.p.linear("multi_modal_projector.linear_2", s.out, s.out, false);
 }
 
-void write_voxtral_realtime(const Side& s) {
+void write_voxtral_realtime(const TowerWriter& s) {
   write_realtime_encoder(s);
   write_voxtral_projector(s, times(width_of(s), s.t.inventory.reader.root.count_or("downsample_factor", 4)));
 }
 
-void write_voxtral(const Side& s) {
+void write_voxtral(const TowerWriter& s) {
   write_whisper_encoder(s);
   write_voxtral_projector(s, s.count("intermediate_size", 5120));
 }
 
 // As vision.cpp says of its vision tower.
-void write_gemma3n_audio(const Side& s) {
+void write_gemma3n_audio(const TowerWriter& s) {
   s.t.plain("audio_tower", 684'536'864);
   // Masks, limits and scales of times that vLLM's class keeps besides, and norms without weights before the decoder.
   s.t.derived("audio_tower.buffers", 10'128).is_float32 = true;

@@ -28,7 +28,7 @@ void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, 
   p.plain("qformer.words.norm", times(2, h), layers);
 }
 
-void write_blip_vision(const Side& s) {
+void write_blip_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1408);
   s.patches("vision_tower.patch_embedding", h, 14, true);
   s.t.plain("vision_tower.class_embedding", h);

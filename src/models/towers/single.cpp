@@ -9,7 +9,7 @@
 namespace kvplan {
 
 // Florence-2: DaViT, whose blocks attend within windows and then over channels, each between two convolutions.
-void write_florence_vision(const Side& s) {
+void write_florence_vision(const TowerWriter& s) {
   const auto widths = s.v.counts("embed_dim"), depths = s.v.counts("depths"), patches = s.v.counts("patch_size");
   if (!widths || !depths || !patches || widths->empty() || depths->size() != widths->size() ||
       patches->size() != widths->size())
@@ -39,7 +39,7 @@ void write_florence_vision(const Side& s) {
 }
 
 // Phi-4 multimodal: SigLIP with its head, which two vectors and two projections follow.
-void write_phi4_vision(const Side& s) {
+void write_phi4_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   write_siglip_with_head(s);
   s.p.plain("image_embed.img_feature_extensors", times(2, h));
@@ -48,7 +48,7 @@ void write_phi4_vision(const Side& s) {
 }
 
 // Its Conformer: gated halves of an MLP around each block, and projections for speech alone and with images.
-void write_phi4_audio(const Side& s) {
+void write_phi4_audio(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t inner = s.count("intermediate_size", 1536);
   const std::uint64_t layers = s.count("num_blocks", 24);
@@ -81,7 +81,7 @@ void write_phi4_audio(const Side& s) {
 
 // Fun-ASR: blocks with a memory over neighbouring frames, the first of which takes several frames side by side; and
 // blocks in the decoder's width behind.
-void write_fun_asr_audio(const Side& s) {
+void write_fun_asr_audio(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 512);
   const std::uint64_t layers = s.count("num_hidden_layers", 70);
   const std::uint64_t inner = s.count("intermediate_size", 2048);

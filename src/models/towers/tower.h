@@ -44,7 +44,7 @@ struct Tower {
 };
 
 // What a tower's writer works with.
-struct Side {
+struct TowerWriter {
   Tower t, p;                  // the tensors of the tower, and of its projector
   Fields v, root;              // its config, and the one that it stands in
   std::uint64_t out;           // the decoder's width
@@ -69,52 +69,52 @@ inline std::uint64_t patches_of(std::uint64_t image, std::uint64_t patch) {
 }
 
 // Towers with a shape of their own: vision.cpp.
-void write_dots_vision(const Side& s);
-void write_ernie_vision(const Side& s);
-void write_gemma3n_vision(const Side& s);
-void write_gemma4_vision(const Side& s);
-void write_glm4v(const Side& s);
-void write_glm_ocr_vision(const Side& s);
-void write_internvl(const Side& s);
-void write_llama4_vision(const Side& s);
-void write_minimax_vision(const Side& s);
-void write_mllama_vision(const Side& s);
-void write_molmo2_vision(const Side& s);
-void write_moonvit(const Side& s);
-void write_muse_vision(const Side& s);
-void write_ovis2_vision(const Side& s);
-void write_pix2struct_vision(const Side& s);
-void write_pixtral(const Side& s);
-void write_radio_vision(const Side& s);
-void write_qwen2_5_vision(const Side& s);
-void write_qwen2_vision(const Side& s);
-void write_qwen3_vision(const Side& s);
+void write_dots_vision(const TowerWriter& s);
+void write_ernie_vision(const TowerWriter& s);
+void write_gemma3n_vision(const TowerWriter& s);
+void write_gemma4_vision(const TowerWriter& s);
+void write_glm4v(const TowerWriter& s);
+void write_glm_ocr_vision(const TowerWriter& s);
+void write_internvl(const TowerWriter& s);
+void write_llama4_vision(const TowerWriter& s);
+void write_minimax_vision(const TowerWriter& s);
+void write_mllama_vision(const TowerWriter& s);
+void write_molmo2_vision(const TowerWriter& s);
+void write_moonvit(const TowerWriter& s);
+void write_muse_vision(const TowerWriter& s);
+void write_ovis2_vision(const TowerWriter& s);
+void write_pix2struct_vision(const TowerWriter& s);
+void write_pixtral(const TowerWriter& s);
+void write_radio_vision(const TowerWriter& s);
+void write_qwen2_5_vision(const TowerWriter& s);
+void write_qwen2_vision(const TowerWriter& s);
+void write_qwen3_vision(const TowerWriter& s);
 
 // SigLIP's, CLIP's and SAM's, and what stands behind them: vits.cpp.
-void write_aria_vision(const Side& s);
-void write_blip_own_vision(const Side& s);
-void write_cohere_vision(const Side& s);
-void write_cosmos_vision(const Side& s);
-void write_deepseek_ocr(const Side& s);
-void write_deepseek_vl_hybrid(const Side& s);
-void write_deepseek_vl_vision(const Side& s);
-void write_gemma3_vision(const Side& s);
-void write_git_vision(const Side& s);
-void write_got_ocr(const Side& s);
-void write_formulanet_vision(const Side& s);
-void write_idefics_vision(const Side& s);
-void write_idefics2_vision(const Side& s);
-void write_idefics3_vision(const Side& s);
-void write_kosmos_vision(const Side& s);
-void write_lfm2_vision(const Side& s);
-void write_llava_vision(const Side& s);
-void write_minicpmv_vision(const Side& s);
-void write_paddleocr_vision(const Side& s);
-void write_minicpmv4_vision(const Side& s);
-void write_paligemma_vision(const Side& s);
-void write_step_vision(const Side& s);
-void write_unlimited_ocr(const Side& s);
-void write_video_llama_vision(const Side& s);
+void write_aria_vision(const TowerWriter& s);
+void write_blip_own_vision(const TowerWriter& s);
+void write_cohere_vision(const TowerWriter& s);
+void write_cosmos_vision(const TowerWriter& s);
+void write_deepseek_ocr(const TowerWriter& s);
+void write_deepseek_vl_hybrid(const TowerWriter& s);
+void write_deepseek_vl_vision(const TowerWriter& s);
+void write_gemma3_vision(const TowerWriter& s);
+void write_git_vision(const TowerWriter& s);
+void write_got_ocr(const TowerWriter& s);
+void write_formulanet_vision(const TowerWriter& s);
+void write_idefics_vision(const TowerWriter& s);
+void write_idefics2_vision(const TowerWriter& s);
+void write_idefics3_vision(const TowerWriter& s);
+void write_kosmos_vision(const TowerWriter& s);
+void write_lfm2_vision(const TowerWriter& s);
+void write_llava_vision(const TowerWriter& s);
+void write_minicpmv_vision(const TowerWriter& s);
+void write_paddleocr_vision(const TowerWriter& s);
+void write_minicpmv4_vision(const TowerWriter& s);
+void write_paligemma_vision(const TowerWriter& s);
+void write_step_vision(const TowerWriter& s);
+void write_unlimited_ocr(const TowerWriter& s);
+void write_video_llama_vision(const TowerWriter& s);
 // Their numbers, which classes keep beside the table.
 void write_position_ids(const Tower& t, std::uint64_t positions);
 // CLIP ViT-L/14, at 336 pixels where nothing else is said; `layers` of its 24 are stored.
@@ -123,29 +123,29 @@ void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, boo
 
 // Queries between a tower and the decoder; with `reads` they see the words of a text too: qformer.cpp.
 void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, bool reads);
-void write_blip_vision(const Side& s);
+void write_blip_vision(const TowerWriter& s);
 
 // Encoders of sound: audio.cpp.
-void write_flamingo_audio(const Side& s);
-void write_gemma3n_audio(const Side& s);
-void write_glm_audio(const Side& s);
-void write_granite_speech(const Side& s);
-void write_moss_audio(const Side& s);
-void write_muse_audio(const Side& s);
-void write_omni_audio(const Side& s);
-void write_qwen2_audio(const Side& s);
-void write_qwen3_audio(const Side& s);
-void write_voxtral(const Side& s);
-void write_voxtral_realtime(const Side& s);
+void write_flamingo_audio(const TowerWriter& s);
+void write_gemma3n_audio(const TowerWriter& s);
+void write_glm_audio(const TowerWriter& s);
+void write_granite_speech(const TowerWriter& s);
+void write_moss_audio(const TowerWriter& s);
+void write_muse_audio(const TowerWriter& s);
+void write_omni_audio(const TowerWriter& s);
+void write_qwen2_audio(const TowerWriter& s);
+void write_qwen3_audio(const TowerWriter& s);
+void write_voxtral(const TowerWriter& s);
+void write_voxtral_realtime(const TowerWriter& s);
 
 // SigLIP that pools, whatever the config says of it: vits.cpp.
-void write_siglip_with_head(const Side& s);
+void write_siglip_with_head(const TowerWriter& s);
 
 // Of one model each: single.cpp.
-void write_florence_vision(const Side& s);
-void write_fun_asr_audio(const Side& s);
-void write_phi4_audio(const Side& s);
-void write_phi4_vision(const Side& s);
+void write_florence_vision(const TowerWriter& s);
+void write_fun_asr_audio(const TowerWriter& s);
+void write_phi4_audio(const TowerWriter& s);
+void write_phi4_vision(const TowerWriter& s);
 
 // Encoders that hear for an encoder-decoder: speech.cpp.
 void write_wave_encoder(const Tower& t, const Fields& config);

@@ -59,20 +59,20 @@ static std::uint64_t count_of(const Fields& config, std::initializer_list<std::s
   return fallback;
 }
 
-std::uint64_t Side::count(std::initializer_list<std::string_view> keys, std::uint64_t fallback) const {
+std::uint64_t TowerWriter::count(std::initializer_list<std::string_view> keys, std::uint64_t fallback) const {
   return count_of(v, keys, fallback);
 }
 
-std::uint64_t Side::merge() const {
+std::uint64_t TowerWriter::merge() const {
   return square(count("spatial_merge_size", 2));
 }
 
-void Side::patches(std::string_view name, std::uint64_t width, std::uint64_t usual, bool bias) const {
+void TowerWriter::patches(std::string_view name, std::uint64_t width, std::uint64_t usual, bool bias) const {
   t.linear(name, width, times(3, square(count("patch_size", usual))), bias);
 }
 
-void Side::frames(std::string_view name, std::uint64_t width, bool bias, std::string_view key, std::uint64_t usual,
-                  std::uint64_t channels) const {
+void TowerWriter::frames(std::string_view name, std::uint64_t width, bool bias, std::string_view key,
+                         std::uint64_t usual, std::uint64_t channels) const {
   const std::uint64_t patch = square(count("patch_size", 14));
   t.linear(name, width, times(times(channels, count(key, usual)), patch), bias);
 }
@@ -115,7 +115,7 @@ bool is_siglip(std::string_view own) {
 // the tower's own type does not fit it.
 struct Row {
   std::string_view names;
-  void (*write)(const Side& s);
+  void (*write)(const TowerWriter& s);
   bool (*fits)(std::string_view own) = nullptr;
 };
 constexpr Row kVision[] = {
@@ -184,7 +184,7 @@ constexpr Row kAudio[] = {
     {"fun_asr_nano_encoder", write_fun_asr_audio},
 };
 
-bool write_side(std::span<const Row> rows, const Side& side) {
+bool write_side(std::span<const Row> rows, const TowerWriter& side) {
   for (const Row& row : rows)
     if ((has_word(row.names, side.root_type) || has_word(row.names, side.own)) &&
         (row.fits == nullptr || row.fits(side.own))) {
@@ -196,7 +196,7 @@ bool write_side(std::span<const Row> rows, const Side& side) {
 
 bool write_vision(Inventory& out, const Fields& root, const Fields& v, const std::string& root_type,
                   const std::string& own) {
-  const Side side{{out, Component::kVision}, {out, Component::kProjector}, v, root, out.hidden, root_type, own};
+  const TowerWriter side{{out, Component::kVision}, {out, Component::kProjector}, v, root, out.hidden, root_type, own};
   if (v.is_object("width") && v.child("width")->is_object("sam_vit_b")) return write_deepseek_ocr(side), true;
   if (write_side(kVision, side)) return true;
   root.touch("model_type");
@@ -205,7 +205,8 @@ bool write_vision(Inventory& out, const Fields& root, const Fields& v, const std
 
 bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std::string& root_type,
                  const std::string& own) {
-  const Side side{{out, Component::kAudio, false}, {out, Component::kProjector}, a, root, out.hidden, root_type, own};
+  const TowerWriter side{
+      {out, Component::kAudio, false}, {out, Component::kProjector}, a, root, out.hidden, root_type, own};
   side.count({"d_model", "hidden_size"}, 0);  // a fact of the plan, whether a row knows the encoder or not
   return write_side(kAudio, side);
 }

@@ -9,18 +9,18 @@
 namespace kvplan {
 
 // The table of angles of patches: 8,192 rows of half a head (vLLM's get_rope of a tower).
-static void write_patch_angles(const Side& s, std::uint64_t width, std::uint64_t heads) {
+static void write_patch_angles(const TowerWriter& s, std::uint64_t width, std::uint64_t heads) {
   constexpr std::uint64_t kRows = 8192;
   if (heads > 0) s.t.derived("rotary_pos_emb", times(kRows, width / heads / 2));
 }
 
 // Frequencies of patches' angles, in float32 and twice, where a class of transformers' own runs.
-static void write_frequencies(const Side& s, std::uint64_t count) {
+static void write_frequencies(const TowerWriter& s, std::uint64_t count) {
   s.t.derived("rotary_emb.inv_freq", times(2, count)).is_float32 = true;
 }
 
 // Qwen3-VL, Qwen3.5 and their kin: a merger, and one more for each deepstack level.
-void write_qwen3_vision(const Side& s) {
+void write_qwen3_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t patch = s.count("patch_size", 16);
   const std::uint64_t wide = times(s.merge(), h);
@@ -38,7 +38,7 @@ void write_qwen3_vision(const Side& s) {
   if (levels > 0) s.p.plain("visual.deepstack_merger_list.norm", times(2, wide), levels);
 }
 
-void write_qwen2_vision(const Side& s) {
+void write_qwen2_vision(const TowerWriter& s) {
   const std::uint64_t e = s.count("embed_dim", 1280);
   const std::uint64_t wide = times(s.merge(), e);
   s.frames("visual.patch_embed", e, false);
@@ -49,7 +49,7 @@ void write_qwen2_vision(const Side& s) {
   s.p.down("visual.merger.mlp.2", s.count("hidden_size", s.out), wide);
 }
 
-void write_qwen2_5_vision(const Side& s) {
+void write_qwen2_5_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t wide = times(s.merge(), h);
   s.frames("visual.patch_embed", h, false);
@@ -70,8 +70,8 @@ void write_qwen2_5_vision(const Side& s) {
   if (s.root_type == "hyperclovax_vision_v2") s.p.linear("projector", s.out, s.count("out_hidden_size", s.out), true);
 }
 
-void write_gemma4_vision(const Side& cut) {
-  Side s = cut;
+void write_gemma4_vision(const TowerWriter& cut) {
+  TowerWriter s = cut;
   s.t.cuts = false;  // vLLM loads it with transformers
   const std::uint64_t h = s.count("hidden_size", 768);
   const std::uint64_t d = s.count("head_dim", 64);
@@ -95,7 +95,7 @@ void write_gemma4_vision(const Side& cut) {
 }
 
 // MoonViT of Kimi-VL and Kimi-K2.5.
-void write_moonvit(const Side& s) {
+void write_moonvit(const TowerWriter& s) {
   const std::uint64_t h = s.count({"hidden_size", "vt_hidden_size"}, 1152);
   const bool bias = s.v.flag("linear_bias", true);
   const bool layer_norm = s.v.find_string("norm_type").value_or("layernorm") != "rmsnorm";
@@ -124,7 +124,7 @@ void write_moonvit(const Side& s) {
 }
 
 // ERNIE 4.5 VL: Qwen2-VL's tower, and a resampler of patches side by side, then of frames one after the other.
-void write_ernie_vision(const Side& s) {
+void write_ernie_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t wide = times(s.merge(), h);
   s.patches("vision_tower.patch_embed", h, 14, false);
@@ -139,7 +139,7 @@ void write_ernie_vision(const Side& s) {
 }
 
 // Molmo 2: a plain ViT; two of its layers together are pooled by attention, and projected by a gated MLP.
-void write_molmo2_vision(const Side& s) {
+void write_molmo2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.patches("vision_tower.patch_embedding", h, 14, true);
   s.t.plain("vision_tower.positional_embedding", times(s.count("num_position_embeddings", 729), h));
@@ -155,7 +155,7 @@ void write_molmo2_vision(const Side& s) {
 }
 
 // Ovis 2: AIMv2, and a head that says which rows of a table of visual words a patch is made of.
-void write_ovis2_vision(const Side& s) {
+void write_ovis2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t words = s.count("vocab_size", 16384);
   const std::uint64_t spoken = checked_sub(words, s.count("num_visual_indicator_tokens", 5), "the visual words");
@@ -176,7 +176,7 @@ void write_ovis2_vision(const Side& s) {
   s.p.plain("visual_embeddings_table", times(words, s.root.count_or("hidden_size", s.out)));
 }
 
-void write_llama4_vision(const Side& s) {
+void write_llama4_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1408);
   const std::uint64_t inner = s.count("intermediate_size", 5632);
   const std::uint64_t patch = s.count("patch_size", 14);
@@ -205,7 +205,7 @@ static void write_glm_merger(const Tower& p, std::uint64_t wide, std::uint64_t o
   p.linear("visual.merger.down_proj", out, context, false);
 }
 
-void write_glm4v(const Side& s) {
+void write_glm4v(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1536);
   const std::uint64_t out = s.count("out_hidden_size", s.out);
   const std::uint64_t patch = s.count("patch_size", 14);
@@ -229,7 +229,7 @@ void write_glm4v(const Side& s) {
   write_glm_merger(s.p, wide, out, context);
 }
 
-void write_minimax_vision(const Side& s) {
+void write_minimax_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   s.frames("vision_tower.patch_embed", h, false);
   s.t.plain("vision_tower.pre_layernorm", times(2, h));
@@ -240,7 +240,7 @@ void write_minimax_vision(const Side& s) {
   s.p.linear("patch_merge.linear_2", s.out, s.out, true);
 }
 
-void write_mllama_vision(const Side& s) {
+void write_mllama_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t inner = s.count("intermediate_size", 5120);
   const std::uint64_t patch = s.count("patch_size", 14);
@@ -263,7 +263,7 @@ void write_mllama_vision(const Side& s) {
   s.p.linear("multi_modal_projector", s.out, s.count("vision_output_dim", 7680), true);
 }
 
-void write_pixtral(const Side& s) {
+void write_pixtral(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   s.patches("vision_tower.patch_conv", h, 16, false);
   s.t.plain("vision_tower.ln_pre", h);
@@ -287,7 +287,7 @@ void write_pixtral(const Side& s) {
   write_two_linears(s.p, from, s.out, s.root.flag("multimodal_projector_bias", !merges));
 }
 
-void write_internvl(const Side& s) {
+void write_internvl(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const auto sizes = s.v.counts("image_size");
   const auto patches = s.v.counts("patch_size");
@@ -310,7 +310,7 @@ void write_internvl(const Side& s) {
 }
 
 // dots.ocr: RMS norms, a gated MLP, no biases in the blocks; four tokens merge into one.
-void write_dots_vision(const Side& s) {
+void write_dots_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("embed_dim", 1536);
   const std::uint64_t wide = times(s.merge(), h);
   const bool bias = s.v.flag("use_bias", false);
@@ -330,7 +330,7 @@ void write_dots_vision(const Side& s) {
 }
 
 // GLM-OCR: GLM-4V's merger behind blocks with biases, norms of queries and keys, and no table of positions.
-void write_glm_ocr_vision(const Side& s) {
+void write_glm_ocr_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t heads = std::max<std::uint64_t>(1, s.count("num_heads", 16));
   const std::uint64_t out = s.count("out_hidden_size", s.out);
@@ -351,7 +351,7 @@ void write_glm_ocr_vision(const Side& s) {
   write_glm_merger(s.p, times(s.merge(), h), out, s.count("projection_intermediate_size", times(out, channels)));
 }
 
-void write_muse_vision(const Side& s) {
+void write_muse_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1536);
   const std::uint64_t inner = s.root.count_or("projector_hidden_size", 4096);
   s.frames("vision_tower.patch_embed", h, false, "patch_temporal");
@@ -367,7 +367,7 @@ void write_muse_vision(const Side& s) {
 
 // Gemma 3n's towers come in one size (MobileNet-V5 of 300 million, and a conformer of twelve blocks): what both
 // published checkpoints hold beside their decoder.
-void write_gemma3n_vision(const Side& s) {
+void write_gemma3n_vision(const TowerWriter& s) {
   s.t.plain("vision_tower", 298'744'640);
 }
 

@@ -38,7 +38,7 @@ struct Vit {
 };
 
 // vision_feature_layer is the last that is read, from the end; engines leave out those behind it.
-static std::uint64_t unread_layers(const Side& s, double usual) {
+static std::uint64_t unread_layers(const TowerWriter& s, double usual) {
   // A list of layers reaches as far as its last, which is not followed.
   const double last = s.root.is_number("vision_feature_layer")
                           ? s.root.find_real("vision_feature_layer").value_or(usual)
@@ -48,7 +48,7 @@ static std::uint64_t unread_layers(const Side& s, double usual) {
 }
 
 // SigLIP, and CLIP with its class token.
-static void write_vit(const Side& s, const Vit& form = {}) {
+static void write_vit(const TowerWriter& s, const Vit& form = {}) {
   const bool is_clip = form.is_clip;
   const std::uint64_t h = s.count({"hidden_size", "embed_dim"}, is_clip ? 1024 : 1152);
   const std::uint64_t patch = s.count("patch_size", 14);
@@ -69,12 +69,12 @@ static void write_vit(const Side& s, const Vit& form = {}) {
   if (form.has_head) write_siglip_head(s.t, h, inner);
 }
 
-void write_siglip_with_head(const Side& s) {
+void write_siglip_with_head(const TowerWriter& s) {
   write_vit(s, {.has_head = true});
 }
 
 // Idefics2: 64 latents look at the image's tokens in three layers, between two widths of the text's own.
-static void write_perceiver(const Side& s, std::uint64_t from) {
+static void write_perceiver(const TowerWriter& s, std::uint64_t from) {
   const std::uint64_t h = s.out;
   const Fields own = s.root.child("perceiver_config").value_or(Fields::empty());
   const std::uint64_t d = own.count_or("resampler_head_dim", 96);
@@ -102,7 +102,7 @@ void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, 
 }
 
 // LFM2-VL: SigLIP2 with as many positions as it was trained with, and a projector over merged patches.
-void write_lfm2_vision(const Side& s) {
+void write_lfm2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 768);
   const std::uint64_t wide = times(square(s.root.count_or("downsample_factor", 2)), h);
   const std::uint64_t inner = s.root.count_or("projector_hidden_size", 2560);
@@ -119,7 +119,7 @@ void write_lfm2_vision(const Side& s) {
 }
 
 // Cosmos 3 Edge: SigLIP2 with as many positions as it was trained with, and a merger of its own width.
-void write_cosmos_vision(const Side& s) {
+void write_cosmos_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t inner = s.root.count_or("projector_hidden_size", 11520);
   s.patches("visual.patch_embedding", h, 16, true);
@@ -133,7 +133,7 @@ void write_cosmos_vision(const Side& s) {
 
 // SAM's ViT, of size B where the config says nothing: windows with tables of relative positions for rows and columns,
 // and as long ones in the global layers.
-static void write_sam(const Side& s) {
+static void write_sam(const TowerWriter& s) {
   const std::uint64_t h = s.count({"hidden_size", "width"}, 768);
   const std::uint64_t layers = s.count({"num_hidden_layers", "layers"}, 12);
   const std::uint64_t heads = std::max<std::uint64_t>(1, s.count({"num_attention_heads", "heads"}, 12));
@@ -161,8 +161,8 @@ static void write_sam_nets(const Tower& p) {
 
 // DeepSeek-OCR: SAM's map runs on through CLIP-L, and both side by side are projected.
 // Source: vLLM models/deepseek_ocr.py and deepencoder.py.
-void write_deepseek_ocr(const Side& s) {
-  Side sam = s;
+void write_deepseek_ocr(const TowerWriter& s) {
+  TowerWriter sam = s;
   sam.v = *s.v.child("width")->child("sam_vit_b");
   write_sam(sam);
   write_sam_nets(s.t);
@@ -172,15 +172,15 @@ void write_deepseek_ocr(const Side& s) {
 }
 
 // The same as transformers writes it: CLIP reads SAM's map alone, and has no patches of its own.
-void write_unlimited_ocr(const Side& s) {
+void write_unlimited_ocr(const TowerWriter& s) {
   const auto part = [&](std::string_view key) {
-    Side out = s;
+    TowerWriter out = s;
     if (const auto own = s.v.child(key)) out.v = with_class(*own, own->find_string("model_type").value_or(""));
     return out;
   };
   write_sam(part("sam_config"));
   write_sam_nets(s.t);
-  const Side clip = part("encoder_config");
+  const TowerWriter clip = part("encoder_config");
   const std::uint64_t h = clip.count("hidden_size", 1024);
   s.t.plain("vision_tower.class_embedding", h);
   s.t.plain("vision_tower.position_embedding",
@@ -191,14 +191,14 @@ void write_unlimited_ocr(const Side& s) {
   s.p.plain("image_newline, view_seperator", times(2, s.out));
 }
 
-void write_got_ocr(const Side& s) {
+void write_got_ocr(const TowerWriter& s) {
   write_sam(s);
   write_sam_nets(s.p);
   s.p.linear("multi_modal_projector", s.out, 1024, true);
 }
 
 // MiniCPM-V: SigLIP at 980 pixels, and queries that look at its patches once. Source: vLLM models/minicpmv.py.
-void write_minicpmv_vision(const Side& s) {
+void write_minicpmv_vision(const TowerWriter& s) {
   const std::uint64_t from = s.count("hidden_size", 1152);
   write_vit(s);
   s.p.plain("resampler.query", times(s.root.count_or("query_num", 64), s.out));
@@ -210,7 +210,7 @@ void write_minicpmv_vision(const Side& s) {
 }
 
 // Aria: as many queries as the largest picture needs; projections before those of the attention itself.
-void write_aria_vision(const Side& s) {
+void write_aria_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   write_vit(s, {.reads_post_norm = false});
   std::uint64_t queries = 0;
@@ -227,7 +227,7 @@ void write_aria_vision(const Side& s) {
 }
 
 // PaddleOCR-VL: SigLIP and a merger of four patches.
-void write_paddleocr_vision(const Side& s) {
+void write_paddleocr_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t wide = times(s.merge(), h);
   write_vit(s, {.has_ids = true});
@@ -239,7 +239,7 @@ void write_paddleocr_vision(const Side& s) {
 }
 
 // Step 3.7: scaled residuals, positions of its own for 728 pixels, and two convolutions that halve each side.
-void write_step_vision(const Side& s) {
+void write_step_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1536);
   s.patches("vision_tower.patch_embedding", h, 14, false);
   s.t.plain("vision_tower.position_embedding",
@@ -255,7 +255,7 @@ void write_step_vision(const Side& s) {
 }
 
 // Of the first MiniCPM-V in transformers' own form: four patches become one within the tower, and four of these behind.
-void write_minicpmv4_vision(const Side& s) {
+void write_minicpmv4_vision(const TowerWriter& s) {
   write_vit(s);
   const std::uint64_t h = s.count("hidden_size", 768);
   const std::uint64_t wide = times(4, h);
@@ -271,7 +271,7 @@ void write_minicpmv4_vision(const Side& s) {
 }
 
 // VideoLLaMA 3: SigLIP with rotary positions.
-void write_video_llama_vision(const Side& s) {
+void write_video_llama_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 768);
   s.patches("vision_tower.patch_embedding", h, 16, true);
   s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
@@ -280,17 +280,17 @@ void write_video_llama_vision(const Side& s) {
 }
 
 // DeepSeek-VL's smaller form: SigLIP alone.
-void write_deepseek_vl_vision(const Side& s) {
+void write_deepseek_vl_vision(const TowerWriter& s) {
   write_vit(s, {.has_head = s.v.flag("vision_use_head", true)});
   write_two_linears(s.p, s.count("hidden_size", 768), s.out, true);
 }
 
 // DeepSeek-VL's larger form: SAM for the picture at 1024 pixels besides, whose maps of two depths are brought to the
 // size of SigLIP's.
-void write_deepseek_vl_hybrid(const Side& s) {
+void write_deepseek_vl_hybrid(const TowerWriter& s) {
   write_vit(s, {.has_head = s.v.flag("vision_use_head", true)});
   s.root.touch("high_res_vision_config");
-  Side fine = s;
+  TowerWriter fine = s;
   fine.v = with_class(s.root.child("high_res_vision_config").value_or(Fields::empty()), "sam_vision_model");
   write_sam(fine);
   const std::uint64_t channels = fine.count("output_channels", 256);
@@ -307,11 +307,11 @@ void write_deepseek_vl_hybrid(const Side& s) {
 }
 
 // Gemma 3 and those with a head by the class's own switch.
-static bool has_siglip_head(const Side& s, bool usual = false) {
+static bool has_siglip_head(const TowerWriter& s, bool usual = false) {
   return s.v.flag("vision_use_head", usual);
 }
 
-void write_gemma3_vision(const Side& s) {
+void write_gemma3_vision(const TowerWriter& s) {
   write_vit(s, {.has_head = has_siglip_head(s), .has_ids = true});
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.p.plain("multi_modal_projector.mm_input_projection_weight", times(h, s.out));
@@ -319,24 +319,24 @@ void write_gemma3_vision(const Side& s) {
 }
 
 // Kosmos: latents of the text's width look at what the tower saw.
-static void write_kosmos_queries(const Side& s, std::uint64_t from) {
+static void write_kosmos_queries(const TowerWriter& s, std::uint64_t from) {
   s.p.plain("image_to_text_projection.latent_query", times(s.root.count_or("latent_query_num", 64), s.out));
   s.p.linear("image_to_text_projection.dense", s.out, from, true);
   s.p.linear("image_to_text_projection.x_attn", times(4, s.out), s.out, true);
 }
 
-void write_git_vision(const Side& s) {
+void write_git_vision(const TowerWriter& s) {
   write_vit(s, {.is_clip = true, .image = 224});
   s.p.linear("visual_projection", s.out, s.count("hidden_size", 768), true);
   s.p.plain("visual_projection.layer_norm", times(2, s.out));
 }
 
-void write_idefics_vision(const Side& s) {
+void write_idefics_vision(const TowerWriter& s) {
   write_vit(s, {.is_clip = true, .image = 224});
 }
 
 // BLIP: as CLIP, without its norm before and with a bias of the patches.
-void write_blip_own_vision(const Side& s) {
+void write_blip_own_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 768);
   s.patches("vision_tower.patch_embedding", h, 16, true);
   s.t.plain("vision_tower.class_embedding", h);
@@ -348,7 +348,7 @@ void write_blip_own_vision(const Side& s) {
 
 // RADIO, in Nemotron's omni models: patches of pictures and of pairs of frames, places for the largest picture, scaled
 // residuals; four patches become one.
-void write_radio_vision(const Side& s) {
+void write_radio_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t patch = s.count("patch_size", 16);
   const double ratio = s.v.find_real("mlp_ratio").value_or(4);
@@ -370,20 +370,20 @@ void write_radio_vision(const Side& s) {
 }
 
 // PP-FormulaNet: SAM's map as GOT-OCR has it, and a projection in two steps.
-void write_formulanet_vision(const Side& s) {
+void write_formulanet_vision(const TowerWriter& s) {
   write_sam(s);
   write_sam_nets(s.p);
   s.p.linear("multi_modal_projector.linear_1", 1024, 1024, true);
   s.p.linear("multi_modal_projector.linear_2", s.count("decoder_hidden_size", s.out), 1024, true);
 }
 
-void write_kosmos_vision(const Side& s) {
+void write_kosmos_vision(const TowerWriter& s) {
   write_vit(s, {.is_clip = true, .image = 224});
   write_kosmos_queries(s, s.count("hidden_size", 1024));
 }
 
 // Pix2Struct and Kosmos-2.5: patches with their row and column, RMS norms, a gated MLP and no biases.
-void write_pix2struct_vision(const Side& s) {
+void write_pix2struct_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 768);
   s.t.linear("vision_tower.patch_projection", h, s.count("patch_embed_hidden_size", 768), true);
   s.t.plain("vision_tower.row_and_column_embedder", times(times(2, s.count({"seq_len", "max_num_patches"}, 4096)), h));
@@ -401,12 +401,12 @@ void write_pix2struct_vision(const Side& s) {
   if (s.root_type != "pix2struct") write_kosmos_queries(s, h);
 }
 
-void write_paligemma_vision(const Side& s) {
+void write_paligemma_vision(const TowerWriter& s) {
   write_vit(s, {.has_head = has_siglip_head(s), .has_ids = true});
   s.p.linear("multi_modal_projector.linear", s.out, s.count("hidden_size", 1152), true);
 }
 
-void write_llava_vision(const Side& s) {
+void write_llava_vision(const TowerWriter& s) {
   const bool is_clip = s.own == "clip_vision_model";
   const bool is_onevision = s.root_type == "llava_onevision";
   const Vit form{.is_clip = is_clip,
@@ -427,20 +427,20 @@ void write_llava_vision(const Side& s) {
   if (!has_word("llava video_llava", s.root_type)) s.p.plain("image_newline", s.out);
 }
 
-void write_idefics2_vision(const Side& s) {
-  Side named = s;
+void write_idefics2_vision(const TowerWriter& s) {
+  TowerWriter named = s;
   named.v = with_class(s.v, "idefics2_vision");
   write_vit(named);
   write_perceiver(s, named.count("hidden_size", 768));
 }
 
-void write_idefics3_vision(const Side& s) {
+void write_idefics3_vision(const TowerWriter& s) {
   write_vit(s);
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.p.linear("connector.modality_projection", s.out, times(square(s.root.count_or("scale_factor", 2)), h), false);
 }
 
-void write_cohere_vision(const Side& s) {
+void write_cohere_vision(const TowerWriter& s) {
   write_vit(s, {.has_head = has_siglip_head(s), .has_ids = true});
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t wide = times(square(s.root.count_or("downsample_factor", 2)), h);

@@ -27,9 +27,9 @@ Page begin(const Answers& answers) {
 
 void add_sentences(const Answers& answers, Page& page) {
   if (answers.sentences.empty()) return;
-  Sentences told;
-  for (const Template& sentence : answers.sentences) told.push_back(in_words(sentence));
-  page.blocks.push_back({"", Detail::kComment, std::move(told), {}});
+  Sentences stated;
+  for (const Template& sentence : answers.sentences) stated.push_back(in_words(sentence));
+  page.blocks.push_back({"", Detail::kComment, std::move(stated), {}});
 }
 
 std::string left_text(const VerdictReport& verdict) {

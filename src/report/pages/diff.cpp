@@ -16,7 +16,7 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 // "kv_cache" and "does_not_fit" as people write them.
-std::string spoken(std::string_view word) {
+std::string format_bytes(std::string_view word) {
   if (word == "kv_cache") return "KV cache";
   if (word == "activation") return "activations";
   std::string out(word);
@@ -43,7 +43,7 @@ bool verdict_changed(const PlanDiff& diff) {
 }
 
 std::string verdict_text(const std::string& verdict) {
-  return verdict.empty() ? "-" : spoken(verdict);
+  return verdict.empty() ? "-" : format_bytes(verdict);
 }
 
 // "+3.10 GiB", "no change".
@@ -88,7 +88,7 @@ void add_memory(const PlanDiff& diff, Page& page) {
     return std::vector<std::string>{part, gib(Bytes(change.before)), gib(Bytes(change.after)),
                                     signed_size(change.difference())};
   };
-  for (const MemoryChange& change : diff.memory) rows.push_back(row(spoken(change.part), change));
+  for (const MemoryChange& change : diff.memory) rows.push_back(row(format_bytes(change.part), change));
   rows.push_back(row("total over all GPUs", diff.total));
   PageTable table = titled_table({"memory", "before", "after", "change"}, 0b1110, rows);
   table.rows.back().tone = Tone::kStrong;

@@ -56,10 +56,10 @@ void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.context && seen.planned_context)
     facts.push_back({"planned for it, with libraries", human_bytes(*seen.planned_context)});
   facts.push_back({"free before the measurement", human_bytes(seen.free)});
-  // A driver's own crumbs are nobody's.
-  constexpr std::uint64_t kCrumbs = 16 * kMiB;
+  // What a driver keeps for itself belongs to no process.
+  constexpr std::uint64_t kDriversOwn = 16 * kMiB;
   const std::uint64_t programs = seen.other_processes.value_or(0);
-  if (seen.used_by_others.count() >= kCrumbs || programs > 0)
+  if (seen.used_by_others.count() >= kDriversOwn || programs > 0)
     facts.push_back({programs > 0 ? "in use by others (" + plural(programs, "program") + ")" : "in use by others",
                      human_bytes(seen.used_by_others)});
   facts.push_back({"allocation granularity", human_bytes(seen.device.granularity)});

@@ -1,6 +1,6 @@
 // A draft model's cache beside the model's: two layouts of one engine, asked together.
-#ifndef KVPLAN_ENGINES_BESIDE_H_
-#define KVPLAN_ENGINES_BESIDE_H_
+#ifndef KVPLAN_ENGINES_WITH_DRAFT_H_
+#define KVPLAN_ENGINES_WITH_DRAFT_H_
 
 #include <functional>
 #include <memory>
@@ -17,4 +17,4 @@ std::unique_ptr<CacheLayout> with_draft(std::unique_ptr<CacheLayout> main, std::
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_ENGINES_BESIDE_H_
+#endif  // KVPLAN_ENGINES_WITH_DRAFT_H_

@@ -1,4 +1,4 @@
-#include "kvplan/spoken.h"
+#include "kvplan/format_bytes.h"
 
 #include <cmath>
 #include <cstdio>
@@ -15,18 +15,18 @@ std::string with_unit(double value, int digits, const char* unit) {
 
 }  // namespace
 
-std::string spoken_gib(Bytes bytes) {
+std::string format_gib(Bytes bytes) {
   return with_unit(static_cast<double>(bytes.count()) / kGiB, 2, "GiB");
 }
 
-std::string spoken(Bytes bytes) {
+std::string format_bytes(Bytes bytes) {
   const auto count = static_cast<double>(bytes.count());
   if (count < kKiB) return counted(bytes.count(), "byte");
   if (count < kMiB) return with_unit(count / kKiB, 1, "KiB");
-  return count < kGiB ? with_unit(count / kMiB, 1, "MiB") : spoken_gib(bytes);
+  return count < kGiB ? with_unit(count / kMiB, 1, "MiB") : format_gib(bytes);
 }
 
-std::string spoken_up(Bytes bytes) {
+std::string format_bytes_up(Bytes bytes) {
   const auto count = static_cast<double>(bytes.count());
   return count < kGiB ? with_unit(std::ceil(count / kMiB * 10) / 10, 1, "MiB")
                       : with_unit(std::ceil(count / kGiB * 100) / 100, 2, "GiB");

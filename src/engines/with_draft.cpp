@@ -1,4 +1,4 @@
-#include "engines/beside.h"
+#include "engines/with_draft.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engines/holdings.h"
+#include "engines/layer_buffers.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kTokens = "the tokens of a sequence";
 
-bool same_rule(const Holding& a, const Holding& b) {
+bool same_rule(const LayerBuffer& a, const LayerBuffer& b) {
   return a.growth == b.growth && a.stride == b.stride && a.limit == b.limit && a.step == b.step && a.spare == b.spare &&
          a.limit_after_step == b.limit_after_step && a.wraps == b.wraps && a.reason == b.reason;
 }
@@ -21,36 +21,36 @@ bool same_rule(const Holding& a, const Holding& b) {
 struct Piece {
   std::uint64_t layer = 0;
   std::string_view term;
-  Holding holding;
+  LayerBuffer buffer;
 };
 
 // The caches of one kind on one rank.
 struct Part {
   std::string kind;
   std::uint64_t layers = 0;
-  std::vector<Holding> holdings;  // merged: one for each rule
+  std::vector<LayerBuffer> buffers;  // merged: one for each rule
   std::vector<Piece> pieces;
   std::vector<LayerCache> caches;
   TermSum logical;
 
   Bytes bytes(const Load& load) const {
     Bytes out;
-    for (const Holding& holding : holdings)
-      out += holding.entry * holding.entries(load.max_model_len, load.source_tokens);
+    for (const LayerBuffer& buffer : buffers)
+      out += buffer.entry * buffer.entries(load.max_model_len, load.source_tokens);
     return out * load.num_seqs;
   }
   // Bytes of one more token beyond every limit.
   Bytes slope() const {
     Bytes out;
-    for (const Holding& holding : holdings)
-      if (holding.growth == Growth::kToken && holding.limit == 0) out += Bytes(holding.entry.count() / holding.stride);
+    for (const LayerBuffer& buffer : buffers)
+      if (buffer.growth == Growth::kToken && buffer.limit == 0) out += Bytes(buffer.entry.count() / buffer.stride);
     return out;
   }
 };
 
-class HoldingsLayout : public CacheLayout {
+class LayerBuffersLayout : public CacheLayout {
  public:
-  HoldingsLayout(const EngineInput& input, const HoldingRules& rules)
+  LayerBuffersLayout(const EngineInput& input, const LayerBufferRules& rules)
       : tensor_parallel_(input.request.parallel.tensor),
         block_size_(rules.block_size),
         last_block_up_(rules.last_block_up),
@@ -67,7 +67,7 @@ class HoldingsLayout : public CacheLayout {
         part.caches.push_back(cache);
         for (const Term& term : terms) {
           part.pieces.push_back({cache.layer, term.name, rules.hold(cache, term, local_units(term, tensor_parallel_))});
-          add(part, part.pieces.back().holding);
+          add(part, part.pieces.back().buffer);
           if (rules.host) add(host_, rules.host(cache, term, local_units(term, tensor_parallel_)));
         }
       }
@@ -86,9 +86,9 @@ class HoldingsLayout : public CacheLayout {
     for (const LayerCache& cache : drafts.caches) {
       ++part.layers;
       for (const Term& term : rules.form(cache)) {
-        Holding holding = rules.hold(cache, term, local_units(term, tensor_parallel_));
-        holding.reason = "its own cache";
-        add(part, holding);
+        LayerBuffer buffer = rules.hold(cache, term, local_units(term, tensor_parallel_));
+        buffer.reason = "its own cache";
+        add(part, buffer);
       }
     }
     stages_.back().push_back(std::move(part));
@@ -140,7 +140,7 @@ class HoldingsLayout : public CacheLayout {
       }
       for (const Piece& piece : part.pieces) {
         const Bytes bytes =
-            piece.holding.entry * piece.holding.entries(load.max_model_len, load.source_tokens) * load.num_seqs;
+            piece.buffer.entry * piece.buffer.entries(load.max_model_len, load.source_tokens) * load.num_seqs;
         if (bytes > Bytes(0)) out.push_back({line_name(part), buffer_name(piece.layer, piece.term), bytes});
       }
     }
@@ -182,9 +182,9 @@ class HoldingsLayout : public CacheLayout {
       Bytes fixed;  // states and windows of the load's sequences leave the rest to what grows
       for (const Part& part : stage) {
         slope += part.slope();
-        for (const Holding& holding : part.holdings)
-          if (holding.growth != Growth::kToken || holding.limit > 0)
-            fixed += holding.entry * holding.entries(load.max_model_len, load.source_tokens) * load.num_seqs;
+        for (const LayerBuffer& buffer : part.buffers)
+          if (buffer.growth != Growth::kToken || buffer.limit > 0)
+            fixed += buffer.entry * buffer.entries(load.max_model_len, load.source_tokens) * load.num_seqs;
       }
       if (slope == Bytes(0)) continue;
       const std::uint64_t left = budget > fixed ? (budget - fixed).count() : 0;
@@ -205,13 +205,13 @@ class HoldingsLayout : public CacheLayout {
     return {"{kind}, {num_layers} layers", {{"kind", part.kind}, {"num_layers", part.layers}}};
   }
 
-  static void add(Part& part, const Holding& holding) {
-    for (Holding& known : part.holdings)
-      if (same_rule(known, holding)) {
-        known.entry += holding.entry;
+  static void add(Part& part, const LayerBuffer& buffer) {
+    for (LayerBuffer& known : part.buffers)
+      if (same_rule(known, buffer)) {
+        known.entry += buffer.entry;
         return;
       }
-    part.holdings.push_back(holding);
+    part.buffers.push_back(buffer);
   }
 
   static Bytes stage_bytes(const std::vector<Part>& stage, const Load& load) {
@@ -222,17 +222,17 @@ class HoldingsLayout : public CacheLayout {
 
   static Template formula(const Part& part, const Load& load) {
     Template out;
-    for (const Holding& holding : part.holdings)
+    for (const LayerBuffer& buffer : part.buffers)
       out += {out.empty() ? "({entries} x {entry} B" : " + {entries} x {entry} B",
-              {{"entries", holding.entries(load.max_model_len, load.source_tokens)}, {"entry", holding.entry}}};
+              {{"entries", buffer.entries(load.max_model_len, load.source_tokens)}, {"entry", buffer.entry}}};
     return out + Template(") x {num_seqs:sequence}", {{"num_seqs", load.num_seqs}});
   }
 
   static Template reason(const Part& part) {
     std::string out;
-    for (const Holding& holding : part.holdings)
-      if (!holding.reason.empty() && out.find(holding.reason) == std::string::npos)
-        out += (out.empty() ? "" : ", ") + std::string(holding.reason);
+    for (const LayerBuffer& buffer : part.buffers)
+      if (!buffer.reason.empty() && out.find(buffer.reason) == std::string::npos)
+        out += (out.empty() ? "" : ", ") + std::string(buffer.reason);
     if (out.empty()) return {"{kind}: another form than the architecture needs", {{"kind", part.kind}}};
     return {"{kind}: {reasons}", {{"kind", part.kind}, {"reasons", out}}};
   }
@@ -248,7 +248,7 @@ class HoldingsLayout : public CacheLayout {
 
 }  // namespace
 
-std::uint64_t Holding::entries(Tokens tokens, Tokens source_tokens) const {
+std::uint64_t LayerBuffer::entries(Tokens tokens, Tokens source_tokens) const {
   if (growth == Growth::kSequence) return 1;
   std::uint64_t n = growth == Growth::kSourceToken ? source_tokens.count() : tokens.count();
   if (wraps && limit > 0) return n % limit;
@@ -258,8 +258,8 @@ std::uint64_t Holding::entries(Tokens tokens, Tokens source_tokens) const {
   return n / stride;
 }
 
-Holding plain_holding(const Term& term, Bytes entry) {
-  Holding out;
+LayerBuffer plain_buffer(const Term& term, Bytes entry) {
+  LayerBuffer out;
   out.entry = entry;
   out.growth = term.growth;
   out.stride = term.stride;
@@ -267,8 +267,8 @@ Holding plain_holding(const Term& term, Bytes entry) {
   return out;
 }
 
-std::unique_ptr<CacheLayout> holdings_layout(const EngineInput& input, const HoldingRules& rules) {
-  return std::make_unique<HoldingsLayout>(input, rules);
+std::unique_ptr<CacheLayout> layer_buffers_layout(const EngineInput& input, const LayerBufferRules& rules) {
+  return std::make_unique<LayerBuffersLayout>(input, rules);
 }
 
 }  // namespace kvplan

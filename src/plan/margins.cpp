@@ -1,4 +1,4 @@
-#include "plan/certainty.h"
+#include "plan/margins.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // The remedy that an error names where a word is not known.
-#ifndef KVPLAN_MISTAKE_H_
-#define KVPLAN_MISTAKE_H_
+#ifndef KVPLAN_DID_YOU_MEAN_H_
+#define KVPLAN_DID_YOU_MEAN_H_
 
 #include <span>
 #include <string>
@@ -17,4 +17,4 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string_vie
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_MISTAKE_H_
+#endif  // KVPLAN_DID_YOU_MEAN_H_

@@ -1,6 +1,6 @@
 // Questions that are answered by many plans of one model: quantizations side by side, and what fits.
-#ifndef KVPLAN_PLAN_ANSWERS_H_
-#define KVPLAN_PLAN_ANSWERS_H_
+#ifndef KVPLAN_PLAN_QUESTIONS_H_
+#define KVPLAN_PLAN_QUESTIONS_H_
 
 #include <optional>
 #include <string>
@@ -41,4 +41,4 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_PLAN_ANSWERS_H_
+#endif  // KVPLAN_PLAN_QUESTIONS_H_

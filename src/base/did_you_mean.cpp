@@ -1,4 +1,4 @@
-#include "kvplan/mistake.h"
+#include "kvplan/did_you_mean.h"
 
 #include <algorithm>
 

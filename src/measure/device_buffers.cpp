@@ -1,4 +1,4 @@
-#include "measure/holder.h"
+#include "measure/device_buffers.h"
 
 #include <algorithm>
 #include <array>
@@ -22,19 +22,19 @@ Mark mark_of(std::uint64_t buffer, std::uint64_t offset) {
 
 }  // namespace
 
-Holder::Holder(Device& device, const MeasureOptions& options, Bytes all)
+DeviceBuffers::DeviceBuffers(Device& device, const MeasureOptions& options, Bytes all)
     : device_(device), options_(options), all_(all) {}
 
-Holder::~Holder() {
+DeviceBuffers::~DeviceBuffers() {
   for (const Held& each : held_) device_.free(each.id);
 }
 
-void Holder::step(std::string_view what, Bytes done) const {
+void DeviceBuffers::step(std::string_view what, Bytes done) const {
   if (options_.stop && options_.stop()) throw Interrupted();
   if (options_.progress) options_.progress(what, done, all_);
 }
 
-void Holder::hold(const CacheBuffer& buffer) {
+void DeviceBuffers::hold(const CacheBuffer& buffer) {
   step("allocating", written_);
   const std::uint64_t bytes = buffer.bytes.count();
   const std::size_t number = held_.size() + 1;
@@ -55,7 +55,7 @@ void Holder::hold(const CacheBuffer& buffer) {
 }
 
 template <class Visit>
-void Holder::for_each_mark(const Visit& visit) {
+void DeviceBuffers::for_each_mark(const Visit& visit) {
   constexpr std::uint64_t kMarksBetweenLooks = 4096;
   const std::uint64_t granule = std::max<std::uint64_t>(device_.facts().granularity.count(), kMarkBytes);
   std::uint64_t marks = 0;
@@ -73,7 +73,7 @@ void Holder::for_each_mark(const Visit& visit) {
   }
 }
 
-void Holder::verify() {
+void DeviceBuffers::verify() {
   for_each_mark([&](std::size_t i, std::uint64_t offset, std::uint64_t size) {
     const Mark mark = mark_of(i, offset);
     device_.write(held_[i].id, offset, std::as_bytes(std::span(mark)).first(size));
@@ -88,7 +88,7 @@ void Holder::verify() {
   });
 }
 
-double Holder::stream() {
+double DeviceBuffers::stream() {
   step("streaming", all_);
   std::vector<BufferId> ids;
   std::uint64_t moved = 0;

@@ -1,6 +1,6 @@
 // Quantities in sentences: reasons, notes, errors. Tables and JSON have forms of their own.
-#ifndef KVPLAN_SPOKEN_H_
-#define KVPLAN_SPOKEN_H_
+#ifndef KVPLAN_FORMAT_BYTES_H_
+#define KVPLAN_FORMAT_BYTES_H_
 
 #include <cstdint>
 #include <string>
@@ -11,14 +11,14 @@
 namespace kvplan {
 
 // "24.00 GiB", always GiB.
-std::string spoken_gib(Bytes bytes);
+std::string format_gib(Bytes bytes);
 // "24.00 GiB", "1.5 MiB", "17.0 KiB", "12 bytes": the unit that shows a small difference.
-std::string spoken(Bytes bytes);
+std::string format_bytes(Bytes bytes);
 // The same in GiB or MiB, rounded up: a size that is to be given again.
-std::string spoken_up(Bytes bytes);
+std::string format_bytes_up(Bytes bytes);
 // "1 sequence", "8 sequences".
 std::string counted(std::uint64_t n, std::string_view word);
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_SPOKEN_H_
+#endif  // KVPLAN_FORMAT_BYTES_H_

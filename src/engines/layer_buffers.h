@@ -1,7 +1,7 @@
-// The layout of engines that keep a separate buffer for each layer and sequence: a list of holdings, each a number of
+// The layout of engines that keep a separate buffer for each layer and sequence: a list of buffers, each a number of
 // bytes an entry and a rule for the entries that a load takes. Such an engine says only how a term is held.
-#ifndef KVPLAN_ENGINES_HOLDINGS_H_
-#define KVPLAN_ENGINES_HOLDINGS_H_
+#ifndef KVPLAN_ENGINES_LAYER_BUFFERS_H_
+#define KVPLAN_ENGINES_LAYER_BUFFERS_H_
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@
 namespace kvplan {
 
 // How one term of a layer is held.
-struct Holding {
+struct LayerBuffer {
   Bytes entry;  // of one entry
   Growth growth = Growth::kToken;
   std::uint64_t stride = 1;       // tokens of an entry
@@ -30,16 +30,16 @@ struct Holding {
   std::uint64_t entries(Tokens tokens, Tokens source_tokens) const;
 };
 
-// A holding with the term's own growth, stride and limit, and `entry` bytes an entry.
-Holding plain_holding(const Term& term, Bytes entry);
+// A buffer with the term's own growth, stride and limit, and `entry` bytes an entry.
+LayerBuffer plain_buffer(const Term& term, Bytes entry);
 
-struct HoldingRules {
+struct LayerBufferRules {
   // The terms that the engine stores of a layer (CacheTerms of one of its forms).
   std::function<const CacheTerms&(const LayerCache& cache)> form;
   // How it holds one of them; `units` are the term's units on one rank.
-  std::function<Holding(const LayerCache& cache, const Term& term, std::uint64_t units)> hold;
+  std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> hold;
   // What it keeps in host memory of a term; null: nothing.
-  std::function<Holding(const LayerCache& cache, const Term& term, std::uint64_t units)> host = nullptr;
+  std::function<LayerBuffer(const LayerCache& cache, const Term& term, std::uint64_t units)> host = nullptr;
   // Tokens of a block in the engine's log: capacity counts whole blocks. 0: the engine has no blocks.
   std::uint64_t block_size = 0;
   // The tokens that the budget holds are rounded up to whole blocks.
@@ -50,8 +50,8 @@ struct HoldingRules {
   std::string_view source;  // the engine's file, for the ledger
 };
 
-std::unique_ptr<CacheLayout> holdings_layout(const EngineInput& input, const HoldingRules& rules);
+std::unique_ptr<CacheLayout> layer_buffers_layout(const EngineInput& input, const LayerBufferRules& rules);
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_ENGINES_HOLDINGS_H_
+#endif  // KVPLAN_ENGINES_LAYER_BUFFERS_H_

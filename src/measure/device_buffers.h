@@ -1,6 +1,6 @@
 // The buffers of one measurement on a device: allocated, written, read back, and freed whatever happens.
-#ifndef KVPLAN_MEASURE_HOLDER_H_
-#define KVPLAN_MEASURE_HOLDER_H_
+#ifndef KVPLAN_MEASURE_DEVICE_BUFFERS_H_
+#define KVPLAN_MEASURE_DEVICE_BUFFERS_H_
 
 #include <string>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace kvplan {
 
-class Holder {
+class DeviceBuffers {
  public:
   // `all`: bytes of the whole, for the progress.
-  Holder(Device& device, const MeasureOptions& options, Bytes all);
-  ~Holder();
-  Holder(const Holder&) = delete;
-  Holder& operator=(const Holder&) = delete;
+  DeviceBuffers(Device& device, const MeasureOptions& options, Bytes all);
+  ~DeviceBuffers();
+  DeviceBuffers(const DeviceBuffers&) = delete;
+  DeviceBuffers& operator=(const DeviceBuffers&) = delete;
 
   // Allocates a buffer and writes all of it. Throws DeviceError that names it, or Interrupted.
   void hold(const CacheBuffer& buffer);
@@ -44,4 +44,4 @@ class Holder {
 
 }  // namespace kvplan
 
-#endif  // KVPLAN_MEASURE_HOLDER_H_
+#endif  // KVPLAN_MEASURE_DEVICE_BUFFERS_H_

@@ -1,0 +1,25 @@
+// Models beside the decoder, which a config describes in objects of their own.
+#ifndef KVPLAN_TOWER_KIND_H_
+#define KVPLAN_TOWER_KIND_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace kvplan {
+
+enum class TowerKind : std::uint8_t { kVision, kAudio, kEncoder, kTextEncoder };
+
+// "vision tower", "audio encoder", "encoder", "text encoder".
+constexpr std::string_view name(TowerKind side) {
+  switch (side) {
+    case TowerKind::kVision: return "vision tower";
+    case TowerKind::kAudio: return "audio encoder";
+    case TowerKind::kEncoder: return "encoder";
+    case TowerKind::kTextEncoder: return "text encoder";
+  }
+  return "";
+}
+
+}  // namespace kvplan
+
+#endif  // KVPLAN_TOWER_KIND_H_
