@@ -16,6 +16,7 @@ std::string estimates_section();   // engines/observations_test.cpp
 std::string estimates_headline();  // the same
 std::string estimates_picture();   // the same: an SVG
 std::string executed_section();    // conformance/accuracy.cpp
+std::string executed_headline();   // the same
 
 }  // namespace kvplan
 

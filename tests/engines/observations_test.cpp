@@ -258,8 +258,8 @@ std::string estimates_headline() {
   REQUIRE(total.size() >= 7);
   REQUIRE(all.size() >= 7);
   return fmt::format(
-      "What is estimated was judged with start-up logs that its ranges were not fitted to: the memory without the "
-      "cache is\n"
+      "What is estimated is judged with start-up logs that its range was not fitted to: the memory without the cache "
+      "is\n"
       "{} off in the median (nine of ten within {}), and of {} figures {} lie inside their range.\n",
       total[3], total[4], all[1], all[5].substr(0, all[5].find(" of")));
 }
