@@ -18,7 +18,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION utils)
 # Opened at run time, for models of the Hub; Debian 13 gave libcurl another name.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libcurl4 | libcurl4t64, ca-certificates")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
-"kvplan reads what a checkpoint says of itself (config.json, GGUF, safetensors)
+"kvplan reads a model's metadata (config.json, GGUF, safetensors)
 and gives every part of the memory with its formula: weights, KV cache,
 activations and runtime, as the engine that you run takes them. It needs no
 GPU, and a network only for models of the Hugging Face Hub.")

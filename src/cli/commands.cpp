@@ -95,7 +95,7 @@ int run_fleet(const Invocation& call, const std::vector<std::string>& sources) {
       out.exit = std::max(out.exit, static_cast<int>(error.code()));
     }
   }
-  out.text = written(reply_of(entries), call.format, "a fleet", report_options(call));
+  out.text = written(reply_of(entries), call.format, "a table of models", report_options(call));
   return emit_answered(call, out);
 }
 

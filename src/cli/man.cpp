@@ -54,7 +54,7 @@ std::string man_page() {
   }
   out +=
       ".SH DESCRIPTION\n"
-      "kvplan reads what a checkpoint says of itself (a config.json, a GGUF header) and answers with a number for "
+      "kvplan reads a model's metadata (a config.json, a GGUF header) and answers with a number for "
       "every\n"
       "part of the memory, each with its formula and the config fields that it came from. It needs no GPU, and a "
       "network only for models of the Hub.\n"

@@ -101,7 +101,7 @@ Answered answer_variants(const Invocation& call, const std::vector<std::string>&
     }
   }
   const bool is_one = sources.size() == 1 && call.weights.empty();
-  out.text = written(is_one ? side_by_side(entries) : reply_of(entries), call.format, "a fleet", options);
+  out.text = written(is_one ? side_by_side(entries) : reply_of(entries), call.format, "a table of models", options);
   return out;
 }
 

@@ -69,7 +69,7 @@ PlanDigest parse_plan(std::string_view text, std::string_view source) {
   if (const std::uint64_t version = number(json, "schema_version"); version != kSchemaVersion)
     fail("schema_version " + std::to_string(version) + ", and this kvplan knows " + std::to_string(kSchemaVersion),
          "write both plans with one release");
-  if (json.contains("plans")) no_plan("it is a fleet; diff compares single plans");
+  if (json.contains("plans")) no_plan("it holds several plans; diff compares single ones");
   if (json.contains("answers")) no_plan("it is an answer of compare or fit; diff compares single plans");
   for (const char* key : {"model", "request", "kv_cache", "total"})
     if (!json.contains(key) || !json[key].is_object()) no_plan(std::string("it has no ") + key);

@@ -227,7 +227,7 @@ class Checker {
     const double runtime = sum_of(gpu, Section::kRuntime, LineId::kGraphs, false);
     if (what == "weights" && gpu.weights && seen.device.empty())
       says(static_cast<double>(gpu.weights->count()),
-           is_packed(model_, stated_.request) ? "as loaded: engines repack some types" : "");
+           is_packed(model_, stated_.request) ? "as loaded; engines repack some types" : "");
     if (what == "consumed" && gpu.weights)
       says(static_cast<double>(gpu.weights->count()) + runtime, "weights, context and libraries: an estimate");
     if (what == "activation" && gpu.activation)
@@ -244,7 +244,7 @@ class Checker {
       says(sum_of(gpu, Section::kRuntime, LineId::kGraphs, true), "by captured sizes: an estimate");
     if (what == "kv_budget" && card_.capacity && card_.card && !card_.request.kv_cache_memory_bytes)
       says(static_cast<double>(card_.capacity->kv_cache_memory.count()),
-           "what utilization leaves after the estimates above");
+           "utilization x memory - the estimates above");
   }
 
   // Counts that follow from the printed budget, and the bytes of one sequence.

@@ -16,7 +16,7 @@ namespace kvplan {
 
 namespace {
 
-// Keys that speak of a cache. An architecture that nobody knows and that has one is not guessed at.
+// Cache-related keys. An architecture that nobody knows and that has one is not guessed at.
 bool is_cache_key(std::string_view key) {
   static constexpr std::array<std::string_view, 5> kStarts{"ssm.", "kda.", "wkv.", "shortconv.", "compress"};
   static constexpr std::array<std::string_view, 6> kParts{"window",     "state",    "indexer.",
@@ -126,7 +126,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
     if (!unread.empty() && !options.assume)
       fail(Exit::kUnknownArchitecture,
            "the architecture " + model.architecture +
-               " is not known, and keys that speak of a cache were not understood: " + first_named(unread),
+               " is not known, and it has cache-related keys that kvplan does not know: " + first_named(unread),
            "--assume plans it from the plain fields all the same");
   }
   read_layer_count(keys, rules);

@@ -26,7 +26,7 @@ struct ReadOptions {
 ModelSpec read_config(std::string_view text, std::string_view hf_quant_config, std::string_view source,
                       const ReadOptions& options);
 
-// An open GGUF. Throws Error(kBadInput), or kUnknownArchitecture where the file's keys speak of a cache that nobody
+// An open GGUF. Throws Error(kBadInput), or kUnknownArchitecture where the file has cache-related keys that nobody
 // understands.
 ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions& options);
 // The same of an image projector (--mmproj).

@@ -164,7 +164,7 @@ void read_cache_types(const Fields& root, const Fields& text, std::string_view h
   }
 }
 
-// Keys that speak of a cache. One that nobody read is a warning, and a reason to refuse an unknown architecture.
+// Cache-related keys. One that nobody read is a warning, and a reason to refuse an unknown architecture.
 bool cache_like(std::string_view key) {
   static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
                                         std::string_view("time_step_rank"),     std::string_view("gated_norm_rank"),
@@ -308,7 +308,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     if (!unread.empty())
       fail(Exit::kUnknownArchitecture,
            "the model_type " + shown +
-               " is not known, and keys that speak of a cache were not understood: " + first_named(unread),
+               " is not known, and it has cache-related keys that kvplan does not know: " + first_named(unread),
            "--assume plans it from the plain fields all the same");
     fail(Exit::kUnknownArchitecture, "the config names no model_type", "--assume plans it from its plain fields");
   }
@@ -320,7 +320,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   } else if (!unread.empty()) {
     model.notes.push_back({NoteLevel::kWarning,
                            "unread_keys",
-                           {"keys that may speak of a cache were not read: {keys}", {{"keys", first_named(unread)}}}});
+                           {"cache-related keys were not read: {keys}", {{"keys", first_named(unread)}}}});
   }
   model.quantization = read_quantization(root, text, hf_quant_config);
   build_inventory(reader);

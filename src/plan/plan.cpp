@@ -451,7 +451,7 @@ Plan make_plan(PlanCache& cache, const Request& request) {
       {NoteLevel::kInfo, "chosen_layout",
        Template("{gpus} GPUs: {layout}, ",
                 {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
-           (plan.verdict.status == Verdict::kDoesNotFit ? "of the layouts that do not fit the one that lacks least"
+           (plan.verdict.status == Verdict::kDoesNotFit ? "none that was tried fits; this one is short by least"
                                                         : reason_of_layout(cache, plan.request))});
   return plan;
 }

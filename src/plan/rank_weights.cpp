@@ -162,12 +162,12 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
   // Quantized tensors are repacked while they load: that is not followed.
   out.push_back(
       {Section::kWeights,
-       "loading: the allocator's pieces",
+       "loading: fragmentation of PyTorch's allocator",
        more,
        loaded.is_packed ? std::min(more, loaded.absorbed) : more,
        loaded.is_packed ? more * 2 : more,
-       {loaded.absorbed > Bytes(0) ? "{absorbed} B of kv_b_proj cut in two, and what PyTorch's pieces leave over"
-                                   : "what PyTorch's pieces leave over",
+       {loaded.absorbed > Bytes(0) ? "{absorbed} B of kv_b_proj cut in two, and what is lost in PyTorch's segments"
+                                   : "what is lost in PyTorch's segments",
         {{"absorbed", loaded.absorbed}}},
        "PyTorch CUDACachingAllocator.cpp",
        LineId::kLoading});

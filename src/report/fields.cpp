@@ -232,7 +232,7 @@ std::string schema_json(std::span<const KindInfo> kinds) {
        {"$id", "urn:kvplan:schema:1"},
        {"title", "kvplan report"},
        {"description",
-        "What kvplan prints with --format json: a plan, a fleet of plans, the answers of compare and fit, "
+        "What kvplan prints with --format json: a plan, plans of several models, the answers of compare and fit, "
         "the difference of two plans, a log held against a plan, or a built-in table. Bytes are integers "
         "and their keys end in _bytes; what does not apply is null, never absent. Keys may be added within "
         "a schema_version, so unknown keys are allowed."},

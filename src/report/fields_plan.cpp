@@ -328,7 +328,7 @@ const Table<MixReport>& table() {
                   {"shared_prefix", at<&T::shared_prefix>, "tokens"},
                   {"shared_saving_bytes", at<&T::shared_saving>, "of the pages, where the prefix is stored once"}});
   static constexpr Table<T> fields(
-      "mix", "the waste of slabs and of pages over a mix of sequence lengths; null without one", rows);
+      "mix", "what contiguous and paged caches waste over a mix of sequence lengths; null without one", rows);
   return fields;
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("forms: a form that a command does not have is one line and exit 2") {
   check_line(run_program({"compare", kModel, "--format", "args"}), "compare has no form \"args\"");
   check_line(run_program({"compare", kModel, "--gpu-memory", "24GiB", "--format", "k8s"}),
              "compare has no form \"k8s\"");
-  check_line(run_program({kModel, kModel, "--format", "args"}), "a fleet has no form \"args\"");
+  check_line(run_program({kModel, kModel, "--format", "args"}), "a table of models has no form \"args\"");
   check_line(run_program({"diff", "a.json", "b.json", "--format", "csv"}), "diff has no form \"csv\"");
   check_line(run_program({"explain", kModel, "--format", "args"}), "explain has no form \"args\"");
   check_line(run_program({"formulas", "--format", "csv"}), "formulas has no form \"csv\"");

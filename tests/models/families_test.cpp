@@ -301,7 +301,7 @@ TEST_CASE("Qwen3.8-Flash-Next keeps what Qwen3.5 keeps") {
   }
 }
 
-TEST_CASE("an unknown class stops at keys that speak of a cache, and at no others") {
+TEST_CASE("an unknown class stops at cache-related keys, and at no others") {
   const std::string shape =
       R"("hidden_size":1024,"num_hidden_layers":4,"num_attention_heads":16,"max_position_embeddings":8192})";
   const auto read = [&](std::string_view fields) {
