@@ -243,8 +243,7 @@ class Checker {
     if (what == "cuda_graphs" || what == "cuda_graphs_estimated")
       says(sum_of(gpu, Section::kRuntime, LineId::kGraphs, true), "by captured sizes: an estimate");
     if (what == "kv_budget" && card_.capacity && card_.card && !card_.request.kv_cache_memory_bytes)
-      says(static_cast<double>(card_.capacity->kv_cache_memory.count()),
-           "utilization x memory - the estimates above");
+      says(static_cast<double>(card_.capacity->kv_cache_memory.count()), "utilization x memory - the estimates above");
   }
 
   // Counts that follow from the printed budget, and the bytes of one sequence.
