@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/os.h"
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
+#include "formats/hub_json.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "kvplan/sha256.h"
@@ -60,15 +60,10 @@ void sweep(const std::string& folder) {
   }
 }
 
-// weights.json: {"weight_bytes": N, "file_bytes": N, "gguf": [N, ...]}
 std::string weights_text(const HubSnapshot& snapshot) {
-  nlohmann::json sizes = nlohmann::json::array();
-  for (const GgufHeader& part : snapshot.gguf) sizes.push_back(part.file_bytes);
-  return nlohmann::json{{"weight_bytes", snapshot.weight_bytes},
-                        {"file_bytes", snapshot.file_bytes},
-                        {"gguf", sizes},
-                        {"gguf_path", snapshot.gguf_path}}
-      .dump();
+  KeptSizes sizes{snapshot.weight_bytes, snapshot.file_bytes, {}, snapshot.gguf_path};
+  for (const GgufHeader& part : snapshot.gguf) sizes.gguf.push_back(part.file_bytes);
+  return sizes_text(sizes);
 }
 
 std::string gguf_name(std::size_t index) {
@@ -260,7 +255,7 @@ std::optional<KeptFiles> HubCache::write_files(const std::string& revision, cons
   const auto fill = [&](const std::string& part) {
     FolderWriter folder(part);
     for (const KeptFile& file : files) folder.write(file.name, file.bytes);
-    folder.write(kSizes, nlohmann::json{{"file_bytes", file_bytes}}.dump());
+    folder.write(kSizes, sizes_text({0, file_bytes, {}, ""}));
     return folder.finish();
   };
   // What was fetched now goes over what lies there.

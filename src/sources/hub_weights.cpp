@@ -1,12 +1,12 @@
 #include "sources/hub_weights.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <iterator>
 #include <span>
 
 #include "formats/fields.h"
 #include "formats/gguf.h"
-#include "formats/json_bounds.h"
+#include "formats/hub_json.h"
 #include "formats/safetensors.h"
 #include "kvplan/quantity.h"
 #include "sources/gguf_choice.h"
@@ -103,17 +103,10 @@ void check_json(const HubFile& file, const std::string& name) {
 std::vector<std::string> gguf_paths(const std::vector<std::string>& pages) {
   std::vector<std::string> out;
   for (const std::string& page : pages) {
-    const bool is_small = excess_of(page, {8}).empty();
-    const auto list = is_small ? nlohmann::json::parse(page.begin(), page.end(), nullptr, false) : nlohmann::json();
-    if (!list.is_array())
-      throw HubUnreachable("the server answers the list of files with something else", "check HF_ENDPOINT");
-    for (const auto& entry : list) {
-      if (!entry.is_object()) continue;
-      const auto path = entry.find("path");
-      if (path == entry.end() || !path->is_string()) continue;
-      const auto& text = path->get_ref<const std::string&>();
-      if (text.ends_with(".gguf") && text.size() < 1000) out.push_back(text);
-    }
+    const auto paths = paths_in(page);
+    if (!paths) throw HubUnreachable("the server answers the list of files with something else", "check HF_ENDPOINT");
+    std::copy_if(paths->begin(), paths->end(), std::back_inserter(out),
+                 [](const std::string& path) { return path.ends_with(".gguf") && path.size() < 1000; });
   }
   std::sort(out.begin(), out.end());
   return out;
