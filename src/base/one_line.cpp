@@ -22,9 +22,10 @@ std::string one_line(std::string_view text, std::size_t max_length) {
       at += token;
       continue;
     }
-    // A workflow's runner takes "##[" anywhere and "::" at the start of a line for commands; a line may be wrapped.
+    // A workflow's runner takes "##[" anywhere and "::" at the start of a line for commands; a line may be wrapped, and
+    // no third colon follows two, so that a break between two leaves one.
     if (next.code == '[' && out.ends_with("##")) out += ' ';
-    if (next.code == ':' && (out == ":" || out.ends_with(" :"))) out += ' ';
+    if (next.code == ':' && (out == ":" || out.ends_with(" :") || out.ends_with("::"))) out += ' ';
     if (next.bytes == 0 || is_hidden(next.code))
       out += '?';
     else

@@ -36,6 +36,7 @@ TEST_CASE("text from outside cannot break the line or flood the terminal") {
   CHECK(one_line("::stop-commands::x") == ": :stop-commands::x");
   CHECK(one_line("x ::error::y ##[add-mask]1") == "x : :error::y ## [add-mask]1");
   CHECK(one_line("std::vector") == "std::vector");
+  CHECK(one_line("a::::b") == "a:: : :b");
   Error error(Exit::kBadInput, std::string(5000, 'x') + "\n", "remedy");
   error.set_source("two\nlines");
   CHECK(error.line().find('\n') == std::string::npos);

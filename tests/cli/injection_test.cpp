@@ -182,6 +182,23 @@ TEST_CASE("injection: a string of a config, in every form") {
     }
 }
 
+// Found by fuzz_printed: a word wider than the page was broken before a "::", which then began a line.
+TEST_CASE("injection: a word that the page breaks begins no line with a command") {
+  const TemporaryFolder folder;
+  for (const std::string colons : {"::", "::::::::"})
+    for (std::size_t length = 55; length < 78; ++length) {
+      Json config = base();
+      config["quantization_config"]["quant_method"] = std::string(length, 'x') + colons + "error::y";
+      const Run run = run_program({folder.write("x.json", config.dump()), "--assume"}, "/dev/null");
+      REQUIRE(run.exit == 0);
+      std::istringstream lines(run.out);
+      for (std::string line; std::getline(lines, line);) {
+        const std::size_t first = line.find_first_not_of(' ');
+        if (first != std::string::npos) CHECK_FALSE_MESSAGE(line.substr(first).starts_with("::"), line);
+      }
+    }
+}
+
 TEST_CASE("injection: a file's name, in every form") {
   const TemporaryFolder folder;
   for (const std::string name :

@@ -63,6 +63,8 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t first, std:
       for (std::size_t shown = 0; shown < width; ++shown) do
           ++cut;
         while (cut < word.size() && (static_cast<unsigned char>(word[cut]) & 0xC0U) == 0x80U);
+      // A line that begins with "::" is a command to a workflow's runner.
+      if (word.substr(cut).starts_with("::")) ++cut;
       out.back() += word.substr(0, cut);
       word.remove_prefix(cut);
       break_line();
