@@ -17,6 +17,10 @@ if(system STREQUAL "Darwin")
   set(CMAKE_OSX_SYSROOT "" CACHE STRING "")
   set(CMAKE_INSTALL_NAME_TOOL ${CMAKE_CURRENT_LIST_DIR}/ranlib CACHE FILEPATH "")
 endif()
+# Where the linker sees the whole program, the file is smaller: wheels have a limit. What it knows of bitcode is ELF.
+if(system STREQUAL "Linux")
+  add_compile_options(-flto)
+endif()
 # A release starts with an older glibc than packed relocations ask for.
 set(KVPLAN_PACKED_RELOCATIONS OFF CACHE BOOL "")
 # Else the compiler's test builds a second libc++, for debugging.

@@ -87,8 +87,9 @@ def answered(page):
 
 def asks(page, line):
     """Types a command line, and waits for what comes of it."""
-    page.evaluate("document.querySelector('#state').textContent = ''")
     page.locator("#command").fill(line)
+    # As the page takes the line: before, an older question may still be answered.
+    page.evaluate("addEventListener('change', () => { document.querySelector('#state').textContent = '' }, { capture: true, once: true })")
     page.locator("#command").press("Enter")
     answered(page)
 
