@@ -49,7 +49,8 @@ struct QuantDeclaration {
 
 // What an engine's kernels make of MXFP4 experts: they pad the inner and outer width to multiples of these (0 for the
 // inner width: not padded, and a partial block has no scale). A second copy of the scales in the kernel's order, with
-// rows in multiples of scale_rows, may stay beside the loaded ones, and the biases are then float32; 0: there is none.
+// rows in multiples of second_scale_rows, may stay beside the loaded ones, and the biases are then float32; 0: there is
+// none.
 struct Mxfp4Layout {
   std::uint64_t width = 1, hidden = 1, second_scale_rows = 0;
   friend bool operator==(const Mxfp4Layout&, const Mxfp4Layout&) = default;

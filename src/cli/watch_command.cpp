@@ -74,7 +74,7 @@ int run_watch(const Invocation& call, const Asked& asked, const ReportOptions& o
     conclude(start.log, report.check);
     if (start.seen.status == WatchStatus::kDied && !report.check.engine.empty())
       try_remedies(asked.model, asked.request, start.log, report.check.diagnosis);
-    // The options that the log tells are the plan's.
+    // The plan uses the options that the log shows.
     report.plan = has_figures ? report.check.plan : make_plan(asked.model, asked.request);
   } catch (Error& error) {
     error.set_source(asked.model.source);
