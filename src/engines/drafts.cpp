@@ -18,7 +18,7 @@ bool is_index(const Term& term) {
 bool is_windowed(const Term& term) {
   return term.limit.kind != LimitKind::kNone;
 }
-// DeepSeek-V4: latents in a window, entries for several tokens.
+// DeepSeek-V4's caches: latents in a window, and entries for several tokens.
 bool is_packed(const Term& term) {
   return term.stride > 1 || (term.part == Part::kLatent && is_windowed(term));
 }

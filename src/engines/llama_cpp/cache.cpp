@@ -15,7 +15,7 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 128;  // bytes between the tensors of a buffer
+constexpr std::uint64_t kAlignment = 128;  // of the tensors in a buffer, in bytes
 constexpr std::uint64_t kMostCells = std::uint64_t{1} << 40;
 constexpr const char* kCells = "the cells of a cache";
 
@@ -40,7 +40,7 @@ constexpr const char* kPooledKeys = "pooled index keys beside the plain ones";
 constexpr const char* kLatentValues = "latents kept a second time, as values";
 constexpr const char* kTypes = "types of the cache";
 
-// In the order in which they are told.
+// In the order in which reports list them.
 constexpr std::array kReasons{kExpandedReason, kStates,      kIndexType,  kIndexValues, kPooledKeys,
                               kLatentValues,   kTypes,       kCross,      kFullWindows, kReserve,
                               kBeyondWindow,   kStreams,     kFullStates, kPadding,     kWidest,
@@ -50,12 +50,12 @@ std::int64_t signed_bytes(Bytes bytes) {
   return static_cast<std::int64_t>(bytes.count());
 }
 
-// Width of a head of keys and of values as the kernels see them. A latent is key and value at once.
+// Width of a head of keys and of values, as the kernels see it. A latent is both key and value.
 struct HeadSizes {
   std::uint64_t key = 0, value = 0, units = 0;
 };
 
-// DeepSeek-V4's entries are value as a whole, an MLA latent without its rope part.
+// DeepSeek-V4's entries are values as a whole, MLA's latents without their rope part.
 HeadSizes head_sizes(const CacheTerms& terms, bool whole_values) {
   HeadSizes out;
   std::uint64_t latent = 0;
@@ -75,8 +75,8 @@ HeadSizes head_sizes(const CacheTerms& terms, bool whole_values) {
   return out;
 }
 
-// Elements of the row that llama.cpp makes of `term` and those that it stores with it (a latent and its rope part), for
-// the last of them; 0 for the others.
+// Elements of the row that llama.cpp stores for `term` and those in the same row (a latent and its rope part): counted
+// for the last of them, 0 for the others.
 std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   std::uint64_t out = 0;
   const Term* last = &term;
@@ -109,7 +109,7 @@ bool llama_flash_attention(const EngineInput& input) {
   const bool whole_values = is_one_of(input.model.arch, {Arch::kDeepseekV4, Arch::kDflash});
   const LlamaPlacement placement(input);
   for (const LayerCache& cache : input.caches) {
-    if (placement.on_host(cache.layer)) continue;  // the CPU has a kernel for any head
+    if (placement.on_host(cache.layer)) continue;  // the CPU has a kernel for every head size
     const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact, whole_values);
     if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
   }
@@ -135,7 +135,7 @@ std::uint64_t LlamaPlacement::gpu_of(std::uint64_t unit) const {
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request) {
   const LlamaPlacement placement(request, num_layers);
   std::vector<StageShare> out(placement.gpus);
-  // The embedding is on the host anyway; the first GPU would hold it.
+  // The embedding is always on the host; without that the first GPU would hold it.
   if (!out.empty()) out.front().has_embedding = true;
   for (std::uint64_t unit = placement.first_on_gpu; unit <= num_layers; ++unit) {
     StageShare& share = out[placement.gpu_of(unit)];
@@ -162,8 +162,9 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeep
   if (rolls_back && llama_cpp_rolls_back(input_.model))
     rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;
   devices_.resize(placement_.gpus + 1);
-  constexpr std::uint64_t kFirstLatent = 5131;  // the build that keeps MLA's latent
-  constexpr std::uint64_t kFirstAlone = 7830;   // about the build that keeps it once: as K and as V before (#19067)
+  constexpr std::uint64_t kFirstLatent = 5131;  // the first build that caches MLA's latent
+  constexpr std::uint64_t kFirstAlone =
+      7830;  // about the first build that caches it once; before, as K and as V (#19067)
   const std::uint64_t build = llama_build(request).value_or(kFirstAlone);
   const bool expands = llama_cpp_expands_latents(input_.model) || build < kFirstLatent;
   keeps_latents_twice_ = !expands && build < kFirstAlone;
@@ -223,7 +224,7 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
       tensor.stored_reason = kStates;
       kept.storage = Storage::kFloat32;
     } else if (term.growth == Growth::kSequence) {
-      tensor.cells = Cells::kSequence;  // keys and values of meta tokens: once for each sequence
+      tensor.cells = Cells::kSequence;  // keys and values of meta tokens, once for each sequence
       tensor.rows = 1;
       kept.storage = Storage::kKv;
     } else {
@@ -263,7 +264,7 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
   }
 }
 
-// What the last row of a quantized tensor is filled up with on a GPU.
+// The padding of the last row of a quantized tensor on a GPU.
 Bytes LlamaCppLayout::row_padding(const Term& kept, std::uint64_t row) const {
   if (!is_quantized(term_dtype(kept, input_.types)) || row % kCudaRow == 0) return Bytes(0);
   Term rest = kept;
@@ -271,7 +272,7 @@ Bytes LlamaCppLayout::row_padding(const Term& kept, std::uint64_t row) const {
   return Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kCells));
 }
 
-// The cache of index keys is made like any other, with one head's V that nobody reads.
+// The cache of index keys is created like any other, so it has one head's V, which nothing reads.
 void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& terms) {
   for (const Term& term : terms) {
     if (term.role != Role::kValue) continue;
@@ -282,7 +283,7 @@ void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& ter
   }
 }
 
-// A tensor in the cells of `tensor` that the architecture does not ask for.
+// A tensor with as many cells as `tensor` that the architecture does not need.
 void LlamaCppLayout::add_beside(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding) {
   Tensor beside = tensor;
   beside.logical_cell = Bytes(0);
@@ -292,7 +293,7 @@ void LlamaCppLayout::add_beside(const Tensor& tensor, const Term& term, std::str
   add_tensor(beside);
 }
 
-// Layers without keys and values get a V of the widest layer's width all the same.
+// Layers without keys and values still get a V as wide as the widest layer's.
 void LlamaCppLayout::add_empty_layers() {
   std::vector<bool> has_cache(input_.model.num_layers, false);
   for (const LayerCache& cache : input_.caches)
@@ -333,7 +334,7 @@ void LlamaCppLayout::add_tensor(const Tensor& tensor) {
   tensors_.push_back(tensor);
 }
 
-// Cells of one stream, padded; rows of one sequence for states.
+// Padded cells of one stream; for states the rows of one sequence.
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart) {
   const bool shared = context.unified && !apart;
   const std::uint64_t reserve =
@@ -348,7 +349,7 @@ bool llama_keeps_sequences_apart(const EngineInput& input) {
   });
 }
 
-// Ollama's own engine has cells for all sequences together (kvcache/causal.go, Init).
+// Ollama's own engine has one set of cells for all sequences (kvcache/causal.go, Init).
 LlamaContext LlamaCppLayout::context_of(const Load& load) const {
   if (!own_engine_ || load.pooled) return llama_context(input_, load, batch_rule_);
   Load all = load;
@@ -398,7 +399,7 @@ std::vector<Bytes> LlamaCppLayout::reserved_by_stage(const Load& load, std::uint
   return out;
 }
 
-// Tensor by tensor, from what the architecture needs to what is allocated, each step booked under its reason.
+// Goes from the architecture's need to the allocation, tensor by tensor, and counts each difference under its reason.
 RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) const {
   const LlamaContext context = context_of(load);
   LlamaContext raw = context;  // the same without padding
@@ -410,7 +411,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
     Bytes bytes;
     Template what, formula;
   };
-  std::map<std::string, Line> lines;  // by their names
+  std::map<std::string, Line> lines;  // by name
   RankCache out;
   for (const Tensor& tensor : tensors_) {
     if (tensor.device != device) continue;
@@ -460,7 +461,7 @@ RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) c
     }
     if (tensor.extra) gap[kMtp] += signed_bytes(total);
     out.reserved += total;
-    // One line for the buffers that llama.cpp prints apart.
+    // One line for each group of buffers that llama.cpp prints separately.
     const Template what = tensor.extra                       ? kMtp
                           : tensor.cells == Cells::kSequence ? kRecurrent
                           : tensor.cells == Cells::kWindow   ? "KV of windows"
