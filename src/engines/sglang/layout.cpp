@@ -69,7 +69,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
-  // K and V of a layer apart, latents in one; a tensor of states holds all layers.
+  // K and V of a layer are separate, latents are one tensor; a tensor of states holds all layers.
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     const SglangStage& stage = stages_[rank / ranks_];
     const SglangCounts pools = pools_for(load);
@@ -153,7 +153,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     if (grows()) {
       out.tokens = tokens;
       out.num_blocks = tokens / page_;
-    } else if (states_) {  // a token costs nothing: as many as the context has (_zero_kv_max_tokens)
+    } else if (states_) {  // a token costs nothing: as many as the context (_zero_kv_max_tokens)
       out.tokens = std::min(load.max_model_len.count(), most_tokens_) / page_ * page_;
       out.num_blocks = *out.tokens / page_;
     }
@@ -168,8 +168,8 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
-  // PrefillAdder: a request is admitted where the pools hold it to its last token, and a prefix of the radix tree is
-  // held once. Held against the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
+  // PrefillAdder: a request is admitted where the pools hold it up to its last token; a prefix in the radix tree is
+  // stored once. Compared with the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
   std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
     if (running.lengths.empty() || verified_ > 0 || load.source_tokens > Tokens(0)) return std::nullopt;
     SglangCounts free = pools_of(budget, load);
@@ -204,7 +204,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     if (turn.full > 0) turns = std::min(turns, free.full / turn.full);
     if (turn.windows > 0) turns = std::min(turns, free.windows / turn.windows);
     if (turn.slots > 0) turns = std::min(turns, free.slots / turn.slots);
-    if (turns == kMost) return std::nullopt;  // nothing grows: no pool bounds them
+    if (turns == kMost) return std::nullopt;  // nothing grows: no pool limits them
     take(free, turn, turns);
     std::uint64_t out = checked_mul(turns, running.lengths.size(), "the sequences");
     for (const Tokens length : running.lengths) {
@@ -216,8 +216,8 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
-  // resolve_max_num_reqs: by tokens for the context, within bounds, and by the slots of states. The table of requests
-  // has a row more since a row is kept for padding.
+  // resolve_max_num_reqs: tokens / context, within limits, and at most the slots of states. The table of requests has
+  // one more row since a row is kept for padding.
   std::uint64_t requests(std::optional<Bytes> budget, const Load& load) const {
     constexpr double kLeast = 2048, kMostRequests = 4096, kShare = 512;
     if (!budget) return (running_ > 0 ? running_ : static_cast<std::uint64_t>(kLeast)) + padding_rows_;
@@ -277,7 +277,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     return out;
   }
 
-  // From the logical share to the pools, reason by reason; the last one takes what is left.
+  // From the logical share to the pools, one reason after another; the last one gets the remainder.
   void fill_gap(const SglangStage& stage, const SglangCounts& pools, const Load& load, RankCache& rank) const {
     std::int64_t rest = signed_difference(rank.reserved.count(), rank.logical.count());
     const auto reason = [&](const Template& text, Bytes amount) {

@@ -1,18 +1,18 @@
 // vLLM: a pool of blocks, shared by groups of layers.
 //
-// What it does. Every layer states what a block of tokens costs it and how many blocks one request of the maximum
-// length may hold (specs.h). Layers that need the same are one group with one block table; a model with several
-// sorts of layers gets several groups of equal length, and all pages get one size, so that any block can serve any
-// group (groups.h). Bytes a GPU keeps for a request are then blocks of all groups x the bytes of a block:
+// What it does. Every layer states the bytes of a block of tokens and how many blocks one request of the maximum length
+// may hold (specs.h). Layers with equal needs form a group with one block table; a model with several types of layers
+// gets several groups of equal length, and all pages get one size, so that any block can serve any group (groups.h).
+// Bytes a GPU keeps for a request are then blocks of all groups x the bytes of a block:
 //
 //   reserved(L) = sum over groups of (blocks(L) + further sequences * running(L)) * pages of a block * page
 //
-// The first sequence is charged all that admits it, the others what they hold while they run (at_once.h). That is more
-// than the architecture needs, for reasons that the plan names: the last block is not full; a window is charged the
-// batches in flight beside it, and a block more; a recurrent state takes a whole page; layers that do not fill the last
-// group leave padding. KV heads are repeated beyond their number; latents, index keys and DeepSeek-V4's caches are
-// whole on every rank; states are divided. Groups are formed for the whole model, then each pipeline stage keeps its
-// layers of them; the stage with the largest block decides how many there are.
+// The first sequence is charged for its admission, the others for what they hold while running (at_once.h). That is
+// more than the architecture needs, for reasons that the plan names: the last block is not full; a window is charged
+// for the batches in flight, and one block more; a recurrent state takes a whole page; layers that do not fill the last
+// group leave padding. KV heads are replicated where there are more ranks; latents, index keys and DeepSeek-V4's caches
+// are whole on every rank; states are divided. Groups are formed for the whole model, then each pipeline stage keeps
+// its layers of them; the stage with the largest block decides how many there are.
 //
 // What its log prints. "GPU KV cache size": until 0.20 blocks / groups x block size, since 0.21 concurrency x length;
 // "Maximum concurrency": blocks / blocks of one request; "KV cache needed": reserved(L) of one sequence; "estimated
@@ -54,7 +54,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kBlocksOverflow = "the blocks of a request";
-constexpr double kMostTokens = 9e18;  // states do not grow: their "size in tokens" has no end
+constexpr double kMostTokens = 9e18;  // states do not grow: their "size in tokens" is unbounded
 
 std::int64_t difference(Bytes a, Bytes b) {
   return signed_difference(a.count(), b.count());
@@ -78,7 +78,7 @@ class VllmLayout : public CacheLayout {
     const std::vector<std::uint64_t> split =
         stage_layers(input.model.num_layers, input.request.parallel.pipeline, StageSplit::kSpareLast);
     for (std::size_t s = 0; s < split.size(); ++s) {
-      // Draft layers stand behind the last stage's.
+      // Draft layers come after the last stage's.
       const std::uint64_t last = s + 1 == split.size() ? ~std::uint64_t{0} : first + split[s];
       Stage stage{first, last, stage_pool(specs_, groups_, first, last), {}};
       stage.need =
@@ -114,7 +114,7 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // One group: a tensor for each layer. Several: tensors that a layer of each group shares
+  // One group: a tensor for each layer. Several: tensors that are shared by a layer of each group
   // (v1/worker/gpu_model_runner.py, _allocate_kv_cache_tensors).
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     const Stage& stage = stages_[rank / tensor_parallel_];
@@ -155,7 +155,7 @@ class VllmLayout : public CacheLayout {
 
   std::vector<LedgerLine> host(const Load&) const override { return host_; }
 
-  // The longest block of any group: what the log calls the attention block size.
+  // The longest block of any group, which the log calls the attention block size.
   std::optional<std::uint64_t> block_size() const override {
     const VllmSpec* best = nullptr;
     for (const VllmGroup& group : groups_.groups) {
@@ -164,12 +164,12 @@ class VllmLayout : public CacheLayout {
       if (spec.block_size > 0 && (best == nullptr || spec.block_size > best->block_size)) best = &spec;
     }
     if (best != nullptr) return best->block_size;
-    // States alone, without prefix caching: one stands for the whole length.
+    // Only states, without prefix caching: one stands for the whole length.
     return specs_.empty() ? std::nullopt : whole_length_;
   }
 
-  // The pool keeps one block for itself, which the check before start-up leaves out (get_kv_cache_configs).
-  // Several sequences fit where the scheduler runs them all.
+  // The pool keeps one block for itself, which the check before start-up ignores (get_kv_cache_configs). Several
+  // sequences fit where the scheduler runs them all at once.
   Template shortfall(Bytes budget, const Load& load) const override {
     Load one = load;
     one.num_seqs = std::min<std::uint64_t>(load.num_seqs, 1);
@@ -242,7 +242,7 @@ class VllmLayout : public CacheLayout {
     return {blocks, {}, &charge_, &rules_, load.max_model_len};
   }
 
-  // Blocks of all sequences, of which the first has `charged`. Without the hybrid manager the others have as many.
+  // Blocks of all sequences, the first of which has `charged`. Without the hybrid manager the others have as many.
   std::uint64_t over_sequences(std::uint64_t charged, const VllmSpec& spec, const Load& load) const {
     if (load.num_seqs == 0) return 0;
     std::uint64_t further = charged;
@@ -268,7 +268,8 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // Until 0.26 the log divided the bytes of all groups by the first group's, which differs where pages do.
+  // Until 0.26 the log divided the bytes of all groups by the first group's, which is another number where pages
+  // differ.
   std::uint64_t blocks_of_concurrency(const Load& load) const {
     if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) return blocks(load);
     Bytes all;
@@ -286,12 +287,12 @@ class VllmLayout : public CacheLayout {
     std::uint64_t out = ~std::uint64_t{0};
     for (const VllmGroup& group : groups_.groups) {
       const std::uint64_t tokens = specs_[group.members.front()].block_size;
-      out = std::min(out, tokens > 0 ? tokens : length);  // a state without prefix caching stands for the whole length
+      out = std::min(out, tokens > 0 ? tokens : length);  // without prefix caching a state stands for the whole length
     }
     return out;
   }
 
-  // The distinct specs of a group and how many layers have each, in order.
+  // The distinct specs of a group and the number of layers with each, in order.
   std::vector<std::pair<std::size_t, std::uint64_t>> sorts_of(const VllmGroup& group, std::uint64_t first,
                                                               std::uint64_t last) const {
     std::vector<std::pair<std::size_t, std::uint64_t>> out;
@@ -309,7 +310,7 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // The way from need to reservation, one effect after the other; the last one is what remains: slots that no layer
+  // The steps from what is needed to what is reserved, one effect after another; the remainder is slots that no layer
   // fills.
   std::vector<GapLine> gap(const Stage& stage, const Load& load, const RankCache& rank) const {
     std::int64_t form = -difference(rank.logical, Bytes(0));
@@ -366,7 +367,7 @@ class VllmLayout : public CacheLayout {
       Template what;
       std::uint64_t tokens = 0;
       std::uint64_t draft_layers = 0;
-      Bytes drafts;  // pages of draft layers in the same blocks
+      Bytes drafts;  // pages of draft layers in these blocks
       for (const auto& [i, count] : sorts_of(group, stage.first, stage.last)) {
         const VllmSpec& spec = specs_[i];
         tokens = spec.block_size;
@@ -414,7 +415,7 @@ class VllmLayout : public CacheLayout {
   std::optional<std::uint64_t> whole_length_;
 };
 
-// A checkpoint in float32 is served in bfloat16; a checkpoint that declares FP8 KV gets it under `auto`.
+// A float32 checkpoint is served in bfloat16; a checkpoint that declares an FP8 cache gets it under `auto`.
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.dtype && types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;
@@ -432,16 +433,16 @@ CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (rules.split_types && model.arch == Arch::kMimoV2) types.key = types.value = types.model;
   const bool packs = vllm_packs_fp8_latents(model.arch);
   const bool fp8 = types.key == Dtype::kFp8E4m3 || types.key == Dtype::kFp8E5m2;
-  // DeepSeek-V4 keeps nothing else; `auto` stands for the option that it demands.
+  // DeepSeek-V4 supports only the packed layout; `auto` means the option that selects it.
   const bool only_packed = model.arch == Arch::kDeepseekV4 && !request.cache_type_k;
-  // What a checkpoint asks for is fp8_e4m3, which no packed kernel takes; the option fp8 stands for the packed layout.
+  // A checkpoint's declaration means fp8_e4m3, which no packed kernel takes; the option fp8 means the packed layout.
   const bool declared = !request.cache_type_k && model.declared_kv_dtype;
   const bool plain =
       (vllm_keeps_fp8_plain(request) || (declared && rules.plain_declared_fp8)) && model.arch != Arch::kDeepseekV4;
   if (packs && ((fp8 && !plain) || only_packed)) types.key = types.value = Dtype::kFp8DsMla;
   if (types.key == Dtype::kFp8DsMla && !packs)
     refuse("fp8_ds_mla is vLLM's layout for DeepSeek-V3.2, DeepSeek-V4 and GLM-5", "use --kv-cache-dtype fp8, or auto");
-  // The type that the config names for states, else the model's; Nemotron-H says float32 where its config is silent
+  // States have the type that the config names, else the model's; Nemotron-H gets float32 where its config is silent
   // (NemotronHForCausalLMConfig).
   if (!request.state_dtype && !model.declared_state_dtype)
     types.state = model.arch == Arch::kNemotronH ? Dtype::kFloat32 : types.model;
@@ -485,8 +486,9 @@ Engine vllm_engine() {
   engine.assumed_length = Tokens(2048);  // config/model.py, default_max_len
   engine.parallel.data_ranks_share_experts = true;
   engine.parallel.decode_context = true;
-  engine.loading.counted = CountedAs::kAllocated;  // "Model loading took": platforms/cuda.py get_current_memory_usage
-  // Its towers are made of parallel layers, unless --mm-encoder-tp-mode data is asked for.
+  engine.loading.counted =
+      CountedAs::kAllocated;  // "Model loading took" in its log: platforms/cuda.py get_current_memory_usage
+  // Its towers consist of parallel layers, except with --mm-encoder-tp-mode data.
   engine.parallel.cuts_towers = true;
   engine.loading.leaves_towers = vllm_leaves_towers;
   engine.loading.make_tensors = vllm_make_tensors;
