@@ -1,4 +1,4 @@
-// The families, one line a file.
+// The families, one line for each file.
 #include "models/registry.h"
 
 #include <array>
@@ -88,7 +88,7 @@ std::string_view model_type_of(std::string_view class_name) {
     class_name.remove_suffix(suffix.size());
     break;
   }
-  // "DeepseekV4" and "deepseek_v4" are the same word.
+  // "DeepseekV4" and "deepseek_v4" count as the same word.
   const std::string wanted = folded(class_name);
   if (wanted.empty()) return {};
   for (const auto& file : families())

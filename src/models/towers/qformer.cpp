@@ -1,5 +1,5 @@
-// Q-Formers: queries that look at what a tower saw in some of their layers, and BLIP-2, which began with them.
-// Source: transformers modeling_blip_2.py, modeling_instructblip.py.
+// Q-Formers: queries that attend to a tower's output in some of their layers; and BLIP-2, where they come from. Source:
+// transformers modeling_blip_2.py, modeling_instructblip.py.
 #include <algorithm>
 
 #include "models/towers/tower.h"
@@ -20,7 +20,7 @@ void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, 
   p.linear("qformer.crossattention.output", h, h, true, looking);
   p.plain("qformer.crossattention.norm", times(2, h), looking);
   if (!reads) return;
-  // The words of the instruction, with an MLP of their own in each layer.
+  // Embeddings of the instruction's tokens, with a separate MLP in each layer.
   p.plain("qformer.word_embeddings", times(config.count_or("vocab_size", 30522), h));
   p.plain("qformer.position_embeddings", times(config.count_or("max_position_embeddings", 512), h));
   p.linear("qformer.words.fc1", inner, h, true, layers);

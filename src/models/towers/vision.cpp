@@ -1,5 +1,5 @@
-// Vision towers with a shape of their own, as far as a config determines them.
-// Source: transformers' modelling code of each, where no other is named.
+// Unusual vision towers, as far as a config determines them. Source: transformers' modelling code of each, where no
+// other is named.
 #include <algorithm>
 
 #include "kvplan/strings.h"
@@ -8,18 +8,18 @@
 
 namespace kvplan {
 
-// The table of angles of patches: 8,192 rows of half a head (vLLM's get_rope of a tower).
+// The table of angles of patches: 8,192 rows of half a head (vLLM's get_rope for a tower).
 static void write_patch_angles(const TowerWriter& s, std::uint64_t width, std::uint64_t heads) {
   constexpr std::uint64_t kRows = 8192;
   if (heads > 0) s.t.derived("rotary_pos_emb", times(kRows, width / heads / 2));
 }
 
-// Frequencies of patches' angles, in float32 and twice, where a class of transformers' own runs.
+// Frequencies of patches' angles, twice and in float32, for classes of transformers itself.
 static void write_frequencies(const TowerWriter& s, std::uint64_t count) {
   s.t.derived("rotary_emb.inv_freq", times(2, count)).is_float32 = true;
 }
 
-// Qwen3-VL, Qwen3.5 and their kin: a merger, and one more for each deepstack level.
+// Qwen3-VL, Qwen3.5 and similar: a merger, and another for each deepstack level.
 void write_qwen3_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   const std::uint64_t patch = s.count("patch_size", 16);
@@ -29,7 +29,7 @@ void write_qwen3_vision(const TowerWriter& s) {
   s.t.plain("visual.pos_embed", times(s.count("num_position_embeddings", 2304), h));
   s.t.blocks("visual.blocks.", {h, s.count("intermediate_size", 4304), s.count({"depth", "num_hidden_layers"}, 27)});
   write_patch_angles(s, h, s.count("num_heads", 16));
-  // Qwen3-VL's class has three levels where the file names none; Qwen3.5 has none.
+  // Where the file gives none, Qwen3-VL's class has three levels, Qwen3.5's none.
   const std::uint64_t usual = has_word("qwen3_vl_text qwen3_vl_moe_text", s.t.inventory.text.class_name()) ? 3 : 0;
   const std::uint64_t levels = s.v.list_size("deepstack_visual_indexes").value_or(usual);
   s.p.plain("visual.merger.norm", times(2, h));
@@ -58,7 +58,7 @@ void write_qwen2_5_vision(const TowerWriter& s) {
                 .layers = s.count("depth", 32),
                 .gated = true,
                 .layer_norm = false};
-  // EXAONE 4.5's towers share keys among heads.
+  // In EXAONE 4.5's towers heads share keys.
   const std::uint64_t heads = s.count("num_heads", 16);
   if (const std::uint64_t kv = s.v.count_or("num_key_value_heads", heads); heads > 0 && kv < heads)
     blocks.keys = times(h / heads, kv);
@@ -94,7 +94,7 @@ void write_gemma4_vision(const TowerWriter& cut) {
   s.p.linear("embed_vision.embedding_projection", s.out, h, false);
 }
 
-// MoonViT of Kimi-VL and Kimi-K2.5.
+// MoonViT, the tower of Kimi-VL and Kimi-K2.5.
 void write_moonvit(const TowerWriter& s) {
   const std::uint64_t h = s.count({"hidden_size", "vt_hidden_size"}, 1152);
   const bool bias = s.v.flag("linear_bias", true);
@@ -116,14 +116,14 @@ void write_moonvit(const TowerWriter& s) {
   blocks.heads = s.count({"num_attention_heads", "vt_num_attention_heads"}, 0);
   s.t.blocks("vision_tower.blocks.", blocks);
   s.t.plain("vision_tower.final_layernorm", times(layer_norm ? 2 : 1, h));
-  // The second merger has its norm behind it, and no biases.
+  // The second form of the merger has its norm at the end, and no biases.
   const bool norm_first = s.v.find_string("mm_projector_type").value_or("") != "patchmergerv2";
   s.p.plain("mm_projector.norm", norm_first ? times(2, h) : s.out);
   s.p.linear("mm_projector.linear_1", times(4, h), times(4, h), norm_first);
   s.p.linear("mm_projector.linear_2", s.out, times(4, h), norm_first);
 }
 
-// ERNIE 4.5 VL: Qwen2-VL's tower, and a resampler of patches side by side, then of frames one after the other.
+// ERNIE 4.5 VL: Qwen2-VL's tower, and a resampler of neighbouring patches, then of consecutive frames.
 void write_ernie_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1280);
   const std::uint64_t wide = times(s.merge(), h);
@@ -138,7 +138,7 @@ void write_ernie_vision(const TowerWriter& s) {
   s.p.plain("resampler_model.after_norm", s.out);
 }
 
-// Molmo 2: a plain ViT; two of its layers together are pooled by attention, and projected by a gated MLP.
+// Molmo 2: a plain ViT; attention pools two of its layers together, and a gated MLP projects them.
 void write_molmo2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1152);
   s.patches("vision_tower.patch_embedding", h, 14, true);
@@ -154,7 +154,7 @@ void write_molmo2_vision(const TowerWriter& s) {
   s.p.linear("image_projector.down_proj", own.count_or("text_hidden_size", s.out), inner, false);
 }
 
-// Ovis 2: AIMv2, and a head that says which rows of a table of visual words a patch is made of.
+// Ovis 2: AIMv2, and a head that selects rows of a table of visual words for each patch.
 void write_ovis2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t words = s.count("vocab_size", 16384);
@@ -191,12 +191,12 @@ void write_llama4_vision(const TowerWriter& s) {
   s.t.linear("vision_model.vision_adapter.fc1", wide, inner, false);
   s.t.linear("vision_model.vision_adapter.fc2", out, wide, false);
   s.p.linear("multi_modal_projector.linear_1", s.out, s.count("vision_output_dim", out), false);
-  // Angles of each patch and of the class token, as complex numbers.
+  // Angles of every patch and of the class token, as complex numbers.
   if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0)
     s.t.derived("vision_model.rotary_emb", times(times(2, positions), h / heads / 2)).is_float32 = true;
 }
 
-// GLM's merger: patches side by side, a projection, and a gated MLP.
+// GLM's merger: concatenated patches, a projection, and a gated MLP.
 static void write_glm_merger(const Tower& p, std::uint64_t wide, std::uint64_t out, std::uint64_t context) {
   p.linear("visual.downsample", out, wide, true);
   p.linear("visual.merger.proj", out, out, false);
@@ -276,7 +276,7 @@ void write_pixtral(const TowerWriter& s) {
                                       .gated = true,
                                       .layer_norm = false});
   if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0) write_frequencies(s, h / heads / 2);
-  // Without its file's key, Pixtral's own projector has biases and Mistral 3's, behind a merger, has none.
+  // Where the file lacks the key, Pixtral's own projector has biases and Mistral 3's, which follows a merger, has none.
   const bool merges = has_word("mistral3 mistral_large4 lighton_ocr", s.root_type);
   const std::uint64_t from = s.count("hidden_size", 1152);
   if (merges) {
@@ -309,7 +309,7 @@ void write_internvl(const TowerWriter& s) {
   s.p.linear("multi_modal_projector.linear_2", s.out, s.out, true);
 }
 
-// dots.ocr: RMS norms, a gated MLP, no biases in the blocks; four tokens merge into one.
+// dots.ocr: RMS norms, a gated MLP, no biases in the blocks; four tokens are merged into one.
 void write_dots_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("embed_dim", 1536);
   const std::uint64_t wide = times(s.merge(), h);
@@ -329,7 +329,7 @@ void write_dots_vision(const TowerWriter& s) {
   s.p.linear("vision_tower.merger.mlp.2", s.out, wide, true);
 }
 
-// GLM-OCR: GLM-4V's merger behind blocks with biases, norms of queries and keys, and no table of positions.
+// GLM-OCR: GLM-4V's merger after blocks with biases, norms of queries and keys, and no table of positions.
 void write_glm_ocr_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t heads = std::max<std::uint64_t>(1, s.count("num_heads", 16));
@@ -365,8 +365,8 @@ void write_muse_vision(const TowerWriter& s) {
   s.p.linear("vision_projection", s.out, inner, false);
 }
 
-// Gemma 3n's towers come in one size (MobileNet-V5 of 300 million, and a conformer of twelve blocks): what both
-// published checkpoints hold beside their decoder.
+// Gemma 3n's towers have only one size (MobileNet-V5 of 300 million, and a Conformer of twelve blocks): the parameters
+// of both published checkpoints outside of their decoder.
 void write_gemma3n_vision(const TowerWriter& s) {
   s.t.plain("vision_tower", 298'744'640);
 }
