@@ -34,7 +34,7 @@ bool is_packed(const ModelSpec& model, const Request& request) {
   return request.weights || is_declared(model.quantization) || model.is_gguf;
 }
 
-// "Q4_K - Medium" -> "q4_k_m", "awq_marlin" -> "awq"; nothing where the table of types has no such name.
+// "Q4_K - Medium" -> "q4_k_m", "awq_marlin" -> "awq"; nothing where the table of types has no such row.
 std::optional<std::string> weight_type_of(const LogOptions& options) {
   std::string name = lower(options.file_type.empty() ? options.quantization : options.file_type);
   if (const auto at = name.find(" - "); at != std::string::npos) {
@@ -73,7 +73,7 @@ void add_remarks(const LogReading& reading, LogCheck& out) {
         "groups * block size; from 0.21 on it is concurrency * length");
 }
 
-// Figures that make the request, and are no lines of the comparison.
+// Figures that are part of the request rather than of the comparison.
 bool is_setting(std::string_view what) {
   constexpr std::string_view kSettings[] = {"kv_cells",   "kv_layers",     "kv_seqs",    "kv_streams",   "kv_size",
                                             "v_cache",    "state_cells",   "window",     "window_cells", "n_slots",
@@ -82,7 +82,7 @@ bool is_setting(std::string_view what) {
   return std::find(std::begin(kSettings), std::end(kSettings), what) != std::end(kSettings);
 }
 
-// The plan that a log is held against, in the variants that its lines need.
+// The plan that a log is compared with, in the variants that its lines need.
 class Checker {
  public:
   Checker(const ModelSpec& model, LogRequest stated, const LogReading& reading, LogCheck& out)
@@ -106,18 +106,18 @@ class Checker {
   bool has(std::string_view what) const { return smallest_figure(log_, what).has_value(); }
 
   void plan() {
-    // One plan with the card, for what utilization leaves; one with the printed budget, for what it holds.
+    // A plan with the card for what utilization leaves, and a plan with the printed budget for what that holds.
     Request with_card = stated_.request;
     if (!with_card.card.memory)
       for (const Observation& seen : log_.observations)
         if (seen.what == "gpu_memory" && seen.bytes() > 0 && seen.bytes() < 1e15 && !with_card.card.memory)
           with_card.card.memory = Bytes(static_cast<std::uint64_t>(seen.bytes()));
     card_ = make_plan(model_, with_card);
-    // Some starts print the cache's bytes at their end alone.
+    // Some starts print the cache's bytes only at their end.
     const std::string_view budget = has("kv_budget") ? "kv_budget" : "kv_in_use";
     for (const Observation& seen : log_.observations)
       if (seen.what == budget && seen.bytes() > 0 && seen.bytes() < 1e15) {
-        // Zeros at a figure's end are not always printed.
+        // Trailing zeros of a figure may be missing.
         const double unit = in_unit(1, seen.unit) == 1 ? 1 : seen.bytes() / seen.value;
         const double step = std::min(seen.step, unit == 1 ? seen.step : 0.01) * unit;
         budgets_.insert({seen.bytes(), step / 2});
@@ -135,7 +135,7 @@ class Checker {
     return make_plan(model_, request);
   }
 
-  // Bytes, and what the printed digits leave open.
+  // Bytes, and the uncertainty of the printed digits.
   using Budget = std::pair<double, double>;
 
   std::optional<double> smallest_bytes(std::string_view what) const {
@@ -145,15 +145,15 @@ class Checker {
     return out;
   }
 
-  // The last digit of a figure, halved, in bytes.
+  // Half of a figure's last digit, in bytes.
   double half_digit(std::string_view what) const {
     for (const Observation& seen : log_.observations)
       if (seen.what == what && seen.value > 0) return seen.step / 2 * seen.bytes() / seen.value;
     return 0;
   }
 
-  // SGLang and TensorRT-LLM print what is free, not the budget that they make of it: a share of it, or what the weights
-  // leave of a share of what was free before them.
+  // SGLang and TensorRT-LLM print the free memory and not their budget, which is a share of it, or a share of what was
+  // free before the weights, less the weights.
   std::optional<Budget> budget_by_share() {
     const bool is_sglang = engine_of(stated_.request).name == "sglang";
     const auto free = smallest_bytes(is_sglang ? "available_before_weights" : "kv_available");
@@ -167,7 +167,7 @@ class Checker {
                   half_digit("available_after_weights") + half_digit("available_before_weights") * (1 - *share)};
   }
 
-  // The share that the printed tokens are of, to the two digits that people give; nothing where there is none.
+  // The share, to the usual two digits, from which the printed tokens result; nothing where there is none.
   std::optional<double> share_by_tokens(double free, double after) {
     constexpr double kMost = 1e12, kHundredths = 100;
     const double tokens = smallest_figure(log_, "kv_tokens").value_or(0);
@@ -183,8 +183,8 @@ class Checker {
     return share;
   }
 
-  // Whether the budget holds just what the log says. What is free was counted in other ways by other releases, and a
-  // share that the log does not name is a guess: a budget that does not explain the figure says nothing.
+  // Whether the budget holds exactly what the log says. Other releases counted free memory differently, and a share
+  // that the log does not name is a guess: a budget that does not explain the figure is not used.
   bool explains(const Budget& budget) const {
     if (budget.first <= budget.second) return false;
     const Plan low = plan_of(budget.first - budget.second);
@@ -199,7 +199,7 @@ class Checker {
            within("kv_tokens", low.capacity->tokens, high.capacity->tokens);
   }
 
-  // What the printed budgets hold, each with what its rounding leaves open. Ranks print their own.
+  // The contents of the printed budgets, with the uncertainty of their rounding. Each rank prints its own.
   void budgets() {
     constexpr std::size_t kMost = 8;
     if (stated_.request.kv_cache_memory_bytes) {
@@ -232,13 +232,13 @@ class Checker {
       says(static_cast<double>(gpu.weights->count()) + runtime, "weights, context and libraries: an estimate");
     if (what == "activation" && gpu.activation)
       says(static_cast<double>(gpu.activation->count()), "the peak of the profiling run: an estimate");
-    constexpr std::uint64_t kSmall = 16 * kMiB;  // norms beside the split matrices
+    constexpr std::uint64_t kSmall = 16 * kMiB;  // norms, in addition to the split matrices
     if ((what == "weights" || what == "model_memory") && !seen.device.empty() && on != nullptr && on->weights &&
         *on->weights > Bytes(kSmall) && seen.bytes() > static_cast<double>(kSmall))
       says(static_cast<double>(on->weights->count()), "by the order of the layers");
     if ((what == "compute_buffer" || what == "compute_memory") && on != nullptr && on->activation)
       says(static_cast<double>(on->activation->count()), "an estimate");
-    // Until 0.6.4 it was all that the driver counted, the context and other processes included.
+    // Until 0.6.4 the figure was all that the driver counted, including the context and other processes.
     if (what == "non_torch" && !counts_all_) says(runtime, "context and libraries: an estimate");
     if (what == "cuda_graphs" || what == "cuda_graphs_estimated")
       says(sum_of(gpu, Section::kRuntime, LineId::kGraphs, true), "by captured sizes: an estimate");
@@ -266,7 +266,7 @@ class Checker {
       if (line.predicted && !agrees) continue;
       line.exact = true;
       line.reason = has("kv_budget") || has("kv_in_use") ? "of the printed KV budget" : "of what the share leaves";
-      // Within what the budget's rounding leaves open, the log's own figure is the prediction.
+      // Where it is within the budget's rounding, the prediction is the log's own figure.
       line.predicted = agrees                                                                   ? line.seen.value
                        : std::abs(*least - line.seen.value) < std::abs(*most - line.seen.value) ? *least
                                                                                                 : *most;
@@ -302,7 +302,7 @@ class Checker {
     for (LogLine& line : out_.lines) {
       const std::string_view what = line.seen.what;
       if (what != "k_bytes" && what != "v_bytes" && what != "kv_bytes" && what != "swa_pool_bytes") continue;
-      // A rank's second pool is a draft's.
+      // The second pool of a rank is the draft's.
       if (!done.insert({what, line.seen.rank.value_or(0)}).second) {
         line.reason = "another pool: a draft's?";
         continue;
@@ -354,14 +354,14 @@ class Checker {
   Plan card_;
   std::string guess_;  // of a share that the log does not name
   std::set<Budget> budgets_;
-  std::vector<std::pair<Capacity, Capacity>> held_;  // at the least and at the most that a budget may be
+  std::vector<std::pair<Capacity, Capacity>> held_;  // for the smallest and the largest budget that the rounding allows
 };
 
 }  // namespace
 
 double LogLine::difference() const {
   if (!predicted || *predicted == seen.value) return 0;
-  if (seen.value == 0) return *predicted > 0 ? 1 : -1;  // as good as all of it
+  if (seen.value == 0) return *predicted > 0 ? 1 : -1;  // practically all of it
   return *predicted / seen.value - 1;
 }
 
@@ -384,8 +384,8 @@ bool rests_on_assumptions(const LogCheck& check) {
   return std::any_of(check.lines.begin(), check.lines.end(), [](const LogLine& line) { return line.reason == kRests; });
 }
 
-// What a log does not name may follow from its figures: the first type of cache, number of ranks or release (or type
-// and release) with which all of them agree.
+// Options that a log does not name may follow from its figures: the first cache type, number of ranks or release (or
+// type and release) for which all of them agree.
 LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck first) {
   struct Try {
     std::string read;
@@ -424,7 +424,7 @@ LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogR
     try {
       LogCheck check = checked(model, other, reading);
       if (check.compared > 0 && check.disagreements == 0 && !rests_on_assumptions(check)) return check;
-    } catch (const Error&) {  // an engine may refuse what was tried
+    } catch (const Error&) {  // an engine may refuse the variant
     }
     return std::nullopt;
   };
@@ -444,17 +444,17 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
     fail("no line of the log is one that kvplan knows",
          "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
   LogRequest stated = read_request(reading, base);
-  // What the log says of the weights, where the checkpoint at hand says nothing.
+  // The log's weight type, where the checkpoint at hand declares none.
   if (!stated.request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
     stated.request.weights = weight_type_of(reading.options);
-  // Files of before the latent's keys: their cache holds values too.
+  // A file written before the keys of latents existed: its cache holds values too.
   ModelSpec loaded = model;
   if (is_llama(stated.request) && first_figure(reading, "v_cache").value_or(0) > 0) loaded.expanded_latents = true;
   LogCheck out;
   try {
     out = checked(loaded, stated, reading);
   } catch (const Error&) {
-    // The checkpoint at hand may lack the layers that guess.
+    // The checkpoint at hand may lack the MTP layers.
     if (!stated.request.mtp || base.mtp) throw;
     stated.request.mtp = false;
     stated.request.num_speculative_tokens = base.num_speculative_tokens;
@@ -486,7 +486,7 @@ std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const 
     if (line.seen.unit != LogUnit::kGibibytes && line.seen.unit != LogUnit::kMebibytes) continue;
     const double bytes = line.seen.bytes();
     if (!(bytes >= 0 && bytes < 1e15)) continue;
-    // A figure for each rank or card; llama.cpp's buffers in host memory are none of a card's.
+    // One figure for each rank or card; llama.cpp's buffers in host memory belong to no card.
     if (what == "activation" || (what == "compute_buffer" && !is_host_device(line.seen.device)))
       of_model.add(kActivationFigure, bytes);
     if (what == "cuda_graphs") of_model.add(kGraphsFigure, bytes);

@@ -21,7 +21,7 @@ Bytes sum_of(const std::vector<Bytes>& blocks) {
   return std::accumulate(blocks.begin(), blocks.end(), Bytes(0));
 }
 
-// Weights: PyTorch's segments where the engine loads through it, else one buffer.
+// The weights: PyTorch's segments where the engine loads through it, else one buffer.
 Need weights_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu) {
   Need out{"weights", *gpu.weights, {}};
   PlanCache cache(model);
@@ -35,7 +35,7 @@ Need weights_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu) 
   return out;
 }
 
-// The cache: the load's, or the pool that the engine makes of its budget.
+// The cache: of the load, or the pool that the engine makes of its budget.
 Need cache_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu, Bytes granularity) {
   const Bytes load = gpu.kv_cache.value_or(Bytes(0));
   const bool is_pool = plan.taken_at_start && plan.capacity;
@@ -98,7 +98,7 @@ std::vector<BlockSize> sizes_of(const std::vector<Bytes>& blocks) {
   return out;
 }
 
-// Holds the needs one after another until all are there, or one is not to be had.
+// Allocates one need after another until all are there, or one cannot be allocated.
 void hold_all(const std::vector<Need>& needs, Bytes all, Bytes room, Device& device, const MeasureOptions& options,
               Rehearsal& out) {
   Blocks blocks(device);
