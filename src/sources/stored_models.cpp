@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostEntries = 4096;        // of one folder
-constexpr std::size_t kMostEntriesOfAll = 16384;  // of all folders that are looked into
+constexpr std::size_t kMostEntriesOfAll = 16384;  // in all folders together
 
 bool is_plain(std::string_view name) {
   return !name.empty() && name.size() <= 128 && name.front() != '.' &&
@@ -24,10 +24,10 @@ bool is_plain(std::string_view name) {
          });
 }
 
-// Looks into folders, of which a store may have any number.
+// Lists folders, of which a store may have any number.
 class Looker {
  public:
-  // Plain names in a folder; of folders, or of files.
+  // The plain names in a folder, either of folders or of files.
   std::vector<std::string> names_in(const std::string& folder, bool folders) {
     std::vector<std::string> out;
     std::error_code error;
