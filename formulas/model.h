@@ -69,8 +69,8 @@ struct ModelSpec {
   std::uint64_t num_nextn_layers = 0;  // MTP layers after the decoder: no part of a plan unless asked for
 
   std::vector<Layer> layers;
-  std::optional<bool>
-      decoder_ties_head;  // tie_word_embeddings of the decoder's own section; absent where that has none
+  // tie_word_embeddings of the decoder's own section; absent where that has none.
+  std::optional<bool> decoder_ties_head;
   std::vector<RotaryTable> rotary_tables;
   std::optional<PlainRotation> plain_rotation;
   std::vector<TowerModel> towers;

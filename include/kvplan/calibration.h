@@ -30,8 +30,8 @@ struct Figure {
 constexpr std::string_view kContextFigure =
     "context_bytes";                                        // what opening the card takes before anything is allocated
 constexpr std::string_view kUsableFigure = "usable_bytes";  // the card's whole memory, as a program sees it
-constexpr std::string_view kBandwidthFigure =
-    "bandwidth_bytes_s";  // bytes read and written while streaming through the cache
+// Bytes read and written while streaming through the cache.
+constexpr std::string_view kBandwidthFigure = "bandwidth_bytes_s";
 // Of an engine:
 constexpr std::string_view kNonTorchFigure = "non_torch_bytes";  // context growth and libraries
 // Of an engine with a model and its options:

@@ -25,8 +25,8 @@ struct CardFacts {
   bool is_slice = false;       // part of a partitioned card (MIG)
   bool is_integrated = false;  // its memory is the machine's
   bool is_wsl = false;         // Windows pages its memory instead of refusing
-  bool is_by_process =
-      false;  // the context is the memory of our own process; else it is what the card's counter grew by
+  // The context is the memory of our own process; else it is what the card's counter grew by.
+  bool is_by_process = false;
   std::optional<bool> corrects_errors;  // ECC
   std::optional<Bytes> reserved;        // kept by the driver
   std::vector<ContextStage> stages;     // of the context

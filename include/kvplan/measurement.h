@@ -89,9 +89,9 @@ enum class MeasureStatus {
 struct Measurement {
   DeviceFacts device;
   Bytes free;  // before anything was allocated
-  std::optional<Bytes>
-      planned_context;   // the plan's figure for opening the device; absent: its engine has no such line
-  Bytes used_by_others;  // before anything was allocated
+  // The plan's figure for opening the device; absent: its engine has no such line.
+  std::optional<Bytes> planned_context;
+  Bytes used_by_others;                           // before anything was allocated
   std::optional<std::uint64_t> other_processes;   // absent: unknown
   std::int64_t others_moved = 0;                  // change of the memory that others hold, during the measurement
   std::uint64_t gpu = 0;                          // the GPU of the plan whose share was allocated

@@ -212,9 +212,9 @@ struct Roofline {
   double tokens_per_s_empty = 0;  // one sequence, empty context
   double tokens_per_s = 0;        // one sequence at full length
   double tokens_per_s_batch = 0;  // all sequences together, each at full length
-  std::optional<std::uint64_t>
-      cache_outweighs_at;    // sequences from which the cache's reads exceed the weights'; absent: never (or no cache)
-  double prefill_flops = 0;  // of one prompt of the full length
+  // Sequences from which the cache's reads exceed the weights'; absent: never (or no cache).
+  std::optional<std::uint64_t> cache_outweighs_at;
+  double prefill_flops = 0;             // of one prompt of the full length
   std::optional<double> tflops;         // 10^12 a second, of one GPU
   std::optional<double> first_token_s;  // lower bound of the time to first token for such a prompt; needs tflops
   Bytes host_read;                      // from host memory, by a step of one sequence at full length

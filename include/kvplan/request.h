@@ -86,8 +86,8 @@ struct LlamaCppOptions {
   FlashAttention flash_attention = FlashAttention::kAuto;
   std::optional<std::uint64_t> gpu_layers;  // -ngl
   bool fit = false;                         // -ngl auto: llama.cpp's own fit chooses layers and context
-  std::optional<std::uint64_t>
-      cpu_moe_layers;  // --n-cpu-moe: so many layers, from the first, keep their experts on the host
+  // --n-cpu-moe: so many layers, from the first, keep their experts on the host.
+  std::optional<std::uint64_t> cpu_moe_layers;
   bool no_kv_offload = false;
   std::vector<double> tensor_split;  // -ts: shares of the GPUs; empty: as evenly as the layers divide
   bool all_logits = false;           // --tool cli: logits of every token of a batch, not only of the slots' last ones

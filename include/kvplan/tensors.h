@@ -84,8 +84,8 @@ struct TensorGroup {
   std::uint64_t rows = 0;    // outputs; for a vector, all its elements
   std::uint64_t columns = 1;
   Split split = Split::kNone;
-  std::uint64_t units =
-      0;  // heads, which a split must leave whole; with fewer units than ranks they are replicated. 0: no such limit
+  // Heads, which a split must leave whole; with fewer units than ranks they are replicated. 0: no such limit.
+  std::uint64_t units = 0;
   bool is_expert = false;   // expert parallelism distributes whole copies
   bool is_float32 = false;  // stays float32 whatever the model's type (a router's correction bias)
   Kept kept = Kept::kAsDeclared;

@@ -345,8 +345,8 @@ struct Engine {
 
   // Its pool's tokens are divided between window layers and the others (--swa-full-tokens-ratio).
   bool has_window_ratio = false;
-  std::string_view share_option =
-      {};  // the option for its share of the card, which a user may raise; "" where there is none
+  // The option for its share of the card, which a user may raise; "" where there is none.
+  std::string_view share_option = {};
   // Its overhead includes the matrix of scores of naive attention; else the plan adds a general estimate.
   bool has_scores = false;
   // Tokens of a prefill chunk that pass through the layers at once, unless --ubatch-size says otherwise; 0: the whole

@@ -1,4 +1,6 @@
 // What PyTorch, CUDA, ROCm, Triton and the system print when any engine fails.
+// Source: recorded logs of public issue threads; the messages of c10/cuda/CUDACachingAllocator.cpp, of Triton's
+// runtime/errors.py and of the kernel's OOM killer.
 #include "engines/log_lines.h"
 
 namespace kvplan {

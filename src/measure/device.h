@@ -74,8 +74,8 @@ std::unique_ptr<Device> open_device(const std::string& name, bool shares = true)
 
 // The functions that open each of the three.
 enum class GpuInterface { kCuda, kHip };
-std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index,
-                                 bool shares);  // throws DeviceError where there is none
+// Throws DeviceError where there is none.
+std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index, bool shares);
 std::unique_ptr<Device> open_host();
 
 }  // namespace kvplan

@@ -84,7 +84,7 @@ Settings settings_of(const Fields& text) {
   out.full = given ? given : text.child("rope_scaling");
   out.window = out.full;
   out.apart = text.contains("swa_rope_theta");
-  // In these, windows have a separate unscaled rotation.
+  // In these, windows have a separate unscaled rotation; in OLMo 3 only if the full layers' is scaled.
   const bool is_olmo3 = text.class_name() == "olmo3" && type_of(out.full) != "default";
   if (text.contains("rope_local_base_freq") || has_word("gemma3_text gemma3n_text", text.class_name()) || is_olmo3) {
     out.window.reset();
@@ -161,7 +161,8 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
         const bool is_alike = text.class_name() != "glm_moe_dsa" || text.flag("indexer_rope_interleave", false);
         add(settings.full, sparse->latent.qk_rope_head_dim, 1, is_alike);
       } else if (const auto* compressed = std::get_if<Compressed>(&mixer)) {
-        // compress_rope_theta: compressed entries have their own base.
+        // compress_rope_theta: compressed entries have their own base. A table that no plain layer uses is marked as an
+        // indexer's: vLLM does not make it.
         const bool has_plain =
             std::any_of(reader.model.layers.begin(), reader.model.layers.end(), [](const Layer& one) {
               const auto* other = std::get_if<Compressed>(&one.mixers.front());

@@ -158,8 +158,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
     verdict.over = std::max(verdict.over, need_high > limit ? need_high - limit : Bytes(0));
     verdict.headroom = difference(limit, need);
   };
-  Bytes asked =
-      held;  // bytes of the budget: for the stated lengths, or what the engine must hold to start if that is more
+  // Bytes of the budget: for the stated lengths, or what the engine must hold to start if that is more.
+  Bytes asked = held;
   // The engine's own rule for its cache, where the budget is known.
   const auto require_cache = [&](Bytes budget) {
     if (verdict.status == Verdict::kDoesNotFit) return;

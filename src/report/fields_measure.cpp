@@ -1,4 +1,4 @@
-// The fields of what is held against reality: measurements, calibrations, logs.
+// The fields of comparisons with reality: measurements, calibrations, logs.
 #include "report/fields_speed.h"
 #include "report/fields_tables.h"
 #include "report/report.h"
@@ -236,7 +236,7 @@ const Table<LogTotal>& table() {
   return fields;
 }
 
-// Nothing where no model was given.
+// Null where no model was given.
 template <class T>
 std::optional<T> if_planned(const LogCheck& check, const T& value) {
   return check.has_plan ? std::optional(value) : std::nullopt;

@@ -21,8 +21,8 @@ class TokenEcho {
   bool is_in_window(std::string_view text) const;
 
   std::string token_;
-  std::vector<std::string>
-      folded_;  // the token with only letters and digits, in lower case, and so its hexadecimal digits
+  // The token with only letters and digits, in lower case, and so its hexadecimal digits.
+  std::vector<std::string> folded_;
   std::vector<std::string> base64_;  // the token's bytes in base64, at each of the three positions in a group
 };
 

@@ -163,8 +163,8 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeep
     rollback_rows_ = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft;
   devices_.resize(placement_.gpus + 1);
   constexpr std::uint64_t kFirstLatent = 5131;  // the first build that caches MLA's latent
-  constexpr std::uint64_t kFirstAlone =
-      7830;  // about the first build that caches it once; before, as K and as V (#19067)
+  // About the first build that caches it once; before, as K and as V (#19067).
+  constexpr std::uint64_t kFirstAlone = 7830;
   const std::uint64_t build = llama_build(request).value_or(kFirstAlone);
   const bool expands = llama_cpp_expands_latents(input_.model) || build < kFirstLatent;
   keeps_latents_twice_ = !expands && build < kFirstAlone;

@@ -13,8 +13,8 @@ namespace kvplan {
 
 namespace {
 
-constexpr std::uint64_t kMostNodes =
-    20'000;  // graphs with more are estimated: the time to place them grows with the square
+// Graphs with more are estimated: the time to place them grows with the square.
+constexpr std::uint64_t kMostNodes = 20'000;
 
 constexpr std::size_t kMostKnown = 32;
 

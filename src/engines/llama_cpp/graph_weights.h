@@ -42,8 +42,8 @@ class GraphWeights {
   void add_module(const ModelShape& model, const TensorGroup& group);
   void put(const ModelShape& model, std::string_view name, const TensorGroup& group, const GraphWeight& weight);
 
-  std::map<std::string, std::vector<GraphWeight>, std::less<>>
-      in_layers_;  // an entry without elements: that layer lacks it
+  // An entry without elements: that layer lacks it.
+  std::map<std::string, std::vector<GraphWeight>, std::less<>> in_layers_;
   std::map<std::string, GraphWeight, std::less<>> outside_;
   double weight_bits_;
   bool has_unknown_ = false;

@@ -1,5 +1,6 @@
 // A model's tensors as mlx-lm's modules make them: `sanitize` drops towers and MTP layers, `quant_predicate` keeps some
 // layers in another type, `cast_predicate` keeps float32.
+// Source: mlx-lm 0.32.2, mlx_lm/models.
 #include <algorithm>
 
 #include "engines/mlx/modules.h"

@@ -1,4 +1,5 @@
 // The memory that the static share leaves for SGLang's pools, and what is outside of it.
+// Source: kv_cache_configurator.py, memory_pool.py; logs for the graphs.
 #ifndef KVPLAN_ENGINES_SGLANG_CARD_H_
 #define KVPLAN_ENGINES_SGLANG_CARD_H_
 

@@ -1,4 +1,5 @@
 // What SGLang decides by the model and the options: pools, pages, types, state slots.
+// Source: configs/model_config.py, server_args.py, mem_cache/kv_cache_configurator.py (read).
 #ifndef KVPLAN_ENGINES_SGLANG_MODELS_H_
 #define KVPLAN_ENGINES_SGLANG_MODELS_H_
 

@@ -1,5 +1,7 @@
 // A model's tensors as SGLang's classes make them: types that its layers fix, tensors that they add to the
 // checkpoint's, and what every rank holds whole.
+// Source: the classes of SGLang 0.5.8 and 0.5.23 (srt/models, srt/layers), built on the meta device
+// (tests/conformance/sglang).
 #include "engines/sglang/tensors.h"
 
 #include <algorithm>

@@ -36,14 +36,14 @@ namespace {
 
 constexpr const char* kGraphBytes = "CUDA graphs";
 
-// Releases: whole decode steps are captured in addition to the piecewise graphs; and what later releases capture.
+// Releases: graphs of whole decode steps in addition to the piecewise ones; and what later releases capture.
 constexpr std::uint64_t kWholeGraphs = 12;
 constexpr std::uint64_t kFlashInferFp8 = 16;  // the oldest whose log names the backend
 constexpr std::uint64_t kGuessInPeak = 27;    // the line with "consumed"; not in 0.26
 constexpr std::uint64_t kWholeSteps = 27;     // sizes for steps with drafts; not in 0.26, but in 0.30
 constexpr std::uint64_t kKeepsPool = 29;      // of either runner: 86 graphs of Qwen3.5-4B 0.24 GiB, 0.55 in 0.22
-constexpr std::uint64_t kGuessesGraphs =
-    30;  // profile_cudagraph_memory of the new runner; before that it does not estimate
+// profile_cudagraph_memory of the new runner; before: 0.
+constexpr std::uint64_t kGuessesGraphs = 30;
 constexpr std::uint64_t kWidestStep = 31;  // a step of all sequences has a size; not in 0.30, but in 0.33
 
 // Sizes up to `largest`: 1, 2, 4, steps of 8, and from 256 on steps of `step`.

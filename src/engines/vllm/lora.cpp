@@ -16,8 +16,8 @@ constexpr std::uint64_t kRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
 constexpr Arch kEmbeds[] = {Arch::kLlama,    Arch::kMistral, Arch::kPhi3,     Arch::kGranite, Arch::kGraniteHybrid,
                             Arch::kExaone,   Arch::kExaone4, Arch::kNemotron, Arch::kSolar,   Arch::kMinicpm,
                             Arch::kFalconH1, Arch::kJamba,   Arch::kBamba,    Arch::kMixtral};
-constexpr std::uint64_t kNoExtraVocab =
-    12;  // earlier releases reserved 256 more rows of vocabulary; experts are wrapped from here on
+// Earlier releases reserved 256 more rows of vocabulary; experts are wrapped from here on.
+constexpr std::uint64_t kNoExtraVocab = 12;
 constexpr std::uint64_t kExtraVocab = 256;
 constexpr std::uint64_t kMostVocab = 258048;
 constexpr std::uint64_t kDefaultRank = 16;

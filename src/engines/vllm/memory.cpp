@@ -44,11 +44,11 @@ namespace {
 
 constexpr std::string_view kActivations = "the activations";
 
-// before that, what stood on the card earlier was counted too: vllm-project/vllm#11809
-constexpr std::uint64_t kWithoutContext = 7;   // counted against what stood before: vllm-project/vllm#11809
+// Releases: V1's worker; a sampler that does not sort all logits; the smaller graphs that come out of the budget.
+constexpr std::uint64_t kWithoutContext = 7;  // memory taken before the start no longer counts: vllm-project/vllm#11809
 constexpr std::uint64_t kSparingSampler = 16;  // 0.15 still sorts all logits: 1.40 GiB for 256 rows of 151,936
-constexpr std::uint64_t kSparingOnRocm =
-    17;  // 0.16 sorts all: 2.1 GiB for 256 rows of 151,936, of which 0.6 are outside of PyTorch
+// 0.16 sorts all: 2.1 GiB for 256 rows of 151,936, 0.6 outside PyTorch.
+constexpr std::uint64_t kSparingOnRocm = 17;
 
 constexpr std::uint64_t kNewRunner = 26;          // worker/gpu/model_runner.py for dense models with attention alone
 constexpr std::uint64_t kNewRunnerOnly = 30;      // for every model
@@ -64,8 +64,8 @@ constexpr std::uint64_t kConsumed = 27;      // the line with "consumed"; not in
 constexpr std::uint64_t kSamplesTwice = 33;  // _dummy_sampler_run; not in 0.32
 
 // A first start compiles during the profile run, and benchmarks a kernel that reads the embedding on a copy of it.
-constexpr std::uint64_t kCompiledBefore =
-    30;  // logs of 0.30 and 0.31 have first starts that take no more than later ones
+// First starts in logs of 0.30 and 0.31 take no more.
+constexpr std::uint64_t kCompiledBefore = 30;
 
 constexpr std::uint64_t kIndexWorkspace = 19;         // the oldest release whose source was read
 constexpr std::uint64_t kRoomByLength = 33;           // sparse_mla_prefill_workspace_factor; not in 0.26

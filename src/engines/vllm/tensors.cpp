@@ -16,13 +16,13 @@ namespace {
 // Releases, as engine_version() spells them: the minor number.
 constexpr std::uint64_t kYarnInFloat32 = 27;  // DeepseekScalingRotaryEmbedding.use_flashinfer; not in 0.26, but in 0.30
 constexpr std::uint64_t kPadsVocab = 9;       // executed since 0.26; a log of 0.5 has no padding rows
-constexpr std::uint64_t kTritonOfHopper =
-    14;                                     // Mxfp4Backend.TRITON with round_up(64): by its source, and a log of 0.14.1
+// Mxfp4Backend.TRITON with round_up(64): by its source, and a log of 0.14.1.
+constexpr std::uint64_t kTritonOfHopper = 14;
 constexpr std::uint64_t kDropsScales = 26;  // the checkpoint's scales are freed once swizzled (#46549); not yet in 0.26
 constexpr std::uint64_t kLatestPadding = 27;   // on Blackwell; 0.26 pads both widths to 256
 constexpr std::uint64_t kVideoPositions = 31;  // MRotaryEmbedding: before that, four times the length
-constexpr std::uint64_t kFewerScales =
-    27;  // before that, attention layers also had ranges of Q, K and V; executed in 0.26, 0.30
+// Before that, attention layers also had ranges of Q, K and V; executed in 0.26, 0.30.
+constexpr std::uint64_t kFewerScales = 27;
 
 // In each attention layer: scales of Q, K, V and of the probabilities, and those of K and V again for the host.
 constexpr std::uint64_t kScales = 24;

@@ -77,6 +77,8 @@ void write_dense_mlp(Inventory& out, Component component, std::string_view modul
                      std::uint64_t hidden, bool gated, bool bias);
 
 // For several families, besides mixers and MLPs.
+// Several residual streams, mixed before and after each block. `weighs`: each is weighted by itself; else every one is
+// mixed with every other.
 struct HyperConnections {
   bool weighs = false;
   bool has_head = true;

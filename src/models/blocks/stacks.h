@@ -28,7 +28,7 @@ struct Stack {
 void write_stack(Inventory& out, const std::string& side, const Stack& stack);
 
 enum class Positions : std::uint8_t { kNone, kLearned, kFixed, kRelative, kRelativeEverywhere };
-enum class Routing : std::uint8_t { kNone, kLast, kSecond };  // experts for the last, or for two
+enum class Routing : std::uint8_t { kNone, kLast, kSecond };  // of every `step` layers, the one with experts
 
 // How a class differs from BART.
 struct StackForm {
