@@ -54,7 +54,6 @@ struct ModelSpec {
   std::string family;  // the rule that classified it; "generic" for the fallback
 
   Dtype dtype = Dtype::kBfloat16;          // that the checkpoint computes in
-  bool dtype_declared = false;             // false: no dtype anywhere, bfloat16 assumed
   std::optional<Dtype> declared_kv_dtype;  // an FP8 (or NVFP4) cache that the checkpoint declares
   bool tags_kv_by_word = false;            // kv_cache_scheme is a string, where other configs have an object
   std::optional<Dtype> declared_state_dtype;

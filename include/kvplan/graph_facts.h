@@ -16,7 +16,6 @@ struct GraphFacts {
   bool scales_embedding = false;     // the embedding is multiplied before the first layer
   bool scales_tokens = false;        // the same, but not where a batch brings embeddings
   bool scales_by_position = false;   // queries are multiplied by a factor that depends on their position
-  bool is_parallel = false;          // attention and MLP read the same hidden state, each through its own norm
   RotaryLayers rotary = RotaryLayers::kAll;
   std::uint64_t position_axes = 1;  // numbers in one position: 3 for time, height and width of images
   bool normalizes_experts = true;   // the weights of the chosen experts add up to 1

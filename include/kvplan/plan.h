@@ -47,7 +47,7 @@ enum class LineId : std::uint8_t {
   kStatePool,
   kPaddingSlot,
   kDraftCache,
-  kGuessStates,  // states of draft tokens
+  kDraftStates,  // states of draft tokens
   kRollBack,     // copies of states to return to
   kOffloaded,    // in host memory
   // Activations.

@@ -40,7 +40,7 @@ ReportOptions report_options(const Invocation& call) {
   const char* no_color = std::getenv("NO_COLOR");
   const bool refused = no_color != nullptr && *no_color != '\0';
   out.color = call.color == Color::kAlways || (call.color == Color::kAuto && terminal && !refused);
-  out.leads_on = terminal;
+  out.suggests_next = terminal;
   if (const auto columns = terminal ? os::columns(os::kOutput) : std::nullopt; columns && *columns >= 40)
     out.width = *columns;
   return out;
@@ -140,7 +140,7 @@ int run_shared(const Invocation& call) {
     fail("MODEL + MODEL: a + stands between two models", "see kvplan --help");
   std::vector<CardUser> users;
   for (const Asked& each : asked)
-    users.push_back({&each.model, users.empty() ? each.request : beside_the_first(each.model, each.request)});
+    users.push_back({&each.model, users.empty() ? each.request : further_request(each.model, each.request)});
   const SharedCard shared = of_model(asked.front().model, [&] { return share_card(users); });
   emit(call, written(reply_of(shared), call.format, "several models on one card", report_options(call)));
   return static_cast<int>(shared.status == Verdict::kDoesNotFit ? Exit::kDoesNotFit : Exit::kAnswered);
@@ -168,13 +168,13 @@ int run_plan(const Invocation& call) {
   Plan plan = plan_of(model, asked.request);
   suggest(model, plan);
   const ReportForm& form = find_format(call.format);
-  const Wanted wanted{.curves = form.draws,
-                      .engines = !call.engine_given && engine_of(plan.request).name == "logical" && form.reads,
-                      .launch = form.launches};
+  const Wanted wanted{.curves = form.has_curves,
+                      .engines = !call.engine_given && engine_of(plan.request).name == "logical" && form.is_for_people,
+                      .launch = form.has_launch};
   of_model(model, [&] { complete(model, wanted, plan); });
   Reply reply = reply_of(plan);
   const ReportOptions options = report_options(call);
-  if (options.leads_on && call.format == "table" && !plan.card)
+  if (options.suggests_next && call.format == "table" && !plan.card)
     reply.page = [page = reply.page, note = of_this_machine(asked)] {
       Page out = page();
       if (!note.label.empty()) out.notes.insert(out.notes.begin(), note);
@@ -217,7 +217,7 @@ int run_fit(const Invocation& call) {
   const Asked asked = load_asked(single_model(call), call);
   return of_model(asked.model, [&] {
     Answers answers = fit_model(asked.model, asked.request);
-    if (find_format(call.format).launches) add_launch(asked.model, answers);
+    if (find_format(call.format).has_launch) add_launch(asked.model, answers);
     const Reply said = fitted(answers);
     emit(call, written(said, call.format, call.command, report_options(call)));
     warn(asked.model, said.warning);
@@ -300,10 +300,10 @@ int run_formulas(const Invocation& call) {
     error.set_source("command line");
     throw error;
   }
-  std::vector<KindInfo> beside;
+  std::vector<KindInfo> rows;
   for (const KindInfo& row : kinds)
-    if (row.name == "mha" || row.name == "gqa" || row.name == asked) beside.push_back(row);
-  emit(call, written(reply_of(*kind, derivation(asked), beside), call.format, "formulas", report_options(call)));
+    if (row.name == "mha" || row.name == "gqa" || row.name == asked) rows.push_back(row);
+  emit(call, written(reply_of(*kind, derivation(asked), rows), call.format, "formulas", report_options(call)));
   return 0;
 }
 

@@ -102,7 +102,7 @@ void put_command_first(std::vector<std::string>& arguments) {
 }
 
 // "help" and "help COMMAND" work as --help, as in other programs.
-void say_help_first(std::vector<std::string>& arguments) {
+void move_help_first(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "help" || std::filesystem::exists("help")) return;
   arguments.erase(arguments.begin());
   arguments.push_back("--help");
@@ -141,7 +141,7 @@ bool parse(std::vector<std::string> arguments, Invocation& call) {
     std::fputs(greeting().c_str(), stdout);
     return false;
   }
-  say_help_first(arguments);
+  move_help_first(arguments);
   put_command_first(arguments);
   const Command* command = arguments.empty() ? nullptr : find_command(arguments.front());
   if (command != nullptr) {

@@ -47,7 +47,7 @@ WatchedStart watched(const Invocation& call, MemoryCounter& counter) {
   options.keeps_engine = measuring.keep;
   options.stop = InterruptGuard::interrupted;
   std::string left;
-  options.left = [&](pid_t pid, const std::string& log) {
+  options.on_left_running = [&](pid_t pid, const std::string& log) {
     left = "; the engine goes on as process " + std::to_string(pid) + ", its log is " + one_line(log, 200);
   };
   const InterruptGuard guard;

@@ -76,7 +76,7 @@ DraftLayers draft_layers(const EngineInput& input) {
   return out;
 }
 
-std::uint64_t guessed_tokens(const EngineInput& input, std::uint64_t otherwise) {
+std::uint64_t step_draft_tokens(const EngineInput& input, std::uint64_t otherwise) {
   if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
   return input.draft_method ? otherwise : 0;
 }

@@ -25,7 +25,7 @@ DraftLayers draft_layers(const EngineInput& input);
 std::vector<LayerCache> mtp_layers(const EngineInput& input);
 
 // Draft tokens in one step: as asked for, else `otherwise` where there is speculative decoding.
-std::uint64_t guessed_tokens(const EngineInput& input, std::uint64_t otherwise);
+std::uint64_t step_draft_tokens(const EngineInput& input, std::uint64_t otherwise);
 
 }  // namespace kvplan
 

@@ -74,7 +74,7 @@ struct ModelShape {
   Dtype dtype = Dtype::kBfloat16;
   std::optional<Dtype> declared_kv_dtype, declared_state_dtype;
   std::optional<VisionShape> vision;
-  bool hears = false;             // has an audio encoder
+  bool has_audio = false;         // has an audio encoder
   bool tags_kv_by_word = false;   // kv_cache_scheme is a string ("FP8"), where other configs have an object
   QuantDeclaration quantization;  // without the rules of its lists
   bool is_packed = false;         // the weights are in a quantized type, or in a GGUF
@@ -293,7 +293,7 @@ struct EngineLoading {
   // It recognises quantization only by quant_method; without one it loads the tensors as if they had the model's type.
   bool asks_quant_method = false;
   // Whether the request leaves image and audio towers out of the weights; null: never.
-  bool (*leaves_towers)(const Request& request, Arch arch, bool hears) = nullptr;
+  bool (*leaves_towers)(const Request& request, Arch arch, bool has_audio) = nullptr;
   // How its kernels pad MXFP4 experts; null: not at all.
   Mxfp4Layout (*mxfp4_layout)(const Request& request) = nullptr;
   bool rotary_in_float32 = false;  // its tables of angles are; else they are in the model's type

@@ -445,8 +445,8 @@ QuantDeclaration read_quantization(const Fields& root, const Fields& text, std::
   }
   if (!hf_quant_config.empty() && (!is_declared(out) || out.dialect == "modelopt")) {
     with_source("hf_quant_config.json", [&] {
-      const Fields beside = Fields::parse(hf_quant_config);
-      if (const auto config = beside.child("quantization"); config && !config->keys().empty()) {
+      const Fields separate = Fields::parse(hf_quant_config);
+      if (const auto config = separate.child("quantization"); config && !config->keys().empty()) {
         QuantDeclaration own;
         own.dialect = "modelopt";
         read_modelopt(own, config->quietly());

@@ -354,7 +354,7 @@ Diagnosis diagnose(const LogReading& reading) {
   for (const LogEvent& event : reading.events) {
     if (event.id == kTraffic) read_traffic(reading, event, out);
     const bool is_cause = out.cause && event.id == out.cause->id && event.line_number == out.cause->line_number;
-    if (!is_cause && event.id >= kRetried && event.id < kPhase) out.beside.push_back(event);
+    if (!is_cause && event.id >= kRetried && event.id < kPhase) out.other_events.push_back(event);
   }
   if (out.cause) out.remedies = remedies_for(reading, engine, out);
   return out;

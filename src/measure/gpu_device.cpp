@@ -33,13 +33,13 @@ class GpuDevice : public Device {
     facts_.name = one_line(text, 80);
     facts_.granularity = Bytes(granularity());
     find_view();
-    know_card();
+    read_card_facts();
     const auto before = view_ ? view_->memory() : std::nullopt;
     if (before) {
       others_ = before->used;
       other_processes_ = before->processes;
       others_before_ = before->by_process;
-      if (!shares) refuse_neighbours(*before);
+      if (!shares) refuse_shared_card(*before);
     }
     open_stage("driver's context", before, [&] { open(); });
     try {
@@ -208,7 +208,7 @@ class GpuDevice : public Device {
     return static_cast<double>(milliseconds) / 1000;
   }
 
-  void know_card() {
+  void read_card_facts() {
     constexpr int kIntegrated = 18;  // CU_DEVICE_ATTRIBUTE_INTEGRATED
     int value = 0;
     card_.is_integrated =
@@ -228,7 +228,7 @@ class GpuDevice : public Device {
     if (card_.is_wsl) facts_.margin = std::max(facts_.margin, 0.20);
   }
 
-  static void refuse_neighbours(const GpuMemoryView& seen) {
+  static void refuse_shared_card(const GpuMemoryView& seen) {
     constexpr std::uint64_t kMuch = kGiB;  // a desktop and the driver take less
     const std::uint64_t programs = seen.computing.value_or(0);
     if (programs == 0 && seen.used.count() < kMuch) return;

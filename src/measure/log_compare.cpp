@@ -13,7 +13,7 @@ namespace {
 
 bool is_state(const LedgerLine& line) {
   return line.id == LineId::kStates || line.id == LineId::kStatePool || line.id == LineId::kPaddingSlot ||
-         line.id == LineId::kGuessStates || line.id == LineId::kRollBack;
+         line.id == LineId::kDraftStates || line.id == LineId::kRollBack;
 }
 
 // What llama.cpp prints for a device, or for all.

@@ -301,10 +301,10 @@ class Reader {
       request().block_size = options_.block_size;
       note("--block-size", *options_.block_size);
     }
-    read_guesses();
+    read_drafts();
   }
 
-  void read_guesses() {
+  void read_drafts() {
     const std::string& method = options_.speculative_method;
     if (method.empty() || base_.mtp || base_.num_speculative_tokens > 0) return;
     const std::string_view name = method;

@@ -58,12 +58,12 @@ Need cache_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu, By
 
 std::vector<Need> needs_of(const ModelSpec& model, const Plan& plan, std::uint64_t index, const DeviceFacts& device) {
   const GpuMemory& gpu = plan.memory[index];
-  Bytes beside, graphs;
+  Bytes libraries, graphs;
   for (const LedgerLine& line : gpu.lines)
-    if (line.part == Section::kRuntime) (line.id == LineId::kGraphs ? graphs : beside) += line.bytes;
-  beside = beside - std::min(beside, device.context.value_or(Bytes(0)));
+    if (line.part == Section::kRuntime) (line.id == LineId::kGraphs ? graphs : libraries) += line.bytes;
+  libraries = libraries - std::min(libraries, device.context.value_or(Bytes(0)));
   const auto one = [](std::string what, Bytes bytes) { return Need{std::move(what), bytes, {bytes}}; };
-  std::vector<Need> out{one("libraries, beyond the open context", beside), weights_of(model, plan, gpu),
+  std::vector<Need> out{one("libraries, beyond the open context", libraries), weights_of(model, plan, gpu),
                         cache_of(model, plan, gpu, device.granularity), one("graphs", graphs),
                         one("activations of a full batch", gpu.activation.value_or(Bytes(0)))};
   for (Need& need : out) std::erase(need.blocks, Bytes(0));

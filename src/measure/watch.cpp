@@ -212,7 +212,7 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
       if (options.keeps_engine) {
         engine.leave();
         engine.keep_log();
-        if (options.left) options.left(engine.pid(), engine.log_file());
+        if (options.on_left_running) options.on_left_running(engine.pid(), engine.log_file());
       }
       throw Interrupted();
     }

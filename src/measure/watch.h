@@ -27,7 +27,7 @@ struct WatchOptions {
   std::function<bool()> stop;  // called often; if true, watching ends and Interrupted is thrown
   std::function<void(const Watched&)> progress;
   // Called for an engine that goes on after `stop`, with its process and the file of its output.
-  std::function<void(pid_t, const std::string&)> left;
+  std::function<void(pid_t, const std::string&)> on_left_running;
 };
 
 struct WatchedStart {

@@ -8,10 +8,10 @@ namespace kvplan {
 namespace {
 
 // Tolerance for processes' memory: what the interpreter and its libraries take meanwhile is no part of a plan.
-constexpr double kHostPlay = 0.10;
+constexpr double kHostTolerance = 0.10;
 constexpr std::int64_t kHostLeast = 96 * static_cast<std::int64_t>(kMiB);
 // Tolerance for a card: the rounding of allocators.
-constexpr double kCardPlay = 0.01;
+constexpr double kCardTolerance = 0.01;
 
 struct PlannedRange {
   Bytes bytes, low, high;
@@ -80,7 +80,7 @@ PlannedRange planned_cache(const WatchReport& report) {
 void add(WatchReport& report, StartStage stage, const PlannedRange& range, std::int64_t seen,
          std::optional<Bytes> logged, bool is_judged, bool is_whole = false) {
   WatchedLine line{stage, is_whole, logged, range.bytes, range.low, range.high, seen, is_judged, true};
-  const double share = report.seen.is_host ? kHostPlay : kCardPlay;
+  const double share = report.seen.is_host ? kHostTolerance : kCardTolerance;
   const auto size = static_cast<std::int64_t>(range.bytes.count());
   auto play = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(size)));
   if (report.seen.is_host) play = std::max(play, kHostLeast);

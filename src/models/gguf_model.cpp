@@ -98,7 +98,6 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   model.is_gguf = true;
   // The types that llama.cpp computes and caches in by default; recurrent states are always float32 there.
   model.dtype = Dtype::kFloat16;
-  model.dtype_declared = true;
   model.declared_state_dtype = Dtype::kFloat32;
 
   if (const auto type = file.text("general.type"); type && (*type == "adapter" || *type == "imatrix"))

@@ -133,7 +133,6 @@ std::optional<Dtype> declared_kv(const Fields& quantization) {
 void read_cache_types(const Fields& root, const Fields& text, std::string_view hf_quant_config, ModelSpec& model) {
   auto dtype = read_dtype(text);
   if (!dtype) dtype = read_dtype(root);
-  model.dtype_declared = dtype.has_value();
   model.dtype = dtype.value_or(Dtype::kBfloat16);
   if (!dtype) {
     text.derived("dtype", "bfloat16");

@@ -77,11 +77,6 @@ const Family* find_family(void (*layers)(Reader& reader)) {
   return nullptr;
 }
 
-Arch arch_of(std::string_view model_type) {
-  const Family* family = find_family(model_type);
-  return family == nullptr ? Arch::kOther : family->is.id;
-}
-
 std::string_view model_type_of(std::string_view class_name) {
   for (const std::string_view suffix : {"ForConditionalGeneration", "ForCausalLM", "LMHeadModel", "Model"}) {
     if (!class_name.ends_with(suffix)) continue;

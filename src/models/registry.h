@@ -13,8 +13,6 @@ namespace kvplan {
 const Family* find_family(std::string_view model_type);
 // The row whose layers are read by this function; null where there is none.
 const Family* find_family(void (*layers)(Reader& reader));
-// The id that engines use; kOther for an unknown model_type.
-Arch arch_of(std::string_view model_type);
 // The model_type that an architecture's name implies ("DeepseekV4ForCausalLM" -> "deepseek_v4"); empty for none.
 std::string_view model_type_of(std::string_view class_name);
 // The rows of every family's file.

@@ -382,11 +382,11 @@ struct LogRemedy {
 struct Diagnosis {
   LogVerdict verdict = LogVerdict::kCannotTell;
   LogPhase phase = LogPhase::kUnknown;
-  std::optional<LogEvent> cause;    // absent where nothing went wrong
-  std::optional<Bytes> missing;     // how much memory is short
-  std::vector<LogValue> figures;    // computed from the log's own
-  std::vector<LogRemedy> remedies;  // least loss first
-  std::vector<LogEvent> beside;     // other events, which are no faults
+  std::optional<LogEvent> cause;       // absent where nothing went wrong
+  std::optional<Bytes> missing;        // how much memory is short
+  std::vector<LogValue> figures;       // computed from the log's own
+  std::vector<LogRemedy> remedies;     // least loss first
+  std::vector<LogEvent> other_events;  // other events, which are no faults
 };
 
 // A start-up log compared with a plan.

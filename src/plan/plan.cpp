@@ -118,7 +118,7 @@ void fill_cache(const TermSum& whole, const CacheLayout& layout, const std::vect
 }
 
 // Caches outside of the cache's pool: an encoder's outputs.
-Bytes beside_cache(const GpuMemory& gpu) {
+Bytes outside_cache(const GpuMemory& gpu) {
   Bytes out;
   for (const LedgerLine& line : gpu.lines)
     if (line.id == LineId::kEncoderCache) out += line.bytes;
@@ -140,14 +140,14 @@ std::optional<Bytes> cache_budget(const Pieces& pieces, const Plan& plan) {
     for (const LedgerLine& line : fullest->lines)
       if (line.id == LineId::kGraphs) graphs += line.bytes;
     return engine.cache_budget({&input, *memory, fullest->weights.value_or(Bytes(0)),
-                                fullest->activation.value_or(Bytes(0)) + beside_cache(*fullest),
+                                fullest->activation.value_or(Bytes(0)) + outside_cache(*fullest),
                                 fullest->runtime.value_or(Bytes(0)), graphs});
   }
   std::optional<Bytes> least;
   for (std::size_t i = 0; i < plan.memory.size(); ++i) {
     const GpuMemory& gpu = plan.memory[i];
     const Bytes usable = usable_memory(engine, input, plan.card_of(i, *memory));
-    const Bytes beside = gpu.total - gpu.kv_cache.value_or(Bytes(0)) + beside_cache(gpu);
+    const Bytes beside = gpu.total - gpu.kv_cache.value_or(Bytes(0)) + outside_cache(gpu);
     const Bytes left = usable > beside ? usable - beside : Bytes(0);
     least = std::min(least.value_or(left), left);
   }

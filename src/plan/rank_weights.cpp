@@ -236,7 +236,7 @@ bool has_towers(const ModelSpec& model) {
          std::any_of(model.stored.begin(), model.stored.end(), in_tower);
 }
 
-bool hears(const ModelSpec& model) {
+bool has_audio(const ModelSpec& model) {
   return std::any_of(model.towers.begin(), model.towers.end(),
                      [](const TowerModel& side) { return side.what == TowerKind::kAudio; });
 }
@@ -298,7 +298,7 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
   const Engine& engine = engine_of(request);
   asked.with_towers = !engine.extras.has_projector_files || model.is_gguf;
   if (engine.loading.leaves_towers != nullptr &&
-      engine.loading.leaves_towers(request, model.known_as->id, hears(model)))
+      engine.loading.leaves_towers(request, model.known_as->id, has_audio(model)))
     asked.with_towers = false;
   WeightShare& share = asked.share;
   share.tensor_parallel = request.parallel.tensor;

@@ -43,7 +43,7 @@ Plan least_plan(const ModelSpec& model, Request request, Bytes card) {
 
 }  // namespace
 
-Request beside_the_first(const ModelSpec& model, const Request& first) {
+Request further_request(const ModelSpec& model, const Request& first) {
   Request out = first;
   const Request none;
   out.weights = none.weights;

@@ -19,7 +19,7 @@ SharedCard share_card(const std::vector<CardUser>& users);
 
 // The request of a further model: on the same card, with its own types, layout and extras, and at most its own longest
 // context.
-Request beside_the_first(const ModelSpec& model, const Request& first);
+Request further_request(const ModelSpec& model, const Request& first);
 
 }  // namespace kvplan
 

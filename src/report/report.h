@@ -19,7 +19,7 @@ struct CardMeasurement;
 struct ReportOptions {
   bool color = false;
   int width = 80;
-  bool leads_on = false;  // suggests a next command, for a person at a terminal
+  bool suggests_next = false;  // suggests a next command, for a person at a terminal
 };
 
 // An answer in all forms: a page for people, fields for programs. Empty members are forms that the question does not
@@ -35,9 +35,9 @@ struct ReportForm {
   std::string_view name;
   std::string_view help;
   std::string (*write)(const Reply& reply, const ReportOptions& options);
-  bool reads = false;     // it is for people
-  bool draws = false;     // it shows curves
-  bool launches = false;  // it shows the engine's command line
+  bool is_for_people = false;  // it is for people
+  bool has_curves = false;     // it shows curves
+  bool has_launch = false;     // it shows the engine's command line
 };
 
 std::span<const ReportForm> forms();

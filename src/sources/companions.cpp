@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMostRank = 1 << 20;
 
-constexpr std::uint64_t kMostGuesses = 1 << 20;
+constexpr std::uint64_t kMostDraftTokens = 1 << 20;
 constexpr std::string_view kSpeculativeExample =
     "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}";
 // Keys of vLLM's config/speculative.py that do not change GPU memory, or hardly.
@@ -244,9 +244,9 @@ SpeculativeConfig parse_speculative_config(std::string_view text) {
   SpeculativeConfig out;
   out.model = words("model");
   out.num_tokens = number("num_speculative_tokens");
-  if (out.num_tokens > kMostGuesses)
+  if (out.num_tokens > kMostDraftTokens)
     fail("\"num_speculative_tokens\" is " + std::to_string(out.num_tokens),
-         "use at most " + std::to_string(kMostGuesses));
+         "use at most " + std::to_string(kMostDraftTokens));
   if (const std::string word = words("quantization"); !word.empty()) out.weights = word;
   if (const std::string word = words("method"); !word.empty()) {
     out.method = find_draft_method(word);

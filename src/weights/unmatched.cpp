@@ -11,7 +11,7 @@ namespace {
 
 // Whether a rule is about tensors that are never packed: lists repeat a checkpoint's whole index, with norms, biases,
 // tables, convolutions and towers, of which fewer names are known here.
-bool names_what_stays(std::string_view pattern) {
+bool names_unpacked(std::string_view pattern) {
   for (const std::string_view word : {"norm", "bias", "embed", "conv", "rotary", "visual", "vision", "audio", "image",
                                       "projector", "merge", "aligner", "mtp"})
     if (pattern.find(word) != std::string_view::npos) return true;
@@ -59,7 +59,7 @@ std::vector<Note> notes_of_unmatched(const WeightModel& model, const RuleBook& b
   std::vector<List> lists;
   for (const SchemeRule& rule : model.quantization.rules) ++list_of(lists, rule.list).rules;
   for (const SchemeRule* rule : book.unmatched(modules_of(model))) {
-    if (names_what_stays(rule->pattern) || names_layer(rule->pattern, model.num_layers)) continue;
+    if (names_unpacked(rule->pattern) || names_layer(rule->pattern, model.num_layers)) continue;
     List& list = list_of(lists, rule->list);
     if (list.unmatched++ == 0) list.first = rule->pattern;
   }

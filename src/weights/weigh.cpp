@@ -7,7 +7,6 @@
 #include <memory>
 #include <numeric>
 
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"
@@ -119,8 +118,8 @@ class Weigher::Storer {
     guess.role = part.component == Component::kEmbedding ? TensorRole::kEmbedding : TensorRole::kLinear;
     guess.module = part.component == Component::kEmbedding ? "model.embed_tokens" : "";
     guess.place = part.component == Component::kEmbedding ? Place::kFirst : Place::kLayers;
-    guess.columns = kGuessedColumns;
-    guess.rows = ceil_div(elements.count(), kGuessedColumns);
+    guess.columns = kEstimatedColumns;
+    guess.rows = ceil_div(elements.count(), kEstimatedColumns);
     if (mixture_) return mixture_->bytes(guess, 0, guess.rows, guess.columns);
     const WeightType* type = as_stored_ ? nullptr : usual(guess);
     if (type != nullptr && elements > Elements(0)) return matrix_bytes(*type, guess.rows, guess.columns);
@@ -128,7 +127,7 @@ class Weigher::Storer {
   }
 
  private:
-  static constexpr std::uint64_t kGuessedColumns = 4096;
+  static constexpr std::uint64_t kEstimatedColumns = 4096;
 
   // Consecutive layers with the same type; null: not quantized.
   struct Ruled {
@@ -374,59 +373,6 @@ void use_stored(const WeightModel& model, const WeightRequest& request, const st
 
 }  // namespace
 
-Parameters count_parameters(const WeightModel& model) {
-  Parameters out;
-  Elements total, active, mtp;
-  for (const TensorGroup& group : model.tensors) {
-    if (group.component == Component::kMtp) {
-      mtp += group.stored();
-      continue;
-    }
-    total += group.stored();
-    active += group.active();
-  }
-  // A tower that the config does not determine is left out; a gap in the decoder leaves the total unknown.
-  out.is_known = !model.tensors.empty();
-  for (const UnknownTensors& part : model.unknown_tensors)
-    if (!is_tower(part.component) && part.estimate > Elements(0)) out.is_known = false;
-  if (model.tensors.empty() && !model.stored.empty()) {
-    for (const StoredTensors& part : model.stored)
-      if (part.component != Component::kMtp) total += part.elements;
-    active = total;
-    out.is_known = true;
-  }
-  out.total = total.count();
-  out.active = active.count();
-  out.mtp = mtp.count();
-  return out;
-}
-
-void check_weight_type(std::string_view name, std::string_view option) {
-  if (find_weight_type(name) != nullptr || fractional_type(name) || is_gguf_mixture(name)) return;
-  std::vector<std::string_view> known;
-  for (const WeightType& type : weight_types()) known.push_back(type.name);
-  for (const std::string_view mixture : gguf_mixture_names()) known.push_back(mixture);
-  const std::string near = did_you_mean(name, known);
-  refuse(std::string(option) + ": \"" + one_line(name, 40) + "\" is no weight type",
-         near.empty() ? "known: " + known_weight_types() : near);
-}
-
-std::string declared_weight_type(const WeightModel& model) {
-  const QuantDeclaration& declared = model.quantization;
-  if (!is_declared(declared)) return std::string(name(model.dtype));
-  if (declared.scheme) return declared.scheme->type;
-  if (declared.expert_scheme) return declared.expert_scheme->type;
-  // Where layers are named one by one: the types, each once, in the file's order. The dialect is only a tool's name.
-  std::vector<std::string> types;
-  for (const SchemeRule& rule : declared.rules)
-    if (rule.scheme && std::find(types.begin(), types.end(), rule.scheme->type) == types.end())
-      types.push_back(rule.scheme->type);
-  if (types.empty()) return declared.dialect;
-  std::string out = types.size() > 1 ? "mixed " + types.front() : types.front();
-  for (std::size_t i = 1; i < types.size(); ++i) out += "/" + types[i];
-  return out;
-}
-
 Weigher::Weigher(const WeightModel& model, const std::optional<std::string>& type, std::optional<Dtype> dtype,
                  const Weigher* like)
     : storer_(std::make_unique<const Storer>(model, type, dtype, like == nullptr ? nullptr : like->storer_.get())) {}
@@ -469,8 +415,8 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
     all.share = {};
     for (const TensorGroup& group : model.tensors)
       if (counts(group, request)) whole[group.component].bytes += storer.bytes(group, all.share);
-    WeightReport untold;
-    add_unknown(model, storer, all, whole, untold);
+    WeightReport unused;
+    add_unknown(model, storer, all, whole, unused);
     use_stored(model, request, sums, whole, report);
     return report;
   }

@@ -50,31 +50,6 @@ std::int64_t signed_bytes(Bytes bytes) {
   return static_cast<std::int64_t>(bytes.count());
 }
 
-// Width of a head of keys and of values, as the kernels see it. A latent is both key and value.
-struct HeadSizes {
-  std::uint64_t key = 0, value = 0, units = 0;
-};
-
-// DeepSeek-V4's entries are values as a whole, MLA's latents without their rope part.
-HeadSizes head_sizes(const CacheTerms& terms, bool whole_values) {
-  HeadSizes out;
-  std::uint64_t latent = 0;
-  std::uint64_t latent_rope = 0;
-  for (const Term& term : terms) {
-    if (term.growth != Growth::kToken || term.stride > 1) continue;
-    if (term.role == Role::kKey) {
-      out.key += term.shape.width;
-      out.units = term.shape.units;
-      if (term.part == Part::kLatent) latent = term.shape.width;
-      if (term.part == Part::kRope) latent_rope = term.shape.width;
-    } else if (term.role == Role::kValue) {
-      out.value = term.shape.width;
-    }
-  }
-  if (out.value == 0) out.value = whole_values ? latent + latent_rope : latent;
-  return out;
-}
-
 // Elements of the row that llama.cpp stores for `term` and those in the same row (a latent and its rope part): counted
 // for the last of them, 0 for the others.
 std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
@@ -90,64 +65,7 @@ std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   return last == &term ? out : 0;
 }
 
-bool cuda_has_kernel(const HeadSizes& head, std::uint64_t num_heads) {
-  constexpr std::array<std::uint64_t, 8> kSame{40, 64, 72, 80, 96, 112, 128, 256};
-  const std::uint64_t share = head.units == 0 ? 1 : std::max<std::uint64_t>(1, num_heads / head.units);
-  if (head.key == head.value && std::find(kSame.begin(), kSame.end(), head.key) != kSame.end()) return true;
-  if (head.key == 192 && head.value == 128) return share % 8 == 0;
-  if (head.key == 320 && head.value == 256) return share % 32 == 0;
-  return (head.key == 512 || head.key == 576) && head.value == 512 && share >= 2;
-}
-
 }  // namespace
-
-bool llama_flash_attention(const EngineInput& input) {
-  const FlashAttention asked = input.request.llama_cpp.flash_attention;
-  if (asked == FlashAttention::kOff || llama_cpp_forbids_flash_attention(input.model)) return false;
-  if (asked == FlashAttention::kOn || is_quantized(input.types.value)) return true;
-  const bool expands = llama_cpp_expands_latents(input.model);
-  const bool whole_values = is_one_of(input.model.arch, {Arch::kDeepseekV4, Arch::kDflash});
-  const LlamaPlacement placement(input);
-  for (const LayerCache& cache : input.caches) {
-    if (placement.on_host(cache.layer)) continue;  // the CPU has a kernel for every head size
-    const HeadSizes head = head_sizes(expands ? cache.expanded : cache.compact, whole_values);
-    if (head.key > 0 && !cuda_has_kernel(head, input.model.num_heads)) return false;
-  }
-  return true;
-}
-
-LlamaPlacement::LlamaPlacement(const Request& request, std::uint64_t num_layers) : gpus(request.parallel.pipeline) {
-  const std::uint64_t units = checked_add(num_layers, 1, "a number of layers");
-  units_on_gpu = std::min(request.llama_cpp.gpu_layers.value_or(llama_without_gpu(request) ? 0 : units), units);
-  first_on_gpu = units - units_on_gpu;
-  float sum = 0;
-  for (const double share : request.llama_cpp.tensor_split) ends_.push_back(sum += static_cast<float>(share));
-  for (float& end : ends_) end /= sum;
-}
-
-std::uint64_t LlamaPlacement::gpu_of(std::uint64_t unit) const {
-  if (ends_.empty()) return (unit - first_on_gpu) * gpus / units_on_gpu;
-  const float at = static_cast<float>(unit - first_on_gpu) / static_cast<float>(units_on_gpu);
-  const auto found = std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin();
-  return std::min<std::uint64_t>(static_cast<std::uint64_t>(found), gpus - 1);
-}
-
-std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request) {
-  const LlamaPlacement placement(request, num_layers);
-  std::vector<StageShare> out(placement.gpus);
-  // The embedding is always on the host; without that the first GPU would hold it.
-  if (!out.empty()) out.front().has_embedding = true;
-  for (std::uint64_t unit = placement.first_on_gpu; unit <= num_layers; ++unit) {
-    StageShare& share = out[placement.gpu_of(unit)];
-    if (unit == num_layers) {
-      share.has_head = true;
-    } else {
-      if (share.layers == 0) share.first_layer = unit;
-      ++share.layers;
-    }
-  }
-  return out;
-}
 
 LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeeps> own_engine, BatchRule batch_rule)
     : input_(input),
@@ -253,12 +171,12 @@ void LlamaCppLayout::add_layer(const LayerCache& cache, const CacheTerms& terms,
     if (term.role == Role::kIndex && llama_cpp_index_has_values(input_.model)) add_index_values(tensor, terms);
     if (term.role == Role::kIndex && llama_cpp_keeps_pooled_keys(input_.model) && llama_is_0_6(input_.request)) {
       if (tensor.row_padding > Bytes(0)) tensor.row_padding = row_padding(kept, 2 * row_elements(terms, term));
-      add_beside(tensor, kept, kPooledKeys);
+      add_extra(tensor, kept, kPooledKeys);
     }
     if (keeps_latents_twice_ && term.part == Part::kLatent && term.role == Role::kKey && term.stride == 1) {
       Term value = term;
       value.role = Role::kValue;
-      add_beside(tensor, value, kLatentValues);
+      add_extra(tensor, value, kLatentValues);
     }
     add_tensor(tensor);
   }
@@ -279,18 +197,18 @@ void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& ter
     Term value = term;
     value.shape.units = 1;
     const bool on_host = index.device == placement_.gpus;
-    add_beside(index, value, kIndexValues, on_host ? Bytes(0) : row_padding(value, value.elements().count()));
+    add_extra(index, value, kIndexValues, on_host ? Bytes(0) : row_padding(value, value.elements().count()));
   }
 }
 
 // A tensor with as many cells as `tensor` that the architecture does not need.
-void LlamaCppLayout::add_beside(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding) {
-  Tensor beside = tensor;
-  beside.logical_cell = Bytes(0);
-  beside.cell = entry_bytes(term, input_.types);
-  beside.row_padding = padding;
-  beside.stored_reason = reason;
-  add_tensor(beside);
+void LlamaCppLayout::add_extra(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding) {
+  Tensor extra = tensor;
+  extra.logical_cell = Bytes(0);
+  extra.cell = entry_bytes(term, input_.types);
+  extra.row_padding = padding;
+  extra.stored_reason = reason;
+  add_tensor(extra);
 }
 
 // Layers without keys and values still get a V as wide as the widest layer's.

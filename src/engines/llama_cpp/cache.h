@@ -129,7 +129,7 @@ class LlamaCppLayout : public CacheLayout {
   void add_layer(const LayerCache& cache, const CacheTerms& terms, std::string_view reason, bool extra);
   void add_empty_layers();
   void add_index_values(const Tensor& index, const CacheTerms& terms);
-  void add_beside(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding = {});
+  void add_extra(const Tensor& tensor, const Term& term, std::string_view reason, Bytes padding = {});
   Bytes row_padding(const Term& kept, std::uint64_t row) const;
   void add_tensor(const Tensor& tensor);
   LlamaContext context_of(const Load& load) const;

@@ -142,13 +142,13 @@ void GraphBuilder::make_inputs(Cells& cells) {
   cells.k_ids = graph_.input(kElementI64, {tokens(), 1, 1, 1});
   cells.v_ids = graph_.input(kElementI64, {question_.transposes_values ? tokens() * widest : tokens(), 1, 1, 1});
   cells.mask = graph_.input(flash ? kElementF16 : kElementF32, {cells.count, tokens() / streams, 1, streams});
-  cells.k_turn = turning_matrix(key);
+  cells.k_turn = hadamard_matrix(key);
   const bool turns_values = element_type(input_.types.value).quantized() && value % 64 == 0;
   if (value > 0 && turns_values) cells.v_turn = graph_.input(kElementF32, {64, 64, 1, 1});
 }
 
 // A quantized cache is rotated by a Hadamard matrix, so that no channel has outliers.
-TensorId GraphBuilder::turning_matrix(std::uint64_t width) {
+TensorId GraphBuilder::hadamard_matrix(std::uint64_t width) {
   if (width == 0 || width % 64 != 0 || !element_type(input_.types.key).quantized()) return kNoTensor;
   std::uint64_t size = 64;
   while (width % (size * 2) == 0) size *= 2;

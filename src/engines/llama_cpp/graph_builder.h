@@ -114,7 +114,7 @@ class GraphBuilder {
   void share_caches();
   Cells& cells_of(const KvCache& cache) { return cache.windowed ? window_ : full_; }
   void make_inputs(Cells& cells);
-  TensorId turning_matrix(std::uint64_t width);
+  TensorId hadamard_matrix(std::uint64_t width);
   bool read_batch();
   TensorId attend_batch(const Heads& heads);
   TensorId attend_heads(TensorId q, TensorId key, TensorId value, TensorId mask, TensorId sinks);
@@ -197,7 +197,7 @@ class GraphBuilder {
   TensorId mlp_or_experts(TensorId x);
   TensorId layer(TensorId x);
   TensorId parallel_layer(TensorId x);
-  TensorId twofold_layer(TensorId x);
+  TensorId parallel_mixer_layer(TensorId x);
 
   const GraphQuestion& question_;
   const EngineInput& input_;

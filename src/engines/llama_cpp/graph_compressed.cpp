@@ -32,7 +32,7 @@ void GraphBuilder::make_compressor(Compressor& out, std::uint64_t ratio, std::ui
   out.cells.mask = graph_.input(question_.flash_attention || is_index ? kElementF16 : kElementF32,
                                 {out.cells.count, tokens() / streams, 1, streams});
   out.cells.k_ids = graph_.input(kElementI64, {out.blocks, 1, 1, 1});
-  out.cells.k_turn = is_index ? graph_.input(kElementF32, {width, width, 1, 1}) : turning_matrix(width);
+  out.cells.k_turn = is_index ? graph_.input(kElementF32, {width, width, 1, 1}) : hadamard_matrix(width);
   out.positions = graph_.input(kElementI32, {tokens(), 1, 1, 1});
   out.block_positions = graph_.input(kElementI32, {out.blocks, 1, 1, 1});
   out.read_ids = graph_.input(kElementI32, {(overlaps ? 2 : 1) * ratio * out.blocks, 1, 1, 1});
@@ -67,7 +67,7 @@ bool GraphBuilder::read_compressed() {
   const auto host = static_cast<int>(question_.placement.gpus);
   for (layer_ = 0; layer_ < model_.num_layers; ++layer_) {
     const std::uint64_t width = need("attn_kv").ne[1];
-    if (window_.k_turn == kNoTensor) window_.k_turn = turning_matrix(width);
+    if (window_.k_turn == kNoTensor) window_.k_turn = hadamard_matrix(width);
     KvCache& cache = caches_[layer_];
     cache.heads = 1;
     cache.key = cache.value = width;

@@ -99,7 +99,7 @@ TensorId GraphBuilder::layer(TensorId x) {
   if (compresses()) return compressed_layer(x);
   const bool has_mlp = has("ffn_up") || has("ffn_gate_inp");
   const bool has_mixer = has("attn_output") || has("ssm_out") || has("shortconv.out_proj");
-  if (has("attn_output") && has("ssm_in")) return twofold_layer(x);
+  if (has("attn_output") && has("ssm_in")) return parallel_mixer_layer(x);
   if (!has_mlp && !has_mixer) return kNoTensor;
   const bool has_second_norm = has("ffn_norm") || has("post_attention_norm") || has("attn_output_norm");
   if (has_mlp && has_mixer && !has_second_norm) return parallel_layer(x);
@@ -134,7 +134,7 @@ TensorId GraphBuilder::layer(TensorId x) {
 }
 
 // Attention and Mamba-2 in parallel (Falcon-H1).
-TensorId GraphBuilder::twofold_layer(TensorId x) {
+TensorId GraphBuilder::parallel_mixer_layer(TensorId x) {
   const TensorId attended = attention(norm(x, "attn_norm"));
   const TensorId scanned = mamba2(norm(x, "attn_norm"));
   TensorId middle = graph_.add(graph_.add(attended, scanned), x);

@@ -225,15 +225,15 @@ std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t chunk =
       std::min(tokens, input.request.max_num_batched_tokens.value_or(Tokens(kPrefillStep)).count());
   std::vector<LedgerLine> out{mlp_activations(input, chunk, "a prefill step")};
-  Bytes beside;
+  Bytes in_step;
   const bool has_rotating = rotates(input) || module_of(input.model).name == "llama4.py";
   for (const LayerCache& cache : caches_of(input))
     for (const Term& term : cache.compact)
       if (has_rotating && term.growth == Growth::kToken && term.limit.kind != LimitKind::kNone &&
           term.role != Role::kState)
-        beside += entry_bytes(term, input.types) * chunk;
-  if (beside > Bytes(0))
-    out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", beside, {0, 1},
+        in_step += entry_bytes(term, input.types) * chunk;
+  if (in_step > Bytes(0))
+    out.push_back(estimate_line(Section::kActivation, "prefill step beside the windows", in_step, {0, 1},
                                 {"{tokens} tokens of every rotating cache", {{"tokens", chunk}}},
                                 "mlx-lm models/cache.py: window + S - 1 during prefill"));
   out.push_back(of_kind(LineId::kSampled,

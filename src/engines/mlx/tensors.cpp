@@ -206,7 +206,7 @@ void add_expert_biases(EngineTensors& model) {
 }
 
 // Only experts are quantized, and not those of the first and the last layer (models/muse_spark.py).
-void spare_all_but_experts(EngineTensors& model) {
+void quantize_only_experts(EngineTensors& model) {
   if (model.num_layers == 0) return;
   const std::uint64_t last = model.num_layers - 1;
   std::vector<TensorGroup> ends;
@@ -338,7 +338,7 @@ void mlx_tensors(EngineTensors& model) {
   }
   if (module.name == "muse_spark.py") {
     std::erase_if(model.tensors, [](const TensorGroup& group) { return group.module.starts_with("audio_tower."); });
-    spare_all_but_experts(model);
+    quantize_only_experts(model);
     split_gates(model);
   }
   if (module.name == "bitnet.py") pack_ternary(model);

@@ -11,7 +11,7 @@ namespace {
 
 // SGLang needs steps, breadth and verified tokens together, or picks all three by the model.
 void add_drafts(const LaunchInput& input, Arguments& out) {
-  constexpr std::uint64_t kGuesses = 3;
+  constexpr std::uint64_t kDefaultSteps = 3;
   const Request& request = *input.request;
   const DraftMethod method = *input.draft_method;
   out.add("--speculative-algorithm", method == DraftMethod::kModel    ? "STANDALONE"
@@ -21,7 +21,7 @@ void add_drafts(const LaunchInput& input, Arguments& out) {
   if (input.draft) out.add("--speculative-draft-model-path", input.draft->name);
   if (const std::string_view type = draft_quantization(input); !type.empty())
     out.add("--speculative-draft-model-quantization", type);
-  const std::uint64_t steps = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kGuesses;
+  const std::uint64_t steps = request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultSteps;
   if (method != DraftMethod::kNgram) {
     out.add("--speculative-num-steps", steps);
     out.add("--speculative-eagle-topk", 1);

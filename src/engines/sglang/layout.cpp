@@ -61,7 +61,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
       line("state pool: " + words(stage.state_kinds), stage.slot, pools.slots, "slots", LineId::kStatePool);
       line("state pool: padding slot", stage.slot, 1, "slot", LineId::kPaddingSlot);
       line("encoder tokens", stage.source, source_entries(load), "tokens");
-      line("states of guessed tokens", stage.slot, guessed_states(pools.slots), "slots", LineId::kGuessStates);
+      line("states of guessed tokens", stage.slot, states_of_drafts(pools.slots), "slots", LineId::kDraftStates);
       line(draft_label_, stage.draft, draft_tokens(pools), "tokens", LineId::kDraftCache);
       fill_gap(stage, pools, load, rank);
       out.insert(out.end(), ranks_, rank);
@@ -102,8 +102,8 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     }
     if (pools.slots > 0 && stage.slot > Bytes(0))
       out.push_back({"state pool with its padding slot", "states of all layers", stage.slot * (pools.slots + 1)});
-    if (const Bytes guessed = stage.slot * guessed_states(pools.slots); guessed > Bytes(0))
-      out.push_back({"states of guessed tokens", "states of all layers", guessed});
+    if (const Bytes states = stage.slot * states_of_drafts(pools.slots); states > Bytes(0))
+      out.push_back({"states of guessed tokens", "states of all layers", states});
     if (const Bytes draft = stage.draft * draft_tokens(pools); draft > Bytes(0))
       out.push_back({draft_label_, "one pool", draft});
     Bytes all;
@@ -190,9 +190,10 @@ class SglangLayout final : public CacheLayout, private SglangStages {
       from.windows -= need.windows * times;
       from.slots -= need.slots * times;
     };
-    const std::uint64_t beside = prefix + (by_length && !shares_ ? page_ : 0);  // without a tree a page stays free
-    if (free.full < beside) return 0;
-    free.full -= beside;
+    const std::uint64_t must_be_free =
+        prefix + (by_length && !shares_ ? page_ : 0);  // without a tree a page stays free
+    if (free.full < must_be_free) return 0;
+    free.full -= must_be_free;
     SglangCounts turn;
     for (const Tokens length : running.lengths) {
       const SglangCounts need = need_of(length);
@@ -297,7 +298,7 @@ class SglangLayout final : public CacheLayout, private SglangStages {
     if (pools.slots > 0) {
       reason("padding slot of the state pool", stage.slot);
       reason("state slots that the radix tree keeps", stage.slot * (pools.slots - load.num_seqs));
-      reason("states of guessed tokens", stage.slot * guessed_states(pools.slots));
+      reason("states of guessed tokens", stage.slot * states_of_drafts(pools.slots));
     }
     reason(draft_label_, stage.draft * draft_tokens(pools));
     if (rest != 0)

@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::uint64_t kSlotsPerRequest = 3;  // one live, two kept by the radix tree
 constexpr std::uint64_t kCutEmbeddingSince = 5;
-constexpr std::uint64_t kGuesses = 3;  // --speculative-num-steps where not given
+constexpr std::uint64_t kDefaultDraftTokens = 3;  // --speculative-num-steps where not given
 // --max-running-requests where not given (arg_groups/deepseek_v4_hook.py; server_args.py,
 // _handle_speculative_decoding).
 constexpr std::uint64_t kRunningCompressed = 256;
-constexpr std::uint64_t kRunningGuesses = 48;
+constexpr std::uint64_t kRunningWithDrafts = 48;
 
 // Models whose sliding-window layers have their own pool (model_config.py, is_hybrid_swa_model).
 constexpr Arch kHybridWindows[] = {Arch::kLlama4,       Arch::kGptOss,        Arch::kMimoV2,     Arch::kStep3p5,
@@ -144,7 +144,7 @@ bool sglang_since(const Request& request, std::uint64_t patch) {
 std::uint64_t sglang_running(const EngineInput& input) {
   const Request& request = input.request;
   const std::uint64_t otherwise = sglang_compressed(input.model.arch) ? kRunningCompressed
-                                  : input.draft_method                ? kRunningGuesses
+                                  : input.draft_method                ? kRunningWithDrafts
                                                                       : 0;
   const std::uint64_t all = request.max_num_seqs.value_or(otherwise);
   // The data parallel ranks of attention share them.
@@ -154,7 +154,7 @@ std::uint64_t sglang_running(const EngineInput& input) {
 // Tokens verified in one step, the last accepted one included.
 std::uint64_t sglang_verified(const EngineInput& input) {
   if (!input.draft_method) return 0;
-  return input.request.extras.verify_tokens.value_or(guessed_tokens(input, kGuesses) + 1);
+  return input.request.extras.verify_tokens.value_or(step_draft_tokens(input, kDefaultDraftTokens) + 1);
 }
 
 std::uint64_t sglang_attention_ranks(const Request& request) {

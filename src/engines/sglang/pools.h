@@ -102,7 +102,7 @@ class SglangPools {
   // (_handle_max_mamba_cache).
   std::uint64_t slots_of(std::uint64_t share, std::uint64_t slot) const;
   // States of draft tokens for so many slots and `padding` more requests.
-  std::uint64_t guessed_states(std::uint64_t slots, std::uint64_t padding = 1) const;
+  std::uint64_t states_of_drafts(std::uint64_t slots, std::uint64_t padding = 1) const;
   // The state pool's part of the budget.
   Bytes state_share(Bytes budget) const;
   // The pools that SGLang makes of a budget: the smallest of all stages.

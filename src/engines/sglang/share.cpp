@@ -190,12 +190,12 @@ SglangSettings sglang_card_settings(const EngineInput& input) {
 }
 
 std::uint64_t sglang_captured(const EngineInput& input, std::uint64_t largest) {
-  const bool guesses = input.draft_method.has_value();
+  const bool has_draft = input.draft_method.has_value();
   std::uint64_t out = 0;
   std::uint64_t last = 0;
   for (std::uint64_t size = 1; size <= largest; ++out) {
     last = size;
-    if (guesses)
+    if (has_draft)
       size += size < 8 ? 1 : size < 32 ? 2 : size == 32 ? 8 : size < 64 ? 4 : size < 256 ? 8 : 16;
     else
       size += size < 4 ? size : size < 16 ? 4 : size < 256 ? 8 : size < 512 ? 16 : 32;
@@ -211,7 +211,7 @@ bool sglang_multimodal(const EngineInput& input) {
       has_name(model.architecture,
                {"Gemma3ForConditionalGeneration", "Llama4ForConditionalGeneration", "Step3VLForConditionalGeneration"}))
     return false;
-  return model.vision || model.hears || has_own_tower(model) ||
+  return model.vision || model.has_audio || has_own_tower(model) ||
          has_name(model.architecture, {"WhisperForConditionalGeneration", "Gemma4ForConditionalGeneration",
                                        "Gemma4UnifiedForConditionalGeneration"});  // with a tower or without
 }

@@ -92,7 +92,7 @@ void settle_types(EngineTensors& model) {
 }
 
 // A tensor added to the checkpoint's: a buffer, or a copy in another order.
-TensorGroup beside(Component component, std::string module, std::uint64_t elements, bool in_float32 = false) {
+TensorGroup added_tensor(Component component, std::string module, std::uint64_t elements, bool in_float32 = false) {
   TensorGroup out;
   out.component = component;
   out.role = TensorRole::kPlain;
@@ -104,8 +104,9 @@ TensorGroup beside(Component component, std::string module, std::uint64_t elemen
   return out;
 }
 // The same for each layer of a group, or each of its copies in a tower.
-TensorGroup beside(const TensorGroup& group, std::string_view what, std::uint64_t elements, bool in_float32 = false) {
-  TensorGroup out = beside(group.component, group.module + "." + std::string(what), elements, in_float32);
+TensorGroup added_tensor(const TensorGroup& group, std::string_view what, std::uint64_t elements,
+                         bool in_float32 = false) {
+  TensorGroup out = added_tensor(group.component, group.module + "." + std::string(what), elements, in_float32);
   out.layers = group.layers;
   out.place = group.place;
   out.copies = group.copies;
@@ -139,7 +140,7 @@ void add_scales(EngineTensors& model) {
     const bool latent = ends_in(group.module, "kv_a_proj_with_mqa attn.wkv");
     if (!latent && !ends_in(group.module, "self_attn.k_proj")) continue;
     if (const std::uint64_t scales = scales_of_attention(model, latent); scales > 0)
-      more.push_back(beside(group, "scales", scales, true));
+      more.push_back(added_tensor(group, "scales", scales, true));
   }
   add(model, std::move(more));
 }
@@ -153,9 +154,9 @@ void add_swizzled_scales(EngineTensors& model) {
   constexpr std::uint64_t kGroup = 16;
   std::vector<TensorGroup> more;
   // DeepSeek-V3's shared expert becomes one of 257 (determine_num_fused_shared_experts).
-  constexpr std::uint64_t kFusedBeside = 256;
+  constexpr std::uint64_t kFusedExperts = 256;
   const bool fuses = std::any_of(model.tensors.begin(), model.tensors.end(), [&](const TensorGroup& group) {
-    return is(model, "DeepseekV3ForCausalLM") && group.is_expert && group.copies == kFusedBeside;
+    return is(model, "DeepseekV3ForCausalLM") && group.is_expert && group.copies == kFusedExperts;
   });
   for (const TensorGroup& group : model.tensors) {
     const bool is_routed = group.is_expert || (fuses && group.component == Component::kSharedExperts);
@@ -176,7 +177,7 @@ void add_norms(EngineTensors& model) {
   std::vector<TensorGroup> more;
   for (const TensorGroup& group : model.tensors)
     if (group.component == Component::kNorms && !ends_in(group.module, "linear_attn.norm"))
-      more.push_back(beside(group, "gemma_weight", group.rows));
+      more.push_back(added_tensor(group, "gemma_weight", group.rows));
   add(model, std::move(more));
 }
 
@@ -208,13 +209,14 @@ void settle_tower(EngineTensors& model, TensorGroup& group, std::vector<TensorGr
       group.rows = 2 * round_up(group.rows / 2, ranks, "a tower's width");
     if (ends_in(name, "visual.blocks.fc2")) group.columns = round_up(group.columns, ranks, "a tower's width");
     if (ends_in(name, "visual.patch_embed"))  // inverse frequencies
-      more.push_back(beside(group, "inv_freq", group.rows / fact(model, "vision_config.num_heads", 16) / 4, true));
+      more.push_back(
+          added_tensor(group, "inv_freq", group.rows / fact(model, "vision_config.num_heads", 16) / 4, true));
   }
   // SigLIP's positions are an embedding, padded like a vocabulary; their numbers are a 64-bit buffer.
   if (is(model, kGemma3) && ends_in(name, "vision_tower.position_embedding")) {
     constexpr std::uint64_t kUsualWidth = 768;
     const std::uint64_t width = fact(model, "vision_config.hidden_size", kUsualWidth), places = group.rows / width;
-    more.push_back(beside(group, "position_ids", 2 * places, true));
+    more.push_back(added_tensor(group, "position_ids", 2 * places, true));
     group.rows = round_up(places, 64, "a tower's places") * width;
   }
   if (is(model, "Mistral3ForConditionalGeneration") && ends_in(name, "patch_conv")) {
@@ -222,13 +224,14 @@ void settle_tower(EngineTensors& model, TensorGroup& group, std::vector<TensorGr
     const std::uint64_t side =
         fact(model, "vision_config.image_size", 1540) / fact(model, "vision_config.patch_size", 14);
     const std::uint64_t width = fact(model, "vision_config.head_dim", 64);
-    more.push_back(beside(group, "frequencies", is_newer(model) ? width : side * side * width, true));
+    more.push_back(added_tensor(group, "frequencies", is_newer(model) ? width : side * side * width, true));
   }
   if (model.arch == Arch::kMllama) {
     if (ends_in(name, "vision_model.patch_embedding")) group.split = Split::kRows;
     if (ends_in(name, "transformer.qkv global_transformer.qkv"))
-      more.push_back(cut_rows(beside(group, "bias", group.rows)));
-    if (ends_in(name, "transformer.proj global_transformer.proj")) more.push_back(beside(group, "bias", group.rows));
+      more.push_back(cut_rows(added_tensor(group, "bias", group.rows)));
+    if (ends_in(name, "transformer.proj global_transformer.proj"))
+      more.push_back(added_tensor(group, "bias", group.rows));
   }
 }
 
@@ -301,32 +304,33 @@ void settle_decoders(EngineTensors& model) {
     if (group.component == Component::kMtp || is_tower(group.component)) continue;
     const bool keys = ends_in(name, "self_attn.k_proj") && group.units > 0;
     if (is(model, "FalconH1ForCausalLM") && keys)
-      more.push_back(beside(group, "qk_norm", 2 * (group.rows / group.units)));
+      more.push_back(added_tensor(group, "qk_norm", 2 * (group.rows / group.units)));
     // Three of four layers rotate and normalise queries and keys.
     if (is(model, "Llama4ForConditionalGeneration Llama4ForCausalLM") && !is_newer(model) && keys &&
         std::exchange(first, false)) {
-      more.push_back(beside(group, "qk_norm", group.rows / group.units));
+      more.push_back(added_tensor(group, "qk_norm", group.rows / group.units));
       more.back().layers = {{0, model.num_layers / 4 * 3, 1}};
     }
     // The fused projection of all three has a bias for the keys as well.
     if (is(model, "WhisperForConditionalGeneration") && ends_in(name, "k_proj"))
-      more.push_back(cut_rows(beside(group, "bias", group.rows)));
+      more.push_back(cut_rows(added_tensor(group, "bias", group.rows)));
     if (is_newer(model) && is(model, "Lfm2MoeForCausalLM") && group.component == Component::kRouter &&
         group.role == TensorRole::kLinear)
-      more.push_back(beside(group, "expert_bias", group.rows, true));
-    if (is(model, "ApertusForCausalLM") && ends_in(name, "mlp.act_fn")) more.push_back(beside(group, "beta_eps", 2));
+      more.push_back(added_tensor(group, "expert_bias", group.rows, true));
+    if (is(model, "ApertusForCausalLM") && ends_in(name, "mlp.act_fn"))
+      more.push_back(added_tensor(group, "beta_eps", 2));
     if (is(model, "MambaForCausalLM FalconMambaForCausalLM") && ends_in(name, "D"))
-      more.push_back(cut_rows(beside(group, "dt_bias_zero", group.rows)));
+      more.push_back(cut_rows(added_tensor(group, "dt_bias_zero", group.rows)));
     // Buffers for states between steps, for 256 requests.
     if (is_newer(model) && (is(model, kLfm2) || is(model, "Lfm2MoeForCausalLM")) && ends_in(name, "conv.in_proj"))
-      more.push_back(beside(group, "intermediate_state_indices", 256, true));
+      more.push_back(added_tensor(group, "intermediate_state_indices", 256, true));
     // MXFP4 experts have biases even if the model has none.
     const bool is_mxfp4 = model.quantization.expert_scheme
                               ? model.quantization.expert_scheme->type == "mxfp4"
                               : model.quantization.scheme && model.quantization.scheme->type == "mxfp4";
     if (is(model, "KimiK3ForConditionalGeneration") && group.is_expert && is_declared(model.quantization) &&
         group.role == TensorRole::kLinear) {
-      TensorGroup bias = beside(group, "bias", group.rows);
+      TensorGroup bias = added_tensor(group, "bias", group.rows);
       bias.is_expert = true;
       if (group.split == Split::kRows) bias.split = Split::kRows;
       more.push_back(std::move(bias));
@@ -359,14 +363,14 @@ void settle_gemma3n(EngineTensors& model) {
     if (std::find(done.begin(), done.end(), group.module) != done.end()) return true;
     done.push_back(group.module);
     group.layers = {{0, model.num_layers, 1}};
-    if (ends_in(group.module, "self_attn.k_norm")) more.push_back(beside(group, "v_norm", group.rows));
+    if (ends_in(group.module, "self_attn.k_norm")) more.push_back(added_tensor(group, "v_norm", group.rows));
     if (ends_in(group.module, "self_attn.k_proj")) {
-      more.push_back(beside(group, "target_sparsity", 1, true));
-      more.push_back(beside(group, "router_input_scale", 1));
+      more.push_back(added_tensor(group, "target_sparsity", 1, true));
+      more.push_back(added_tensor(group, "router_input_scale", 1));
     }
     return false;
   });
-  more.push_back(beside(Component::kOther, "model.per_layer_scales", 2));
+  more.push_back(added_tensor(Component::kOther, "model.per_layer_scales", 2));
   add(model, std::move(more));
 }
 
@@ -377,21 +381,21 @@ void settle_gemma4(EngineTensors& model) {
     const std::string& name = group.module;
     if (name == "model.embed_tokens" || ends_in(name, "embed_tokens_per_layer")) group.split = Split::kNone;
     if (ends_in(name, "self_attn.k_proj") && group.units > 0)
-      more.push_back(beside(group, "v_norm", group.rows / group.units));
+      more.push_back(added_tensor(group, "v_norm", group.rows / group.units));
     if (ends_in(name, "input_layernorm")) {
-      more.push_back(beside(group, "layer_scalar", 1));
+      more.push_back(added_tensor(group, "layer_scalar", 1));
       more.back().copies = more.back().used = 1;
     }
     if (group.component == Component::kRouter && group.role == TensorRole::kLinear)
-      more.push_back(beside(group, "root_size_and_norm", group.columns + 1));
+      more.push_back(added_tensor(group, "root_size_and_norm", group.columns + 1));
     if (!is_tower(group.component)) continue;
     if (ends_in(name, "qkv fc1")) group.split = Split::kRows;
     if (ends_in(name, "proj fc2")) group.split = Split::kColumns;
     constexpr std::uint64_t kBounds = 22;  // minimum and maximum of the inputs and outputs of each layer
     if (ends_in(name, "vision_tower.layers.extra"))
-      more.push_back(beside(group, "v_norm_and_bounds", group.rows / 2 + 1 + kBounds));
-    if (ends_in(name, "input_proj")) more.push_back(beside(group, "std", 2 * group.rows));
-    if (ends_in(name, "embedding_projection")) more.push_back(beside(group, "norm", group.columns));
+      more.push_back(added_tensor(group, "v_norm_and_bounds", group.rows / 2 + 1 + kBounds));
+    if (ends_in(name, "input_proj")) more.push_back(added_tensor(group, "std", 2 * group.rows));
+    if (ends_in(name, "embedding_projection")) more.push_back(added_tensor(group, "norm", group.columns));
   }
   add(model, std::move(more));
 }
@@ -408,7 +412,7 @@ void keep_group_indices(EngineTensors& model) {
     if (!group.is_expert || group.role != TensorRole::kLinear ||
         !ends_in(group.module, "up_proj gate_up_proj down_proj"))
       continue;
-    TensorGroup indices = beside(group, "g_idx", checked_mul(2, group.columns, "the indices of groups"), true);
+    TensorGroup indices = added_tensor(group, "g_idx", checked_mul(2, group.columns, "the indices of groups"), true);
     indices.copies = group.copies;
     indices.is_expert = true;
     if (group.split == Split::kColumns) indices.split = Split::kRows;
@@ -468,45 +472,6 @@ std::string sglang_makes_by(const Request& request) {
          std::to_string(compute_capability(request.card.name) / 10) + " " + std::to_string(parallel.tensor) + " " +
          std::to_string(parallel.data) + (parallel.expert ? " e" : "") + (parallel.dp_attention ? " d " : " ") +
          request.weights.value_or("");
-}
-
-// FlashInfer's kernels on Blackwell (Mxfp4MoEMethod, quantization/mxfp4.py).
-Mxfp4Layout sglang_mxfp4_layout(const Request& request) {
-  if (compute_capability(request.card.name) / 10 != 10) return {0, 1};  // not padded, with scales of whole blocks only
-  return {sglang_since(request, kExecuted) ? 128U : 256U, 256};
-}
-
-bool sglang_pads_vocab(const Request& request) {
-  constexpr std::uint64_t kOldestExecuted = 8;
-  return sglang_since(request, kOldestExecuted);
-}
-
-// Gemma 3's classes rotate without the config's scaling, and in earlier releases kept no table.
-Bytes sglang_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {
-  constexpr std::uint64_t kGemmaTablesSince = 9;  // 0.5.8 has none
-  constexpr std::uint64_t kGemmaPositions = 131072;
-  const bool is_gemma = input.arch == Arch::kGemma3;
-  const bool newer = sglang_since(*input.request, kExecuted);
-  const Bytes frequencies = Bytes(table.width / 2 * 4);
-  if (is_gemma && !sglang_since(*input.request, kGemmaTablesSince)) return frequencies;
-  // transformers' classes keep the frequencies, LFM2 also a copy of the original ones.
-  if (!newer && has_word("Exaone4ForCausalLM VoxtralForConditionalGeneration", input.architecture)) return frequencies;
-  if (!newer && has_word("Lfm2ForCausalLM Lfm2VlForConditionalGeneration", input.architecture)) return frequencies * 2;
-  // An indexer may use the table of the attention beside it; DeepSeek-V4 makes none that no layer uses.
-  if (table.of_indexer &&
-      (is_one_of(input.arch, {Arch::kGlmMoeDsa, Arch::kDeepseekV4}) || has_word("HYV4ForCausalLM", input.architecture)))
-    return Bytes(0);
-  const std::uint64_t rows = is_gemma ? std::min(table.positions, kGemmaPositions) : table.positions;
-  // DeepSeek-V4 keeps a second copy of the angles as complex numbers (freqs_cis).
-  const std::uint64_t times = input.arch == Arch::kDeepseekV4 ? 2 : 1;
-  const std::uint64_t width = round_up(table.width, 2, "a rotary table");
-  Bytes out = Bytes(checked_mul(rows, width, "a rotary table")) * element * times;
-  if (is_gemma) out += frequencies;
-  // Classes that store which of time, height and width each frequency is for (MRotaryEmbedding.axis_map).
-  constexpr std::string_view kWithAxes =
-      "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cosmos3EdgeForConditionalGeneration";
-  if (table.is_multimodal && newer && has_word(kWithAxes, input.architecture)) out += Bytes(table.width / 2 * 8);
-  return out;
 }
 
 }  // namespace kvplan

@@ -38,12 +38,12 @@ constexpr const char* kGraphBytes = "CUDA graphs";
 
 // Releases: graphs of whole decode steps in addition to the piecewise ones; and what later releases capture.
 constexpr std::uint64_t kWholeGraphs = 12;
-constexpr std::uint64_t kFlashInferFp8 = 16;  // the oldest whose log names the backend
-constexpr std::uint64_t kGuessInPeak = 27;    // the line with "consumed"; not in 0.26
-constexpr std::uint64_t kWholeSteps = 27;     // sizes for steps with drafts; not in 0.26, but in 0.30
-constexpr std::uint64_t kKeepsPool = 29;      // of either runner: 86 graphs of Qwen3.5-4B 0.24 GiB, 0.55 in 0.22
+constexpr std::uint64_t kFlashInferFp8 = 16;   // the oldest whose log names the backend
+constexpr std::uint64_t kEstimateInPeak = 27;  // the line with "consumed"; not in 0.26
+constexpr std::uint64_t kWholeSteps = 27;      // sizes for steps with drafts; not in 0.26, but in 0.30
+constexpr std::uint64_t kKeepsPool = 29;       // of either runner: 86 graphs of Qwen3.5-4B 0.24 GiB, 0.55 in 0.22
 // profile_cudagraph_memory of the new runner; before: 0.
-constexpr std::uint64_t kGuessesGraphs = 30;
+constexpr std::uint64_t kEstimatesGraphs = 30;
 constexpr std::uint64_t kWidestStep = 31;  // a step of all sequences has a size; not in 0.30, but in 0.33
 
 // Sizes up to `largest`: 1, 2, 4, steps of 8, and from 256 on steps of `step`.
@@ -186,19 +186,19 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
 }
 
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken) {
-  if (rules.version < kGuessInPeak || taken == Bytes(0)) return std::nullopt;
+  if (rules.version < kEstimateInPeak || taken == Bytes(0)) return std::nullopt;
   const bool is_new = vllm_has_new_runner(input, rules);
-  if (is_new && rules.version < kGuessesGraphs) return std::nullopt;  // it does not estimate
+  if (is_new && rules.version < kEstimatesGraphs) return std::nullopt;  // it does not estimate
   const bool shares = shares_memory(input.request);
   if (is_new) {
     // The largest whole graph is captured twice, and the second capture stands for each of the others.
     constexpr std::uint64_t kEach = 30 * kMiB;
     const VllmGraphs captures = vllm_captured_graphs(input, rules);
-    const Bytes guessed = Bytes(kEach) * (captures.whole > 0 ? captures.whole - 1 : 0);
+    const Bytes estimated = Bytes(kEach) * (captures.whole > 0 ? captures.whole - 1 : 0);
     const Bytes theirs(taken.count() / captures.count * captures.whole);
     return ranged_line("vllm room for graphs, new runner", Section::kActivation,
                        "kept free for CUDA graphs beyond what they take",
-                       guessed > theirs ? guessed - theirs : Bytes(0),
+                       estimated > theirs ? estimated - theirs : Bytes(0),
                        {"{whole} whole graphs but the first * {each} MiB, less what they take",
                         {{"whole", captures.whole}, {"each", kEach / kMiB}}},
                        "estimate: profile_cudagraph_memory (v1/worker/gpu/cudagraph_utils.py) takes the second of two "
@@ -212,7 +212,7 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
 }
 
 bool vllm_estimates_graphs(const EngineInput& input, const VllmRules& rules) {
-  return rules.graphs_in_budget && (!vllm_has_new_runner(input, rules) || rules.version >= kGuessesGraphs);
+  return rules.graphs_in_budget && (!vllm_has_new_runner(input, rules) || rules.version >= kEstimatesGraphs);
 }
 
 }  // namespace kvplan

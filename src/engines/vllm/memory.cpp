@@ -128,7 +128,7 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   const Bytes layer = Bytes(tokens) * vllm_layer_row(input) + logits;
   const std::uint64_t each = sampled_bytes(input, rules);
   const Bytes libraries(is_new ? 32 * kMiB : 0);
-  const Template beside = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
+  const Template library_term = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
   Bytes sampler;
   if (samples)
     sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kActivations) + Bytes(tokens) * hidden * 2;
@@ -136,7 +136,7 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   if (copied > std::max(sampler, layer))
     return ranged_line("vllm activation, first start", Section::kActivation, "activation peak (a first start compiles)",
                        copied + libraries,
-                       Template("{bytes} B of a rank's embedding", {{"bytes", copied.count()}}) + beside,
+                       Template("{bytes} B of a rank's embedding", {{"bytes", copied.count()}}) + library_term,
                        "estimate: a first start benchmarks what it compiles, on a copy of the embedding; a later one "
                        "was seen to take 0.15 to 0.19 GiB");
   if (sampler > layer)
@@ -149,12 +149,13 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
                               {"each", each},
                               {"tokens", tokens},
                               {"hidden_size", hidden}}) +
-                        beside,
+                        library_term,
                     source));
   return ranged_line(term, Section::kActivation, "activation peak (batch)", layer + libraries,
                      Template("{tokens} tokens * 3 * ({hidden_size} + MLP width of a rank) * 2 B = {tokens} * {row} B",
                               {{"tokens", tokens}, {"hidden_size", hidden}, {"row", vllm_layer_row(input)}}) +
-                         (logits > Bytes(0) ? Template(" + 512 MiB of the indexer's logits") : Template()) + beside,
+                         (logits > Bytes(0) ? Template(" + 512 MiB of the indexer's logits") : Template()) +
+                         library_term,
                      source);
 }
 
@@ -179,7 +180,7 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
 
 // Whether NCCL has buffers for NVLink's switches and symmetric memory: on cards since Hopper; without a named card, on
 // large ones.
-bool talks_widely(const Request& request) {
+bool has_wide_buffers(const Request& request) {
   constexpr unsigned kHopper = 90;
   constexpr std::uint64_t kLarge = 70 * kGiB;
   if (const unsigned capability = vllm_capability(request); capability > 0) return capability >= kHopper;
@@ -205,7 +206,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!alone && rules.version < kV1)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
-  if (!alone && talks_widely(request))
+  if (!alone && has_wide_buffers(request))
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 1400, " on a rank of several",
                 "0.95 to 2.43 GiB in 8 start-up logs of V1 on Hopper and Blackwell");
   if (!alone)
@@ -288,7 +289,7 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
 }
 
 // The encoder's own peak counts where it exceeds the batch's: by the same rule as for a layer of the decoder.
-std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes beside) {
+std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes batch_peak) {
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t patches = checked_mul(encoder.held, vision.patches, kActivations);
   // Two thirds of the MLP's part are split over the ranks: Qwen3.6-35B with TP 2 1.49 GiB (1.54 printed).
@@ -298,8 +299,8 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
                   checked_mul(ceil_div(vision.intermediate, ranks), 4, kActivations), kActivations);
   const std::uint64_t row = checked_add(checked_mul(vision.width, 6, kActivations), mlp, kActivations);
   const Bytes peak = Bytes(patches) * row;
-  if (vision.width == 0 || peak <= beside) return std::nullopt;
-  const Bytes more = peak - beside;
+  if (vision.width == 0 || peak <= batch_peak) return std::nullopt;
+  const Bytes more = peak - batch_peak;
   return ranged_line(
       "vllm encoder", Section::kActivation, "vision encoder's pass beyond the batch", more,
       {"{patches} patches * {row} B of a rank's share of a layer, less the batch's peak and the encoder cache",
@@ -311,7 +312,7 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
 // them at once; its output stays in addition to the batch (worker/enc_dec_model_runner.py, profile_run).
 // Llama-3.2-11B-Vision, 128 prompts of 65,536 tokens: 36.63 GiB as printed.
 std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRules& rules, const Load& load,
-                                         Bytes beside) {
+                                         Bytes batch_peak) {
   const bool crosses = std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
     return std::any_of(cache.compact.begin(), cache.compact.end(),
                        [](const Term& term) { return term.growth == Growth::kSourceToken; });
@@ -328,8 +329,8 @@ std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRul
                               checked_mul(input.model.hidden_size, 2, kActivations), kActivations),
                   kActivations);
   const Bytes peak = Bytes(tokens) * row;
-  if (vision.width == 0 || peak <= beside) return std::nullopt;
-  const Bytes more = peak - beside;
+  if (vision.width == 0 || peak <= batch_peak) return std::nullopt;
+  const Bytes more = peak - batch_peak;
   return estimate(Section::kActivation, "vision encoder over every prompt's image", more, Bytes(more.count() / 20 * 16),
                   Bytes(more.count() / 20 * 24),
                   {"{patches} patches * {row} B, less the batch's peak", {{"patches", tokens}, {"row", row}}},
@@ -415,12 +416,12 @@ std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules
   return out;
 }
 
-Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes beside, Bytes captured) {
+Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes others, Bytes captured) {
   const VllmRules rules = vllm_rules(input.request);
   const double share = input.request.memory_utilization.value_or(rules.utilization);
   const Bytes requested(static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_memory.count()) * share)));
-  if (!vllm_estimates_graphs(input, rules)) beside = beside > captured ? beside - captured : Bytes(0);
-  return requested > beside ? requested - beside : Bytes(0);
+  if (!vllm_estimates_graphs(input, rules)) others = others > captured ? others - captured : Bytes(0);
+  return requested > others ? requested - others : Bytes(0);
 }
 
 }  // namespace kvplan

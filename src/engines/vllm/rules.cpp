@@ -63,7 +63,7 @@ constexpr std::array kVersions{
     EngineVersion{"0.33", "newest known; executed. Checkpoints of gated delta nets, FP8 heads of 512 on Hopper"},
 };
 
-constexpr std::uint64_t kGuessed = 3;  // vLLM requires a number; this is the one in its examples
+constexpr std::uint64_t kDefaultDraftTokens = 3;  // vLLM requires a number; this is the one in its examples
 
 constexpr std::uint64_t kLargeCard = 70 * kGiB;
 constexpr std::uint64_t kLargestCard = 160 * kGiB;
@@ -157,7 +157,7 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
   return whole ? std::max(usual, kGemma4Video) : usual;
 }
 
-bool vllm_leaves_towers(const Request& request, Arch arch, bool hears) {
+bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio) {
   const ExtrasRequest& extras = request.extras;
   if (engine_version(engine_of(request), request) < kTowersLeftOut) return false;
   if (extras.language_model_only) return true;
@@ -170,7 +170,7 @@ bool vllm_leaves_towers(const Request& request, Arch arch, bool hears) {
     return std::any_of(extras.mm_limits.begin(), extras.mm_limits.end(),
                        [&](const auto& limit) { return limit.first == what && limit.second == 0; });
   };
-  return none("image") && (stills || none("video")) && (!hears || none("audio"));
+  return none("image") && (stills || none("video")) && (!has_audio || none("audio"));
 }
 
 bool vllm_keeps_fp8_plain(const Request& request) {
@@ -206,7 +206,7 @@ bool vllm_has_flash_mla(const Request& request) {
 std::uint64_t vllm_speculative_tokens(const EngineInput& input) {
   if (input.request.num_speculative_tokens > 0) return input.request.num_speculative_tokens;
   if (input.request.mtp) return input.model.num_nextn_layers > 0 ? 1 : 0;
-  return guessed_tokens(input, kGuessed);
+  return step_draft_tokens(input, kDefaultDraftTokens);
 }
 
 std::span<const EngineVersion> vllm_versions() {

@@ -86,8 +86,8 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
 
 // Whether the limits exclude images, videos and audio, and with them their towers (SupportsMultiModal,
-// _mark_tower_model). `hears`: the model has an audio tower.
-bool vllm_leaves_towers(const Request& request, Arch arch, bool hears);
+// _mark_tower_model). `has_audio`: the model has an audio tower.
+bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio);
 
 // Whether FP8 latents of an indexed model are plain, not packed: where FlashInfer's kernel is preferred to FlashMLA's
 // (platforms/cuda.py, _get_backend_priorities).

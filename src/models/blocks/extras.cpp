@@ -8,7 +8,7 @@ namespace kvplan {
 
 // An estimate for encoder and decoder of a class whose tensors no row lists: 4 h^2 for attention and 8 h^2 for an MLP,
 // the latter once per expert in layers that have experts.
-static Elements guessed_stacks(const Inventory& inventory) {
+static Elements estimated_stacks(const Inventory& inventory) {
   const Fields text = inventory.text.quietly();
   const std::uint64_t square = checked_mul(inventory.hidden, inventory.hidden, "a layer");
   const std::uint64_t step = std::max<std::uint64_t>(1, text.count_or("encoder_sparse_step", 4));
@@ -20,7 +20,7 @@ static Elements guessed_stacks(const Inventory& inventory) {
 
 bool write_unknown_stacks(Inventory& out) {
   write_ends(out);
-  const Elements guess = guessed_stacks(out);
+  const Elements guess = estimated_stacks(out);
   ModelSpec& model = out.reader.model;
   model.unknown_tensors.push_back({Component::kMlp, "the encoder and decoder of " + model.model_type,
                                    Elements(guess.count() / 2), guess, guess * 3});

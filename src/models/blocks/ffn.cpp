@@ -262,7 +262,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
   const std::optional<ByLayer> counts =
       by_layer ? std::optional<ByLayer>(std::in_place, text, "num_experts") : std::nullopt;
   const bool each = by_layer || (!traits.has_image_experts && text.is_list(traits.expert_width));
-  if (text.flag("residual_moe", false)) plan.beside = plan.width;  // Grok-2
+  if (text.flag("residual_moe", false)) plan.beside_experts = plan.width;  // Grok-2
   for (std::uint64_t i = 0; i < layers; ++i) {
     Ffn& ffn = out[i];
     if (letters && (*letters)[i] != 'E' && (*letters)[i] != '-') continue;
@@ -271,7 +271,7 @@ std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers) {
       if (!keys) keys.emplace(inventory);
       if (each || !last) last = experts_of(inventory, *keys, i, counts ? counts->at(i) : experts);
       ffn = *last;
-      if (plan.beside > 0) ffn.dense = plan.beside;
+      if (plan.beside_experts > 0) ffn.dense = plan.beside_experts;
     } else {
       ffn.dense = plan.widths && i < plan.widths->size() ? (*plan.widths)[i] : plan.width;
     }

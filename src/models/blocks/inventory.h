@@ -32,7 +32,7 @@ struct MlpPlan {
   std::uint64_t width = 0;                             // of a dense MLP
   std::optional<std::vector<std::uint64_t>> widths{};  // for each layer
   Ffn every{};                                         // for a family with its own keys
-  std::uint64_t beside = 0;                            // width of a dense MLP beside the experts in a layer
+  std::uint64_t beside_experts = 0;                    // width of a dense MLP beside the experts in a layer
   std::uint64_t always = 0;                            // width of a dense MLP in every layer, whatever else it has
   std::uint64_t hashed = 0;                            // the first so many layers choose experts by the token's hash
   std::uint64_t doubled = 0;                           // the last so many layers have dense MLPs of twice the width

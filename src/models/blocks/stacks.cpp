@@ -155,7 +155,7 @@ bool write_stacks(Inventory& out, const StackForm& form) {
     write_side(out, "encoder", form, stack_of(out, form, false), sources);
   if (!out.reader.model.architecture.ends_with("EncoderModel"))
     write_side(out, "decoder", form, stack_of(out, form, true), targets);
-  if (form.hears) {
+  if (form.has_audio) {
     out.outside(Place::kFirst);
     const std::uint64_t mel = text.count_or("num_mel_bins", 80);
     out.conv(Component::kEncoder, "model.encoder.conv1", h, checked_mul(3, mel, "a convolution"));

@@ -38,7 +38,7 @@ struct StackForm {
   bool embedding_norm = false;
   bool final_norm = false;
   bool key_bias = true;
-  bool hears = false;           // audio input: two convolutions over a spectrogram
+  bool has_audio = false;       // audio input: two convolutions over a spectrogram
   Switch attention_bias = "+";  // in a class with biases
   bool is_always_gated = false;
   std::uint64_t encoder_norms = 2;

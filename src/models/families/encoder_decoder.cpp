@@ -139,7 +139,7 @@ constexpr StackForm kM2m100{.positions = Positions::kNone, .final_norm = true};
 constexpr StackForm kNllb{.positions = Positions::kNone, .final_norm = true, .routing = Routing::kLast};
 constexpr StackForm kBlenderbot{.final_norm = true};
 constexpr StackForm kBlenderbotSmall{.embedding_norm = true};
-constexpr StackForm kWhisper{.final_norm = true, .key_bias = false, .hears = true};
+constexpr StackForm kWhisper{.final_norm = true, .key_bias = false, .has_audio = true};
 template <const StackForm& kForm>
 static bool write_both(Inventory& out) {
   return write_stacks(out, kForm);

@@ -194,13 +194,13 @@ static std::uint64_t gemma3n_width(const Inventory&, std::uint64_t named) {
 }
 
 static void plan_gemma4(const Inventory& inventory, MlpPlan& plan) {
-  plan.beside = plan.width;
+  plan.beside_experts = plan.width;
   if (inventory.text.flag("use_double_wide_mlp", false))
     plan.doubled = inventory.text.count_or("num_kv_shared_layers", 0);
 }
 
 static void plan_diffusion_gemma(const Inventory&, MlpPlan& plan) {
-  plan.beside = plan.width;
+  plan.beside_experts = plan.width;
 }
 
 // A stack of T5Gemma: Gemma 2's blocks with four norms, and two more for cross attention.
@@ -254,10 +254,10 @@ static bool write_t5gemma2(Inventory& out) {
   write_stack(out, "encoder", encoder);
   write_stack(out, "decoder", decoder);
   out.outside(Place::kFirst);
-  const Tower beside{out, Component::kEncoder};
-  beside.plain("model.encoder.layers.qk_norm", times(2, encoder.head_dim), encoder.layers);
-  beside.plain("model.encoder.norm", encoder.width);
-  beside.plain("model.encoder.embed_tokens.eoi_embedding", encoder.width);
+  const Tower extra{out, Component::kEncoder};
+  extra.plain("model.encoder.layers.qk_norm", times(2, encoder.head_dim), encoder.layers);
+  extra.plain("model.encoder.norm", encoder.width);
+  extra.plain("model.encoder.embed_tokens.eoi_embedding", encoder.width);
   out.in_layers({{0, decoder.layers, 1}}, "model.decoder.layers.*.");
   out.norms("qk_norm", decoder.head_dim, 2);
   out.outside(Place::kLast);

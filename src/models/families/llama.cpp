@@ -149,11 +149,11 @@ static void write_fuyu(Inventory& out) {
 
 // A dense MLP of the model's width beside the experts.
 static void plan_arctic(const Inventory& inventory, MlpPlan& plan) {
-  if (inventory.text.flag("use_residual", false)) plan.beside = inventory.hidden;
+  if (inventory.text.flag("use_residual", false)) plan.beside_experts = inventory.hidden;
 }
 
 static void plan_doge(const Inventory&, MlpPlan& plan) {
-  plan.beside = plan.width;
+  plan.beside_experts = plan.width;
 }
 
 // Doge: an expert is a row in each of two tables, found by the two halves of a key. Source: transformers

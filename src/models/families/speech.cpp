@@ -131,7 +131,7 @@ static bool write_speecht5(Inventory& out) {
 // SeamlessM4T: the class decides which encoders there are. The part that turns text into speech is not counted.
 static bool write_seamless(Inventory& out) {
   const std::string& name = out.reader.model.architecture;
-  const bool hears = name.find("ForTextTo") == std::string::npos;
+  const bool has_audio = name.find("ForTextTo") == std::string::npos;
   const bool reads = name.find("ForSpeechTo") == std::string::npos;
   const Fields& text = out.text;
   write_stack(out, "decoder", decoder_of(out));
@@ -146,7 +146,7 @@ static bool write_seamless(Inventory& out) {
     out.plain(Component::kEncoder, "text_encoder.layer_norm", times(2, out.hidden));
   }
   out.outside(Place::kFirst);
-  if (hears) write_seamless_speech({out, Component::kEncoder}, text);
+  if (has_audio) write_seamless_speech({out, Component::kEncoder}, text);
   if (!name.ends_with("ToText")) out.reader.inform("uncounted_part", "what makes speech of the text is not counted");
   out.outside(Place::kLast);
   out.norms("text_decoder.layer_norm", out.hidden, 1, true);

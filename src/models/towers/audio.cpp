@@ -64,7 +64,7 @@ void write_omni_audio(const TowerWriter& s) {
 void write_muse_audio(const TowerWriter& s) {
   const auto widths = s.v.counts("hidden_sizes"), depths = s.v.counts("depths"), patches = s.v.counts("patch_sizes");
   if (!widths || !depths || !patches || widths->size() != depths->size() || widths->size() != patches->size())
-    return guess_tower(s.t.inventory, s.v, Component::kAudio, "the audio encoder (" + s.own + ")");
+    return estimate_tower(s.t.inventory, s.v, Component::kAudio, "the audio encoder (" + s.own + ")");
   const double ratio = s.v.find_real("mlp_ratio").value_or(4);
   std::uint64_t before = 1;
   for (std::size_t i = 0; i < widths->size(); ++i) {

@@ -29,16 +29,7 @@ void write_qformer(const Tower& p, const Fields& config, std::uint64_t queries, 
 }
 
 void write_blip_vision(const TowerWriter& s) {
-  const std::uint64_t h = s.count("hidden_size", 1408);
-  s.patches("vision_tower.patch_embedding", h, 14, true);
-  s.t.plain("vision_tower.class_embedding", h);
-  s.t.plain("vision_tower.position_embedding",
-            times(patches_of(s.count("image_size", 224), s.count("patch_size", 14)) + 1, h));
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", 6144),
-                                      .layers = s.count("num_hidden_layers", 39),
-                                      .qkv_bias = s.v.flag("qkv_bias", true) ? 3U : 0U});
-  s.t.plain("vision_tower.post_layernorm", times(2, h));
+  write_blip_tower(s, {.width = 1408, .inner = 6144, .layers = 39, .image = 224, .patch = 14}, true);
   s.root.touch("qformer_config");
   const Fields looking = s.root.child("qformer_config").value_or(Fields::empty());
   write_qformer(s.p, looking, s.root.count_or("num_query_tokens", 32), s.root_type != "blip-2");

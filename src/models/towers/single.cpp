@@ -13,7 +13,7 @@ void write_florence_vision(const TowerWriter& s) {
   const auto widths = s.v.counts("embed_dim"), depths = s.v.counts("depths"), patches = s.v.counts("patch_size");
   if (!widths || !depths || !patches || widths->empty() || depths->size() != widths->size() ||
       patches->size() != widths->size())
-    return guess_tower(s.t.inventory, s.v.bare(), Component::kVision, "the vision tower (" + s.own + ")");
+    return estimate_tower(s.t.inventory, s.v.bare(), Component::kVision, "the vision tower (" + s.own + ")");
   const double ratio = s.v.find_real("mlp_ratio").value_or(4);
   std::uint64_t before = s.count("in_channels", 3);
   for (std::size_t i = 0; i < widths->size(); ++i) {

@@ -23,6 +23,15 @@ struct Blocks {
   std::uint64_t attention = 0, keys = 0;  // widths of all heads, and of the keys; 0: the tower's
 };
 
+// Blocks as in a Llama: RMS norms, gated MLPs and, with `has_bias` false, no biases.
+inline Blocks llama_blocks(Blocks sizes, bool has_bias = false) {
+  sizes.qkv_bias = has_bias ? 3 : 0;
+  sizes.out_bias = sizes.mlp_bias = has_bias;
+  sizes.gated = true;
+  sizes.layer_norm = false;
+  return sizes;
+}
+
 struct Tower {
   Inventory& inventory;
   Component component;
@@ -117,6 +126,12 @@ void write_unlimited_ocr(const TowerWriter& s);
 void write_video_llama_vision(const TowerWriter& s);
 // Position numbers, which classes keep as a buffer.
 void write_position_ids(const Tower& t, std::uint64_t positions);
+// BLIP's ViT, with the class's default sizes; `has_bias_switch`: a key may switch off the biases of Q, K and V.
+struct BlipSizes {
+  std::uint64_t width = 0, inner = 0, layers = 0, image = 0, patch = 0;
+};
+void write_blip_tower(const TowerWriter& s, const BlipSizes& usual, bool has_bias_switch = false);
+
 // CLIP ViT-L/14, at 336 pixels by default; `layers` of its 24 are stored.
 void write_clip_large(const Tower& t, std::uint64_t layers, bool has_post_norm, std::uint64_t positions = 577);
 void write_two_linears(const Tower& p, std::uint64_t from, std::uint64_t to, bool bias);
@@ -154,7 +169,7 @@ void write_seamless_speech(const Tower& t, const Fields& config);
 
 // An estimate for an unknown tower: a ViT of the size in the config, with a wide range; a billion parameters where it
 // gives none.
-void guess_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what);
+void estimate_tower(Inventory& inventory, const Fields& side, Component component, const std::string& what);
 
 }  // namespace kvplan
 

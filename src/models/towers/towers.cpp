@@ -79,7 +79,7 @@ void TowerWriter::frames(std::string_view name, std::uint64_t width, bool bias, 
 
 // An estimate for an unknown tower: a ViT of the size in the config, with a wide range; a billion parameters where it
 // gives none.
-void guess_tower(Inventory& out, const Fields& side, Component component, const std::string& what) {
+void estimate_tower(Inventory& out, const Fields& side, Component component, const std::string& what) {
   const std::uint64_t h = count_of(side, {"hidden_size", "embed_dim", "d_model", "width", "hidden_dim"}, 0);
   const std::uint64_t layers =
       count_of(side, {"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}, 0);
@@ -214,7 +214,7 @@ bool write_audio(Inventory& out, const Fields& root, const Fields& a, const std:
 
 // A part of the config that no rule read and that has a width gets an estimate where it gives its layers, else a note:
 // nothing is left out silently.
-void guess_unread_parts(Inventory& out, const Fields& root) {
+void estimate_unread_parts(Inventory& out, const Fields& root) {
   constexpr std::size_t kMostParts = 64;  // models have a handful
   std::size_t parts = 0;
   for (const std::string& key : root.unread()) {
@@ -230,7 +230,7 @@ void guess_unread_parts(Inventory& out, const Fields& root) {
         says({"num_hidden_layers", "depth", "encoder_layers", "layers", "n_layers", "num_layers"}) ||
         side.is_list("depths");
     if (counts_layers)
-      guess_tower(out, side, Component::kVision, "what " + one_line(key, 60) + " configures");
+      estimate_tower(out, side, Component::kVision, "what " + one_line(key, 60) + " configures");
     else
       out.reader.inform("uncounted_part", "what " + one_line(key, 60) + " configures is not counted");
   }
@@ -286,7 +286,7 @@ void write_towers(Inventory& out) {
     root = *thinker;
   }
   if (const auto vlm = root.child("vlm_config")) {
-    guess_unread_parts(out, root.bare());
+    estimate_unread_parts(out, root.bare());
     root = *vlm;
   }
   out.outside(Place::kFirst);
@@ -302,12 +302,12 @@ void write_towers(Inventory& out) {
     const std::string own = side->find_string("model_type").value_or("");
     const Fields v = with_class(*side, own.empty() ? root_type + "_vision" : own);
     if (!write_vision(out, bare, v, root_type, own))
-      guess_tower(out, *side, Component::kVision,
-                  "the vision tower (" + class_word(own.empty() ? root_type : own) + ")");
+      estimate_tower(out, *side, Component::kVision,
+                     "the vision tower (" + class_word(own.empty() ? root_type : own) + ")");
   }
   // The first LLaVAs give their tower only as a repository's name.
   if (!seen_vision && bare.is_string("mm_vision_tower"))
-    guess_tower(out, Fields::empty(), Component::kVision, "the vision tower of mm_vision_tower");
+    estimate_tower(out, Fields::empty(), Component::kVision, "the vision tower of mm_vision_tower");
   bool seen_audio = false;
   for (const std::string_view key : {"audio_config", "audio_encoder_config", "encoder_config"}) {
     const auto side = bare.child(key);
@@ -316,16 +316,16 @@ void write_towers(Inventory& out) {
     seen_audio = true;
     const std::string own = side->find_string("model_type").value_or("");
     if (!write_audio(out, bare, with_class(*side, own), root_type, own))
-      guess_tower(out, *side, Component::kAudio,
-                  "the audio encoder (" + class_word(own.empty() ? root_type : own) + ")");
+      estimate_tower(out, *side, Component::kAudio,
+                     "the audio encoder (" + class_word(own.empty() ? root_type : own) + ")");
   }
   if (const auto encoder = bare.child("encoder"); encoder && bare.child("decoder")) {
     root.touch("encoder");
     if (!write_pair_encoder(out, *encoder))
-      guess_tower(out, *encoder, Component::kEncoder,
-                  "the encoder (" + one_line(encoder->find_string("model_type").value_or("of no name"), 60) + ")");
+      estimate_tower(out, *encoder, Component::kEncoder,
+                     "the encoder (" + one_line(encoder->find_string("model_type").value_or("of no name"), 60) + ")");
   }
-  guess_unread_parts(out, bare);
+  estimate_unread_parts(out, bare);
   note_absent_towers(out, bare, root_type, seen_vision, seen_audio);
 }
 

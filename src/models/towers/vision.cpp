@@ -78,16 +78,11 @@ void write_gemma4_vision(const TowerWriter& cut) {
   s.patches("vision_tower.patch_embedder.input_proj", h, 16, false);
   s.t.plain("vision_tower.patch_embedder.position_embedding_table",
             times(2 * s.count("position_embedding_size", 10240), h));
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", 3072),
-                                      .layers = s.count("num_hidden_layers", 16),
-                                      .qkv_bias = 0,
-                                      .out_bias = false,
-                                      .mlp_bias = false,
-                                      .gated = true,
-                                      .layer_norm = false,
-                                      .norms = 4,
-                                      .extra = times(2, d)});
+  s.t.blocks("vision_tower.layers.", llama_blocks({.width = h,
+                                                   .inner = s.count("intermediate_size", 3072),
+                                                   .layers = s.count("num_hidden_layers", 16),
+                                                   .norms = 4,
+                                                   .extra = times(2, d)}));
   write_frequencies(s, d / 4);
   if (s.v.bare().flag("standardize", false)) s.t.derived("vision_tower.std_bias, std_scale", times(2, h));
   s.p.derived("embed_vision.embedding_pre_projection_norm", h);
@@ -158,7 +153,7 @@ void write_molmo2_vision(const TowerWriter& s) {
 void write_ovis2_vision(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   const std::uint64_t words = s.count("vocab_size", 16384);
-  const std::uint64_t spoken = checked_sub(words, s.count("num_visual_indicator_tokens", 5), "the visual words");
+  const std::uint64_t head_words = checked_sub(words, s.count("num_visual_indicator_tokens", 5), "the visual words");
   s.patches("vision_tower.patch_embedding", h, 14, true);
   s.t.plain("vision_tower.position_embedding",
             times(patches_of(s.count("image_size", 224), s.count("patch_size", 14)), h));
@@ -171,8 +166,8 @@ void write_ovis2_vision(const TowerWriter& s) {
                                       .gated = true,
                                       .layer_norm = false});
   s.t.plain("vision_tower.rms_norms", times(2, h));
-  s.t.linear("vision_tower.head_linear", spoken, times(square(s.count("hidden_stride", 1)), h), false);
-  s.t.plain("vision_tower.head_norm", times(2, spoken));
+  s.t.linear("vision_tower.head_linear", head_words, times(square(s.count("hidden_stride", 1)), h), false);
+  s.t.plain("vision_tower.head_norm", times(2, head_words));
   s.p.plain("visual_embeddings_table", times(words, s.root.count_or("hidden_size", s.out)));
 }
 
@@ -267,14 +262,11 @@ void write_pixtral(const TowerWriter& s) {
   const std::uint64_t h = s.count("hidden_size", 1024);
   s.patches("vision_tower.patch_conv", h, 16, false);
   s.t.plain("vision_tower.ln_pre", h);
-  s.t.blocks("vision_tower.layers.", {.width = h,
-                                      .inner = s.count("intermediate_size", 4096),
-                                      .layers = s.count("num_hidden_layers", 24),
-                                      .qkv_bias = 0,
-                                      .out_bias = false,
-                                      .mlp_bias = false,
-                                      .gated = true,
-                                      .layer_norm = false});
+  s.t.blocks("vision_tower.layers.", llama_blocks({
+                                         .width = h,
+                                         .inner = s.count("intermediate_size", 4096),
+                                         .layers = s.count("num_hidden_layers", 24),
+                                     }));
   if (const std::uint64_t heads = s.count("num_attention_heads", 16); heads > 0) write_frequencies(s, h / heads / 2);
   // Where the file lacks the key, Pixtral's own projector has biases and Mistral 3's, which follows a merger, has none.
   const bool merges = has_word("mistral3 mistral_large4 lighton_ocr", s.root_type);
@@ -316,14 +308,13 @@ void write_dots_vision(const TowerWriter& s) {
   const bool bias = s.v.flag("use_bias", false);
   s.frames("vision_tower.patch_embed", h, true, "temporal_patch_size", 1);
   s.t.plain("vision_tower.norms", times(s.v.flag("post_norm", true) ? 2 : 1, h));
-  s.t.blocks("vision_tower.blocks.", {.width = h,
-                                      .inner = s.count("intermediate_size", 4224),
-                                      .layers = s.count("num_hidden_layers", 42),
-                                      .qkv_bias = bias ? 3U : 0U,
-                                      .out_bias = bias,
-                                      .mlp_bias = bias,
-                                      .gated = true,
-                                      .layer_norm = false});
+  s.t.blocks("vision_tower.blocks.", llama_blocks(
+                                         {
+                                             .width = h,
+                                             .inner = s.count("intermediate_size", 4224),
+                                             .layers = s.count("num_hidden_layers", 42),
+                                         },
+                                         bias));
   s.p.plain("vision_tower.merger.ln_q", times(2, h));
   s.p.linear("vision_tower.merger.mlp.0", wide, wide, true);
   s.p.linear("vision_tower.merger.mlp.2", s.out, wide, true);
@@ -337,15 +328,11 @@ void write_glm_ocr_vision(const TowerWriter& s) {
   const std::uint64_t channels = s.count("in_channels", 3);
   const bool bias = s.v.flag("attention_bias", true);
   s.frames("visual.patch_embed", h, true, "temporal_patch_size", 2, channels);
-  s.t.blocks("visual.blocks.", {.width = h,
-                                .inner = s.count("intermediate_size", 4096),
-                                .layers = s.count("depth", 24),
-                                .qkv_bias = bias ? 3U : 0U,
-                                .out_bias = bias,
-                                .mlp_bias = bias,
-                                .gated = true,
-                                .layer_norm = false,
-                                .extra = times(2, h / heads)});
+  s.t.blocks("visual.blocks.", llama_blocks({.width = h,
+                                             .inner = s.count("intermediate_size", 4096),
+                                             .layers = s.count("depth", 24),
+                                             .extra = times(2, h / heads)},
+                                            bias));
   write_patch_angles(s, h, heads);
   s.t.plain("visual.post_layernorm", h);
   write_glm_merger(s.p, times(s.merge(), h), out, s.count("projection_intermediate_size", times(out, channels)));

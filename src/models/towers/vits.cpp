@@ -337,14 +337,21 @@ void write_idefics_vision(const TowerWriter& s) {
 }
 
 // BLIP: like CLIP, without the norm before the blocks and with a bias in the patch embedding.
-void write_blip_own_vision(const TowerWriter& s) {
-  const std::uint64_t h = s.count("hidden_size", 768);
-  s.patches("vision_tower.patch_embedding", h, 16, true);
+void write_blip_tower(const TowerWriter& s, const BlipSizes& usual, bool has_bias_switch) {
+  const std::uint64_t h = s.count("hidden_size", usual.width);
+  s.patches("vision_tower.patch_embedding", h, usual.patch, true);
   s.t.plain("vision_tower.class_embedding", h);
   s.t.plain("vision_tower.position_embedding",
-            times(patches_of(s.count("image_size", 384), s.count("patch_size", 16)) + 1, h));
-  s.t.blocks("vision_tower.layers.", {h, s.count("intermediate_size", 3072), s.count("num_hidden_layers", 12)});
+            times(patches_of(s.count("image_size", usual.image), s.count("patch_size", usual.patch)) + 1, h));
+  s.t.blocks("vision_tower.layers.", {.width = h,
+                                      .inner = s.count("intermediate_size", usual.inner),
+                                      .layers = s.count("num_hidden_layers", usual.layers),
+                                      .qkv_bias = !has_bias_switch || s.v.flag("qkv_bias", true) ? 3U : 0U});
   s.t.plain("vision_tower.post_layernorm", times(2, h));
+}
+
+void write_blip_own_vision(const TowerWriter& s) {
+  write_blip_tower(s, {.width = 768, .inner = 3072, .layers = 12, .image = 384, .patch = 16});
 }
 
 // RADIO in Nemotron's omni models: patches of images and of pairs of frames, positions for the largest image, scaled
@@ -389,15 +396,10 @@ void write_pix2struct_vision(const TowerWriter& s) {
   s.t.linear("vision_tower.patch_projection", h, s.count("patch_embed_hidden_size", 768), true);
   s.t.plain("vision_tower.row_and_column_embedder", times(times(2, s.count({"seq_len", "max_num_patches"}, 4096)), h));
   s.t.blocks("vision_tower.layers.",
-             {.width = h,
-              .inner = s.count({"d_ff", "intermediate_size"}, 2048),
-              .layers = s.count("num_hidden_layers", 12),
-              .qkv_bias = 0,
-              .out_bias = false,
-              .mlp_bias = false,
-              .gated = true,
-              .layer_norm = false,
-              .attention = times(s.count("num_attention_heads", 12), s.count({"d_kv", "head_dim"}, 64))});
+             llama_blocks({.width = h,
+                           .inner = s.count({"d_ff", "intermediate_size"}, 2048),
+                           .layers = s.count("num_hidden_layers", 12),
+                           .attention = times(s.count("num_attention_heads", 12), s.count({"d_kv", "head_dim"}, 64))}));
   s.t.plain("vision_tower.layernorm", h);
   if (s.root_type != "pix2struct") write_kosmos_queries(s, h);
 }

@@ -167,7 +167,7 @@ void add_remedies(const Diagnosis& found, Page& page) {
 
 void add_beside(const Diagnosis& found, Page& page) {
   constexpr std::size_t kMost = 12;
-  for (const LogEvent& event : found.beside) {
+  for (const LogEvent& event : found.other_events) {
     if (page.notes.size() >= kMost) break;
     if (const std::string text = event_text(event); !text.empty())
       page.notes.push_back({Tone::kFaint, fmt::format("line {}:", event.line_number), text});

@@ -94,7 +94,7 @@ constexpr Sentence kCauses[] = {
     {kPreempted, "the KV cache is full: requests are taken back and computed again"},
 };
 
-constexpr Sentence kBeside[] = {
+constexpr Sentence kEventWords[] = {
     {kRetried, "a first compute buffer did not fit; it was retried without pipeline parallelism, which is no fault"},
     {kFitReduced, "the engine shortened the context by itself, from {before} to {after}"},
     {kFlashForcedOff, "{model} cannot use flash attention: it was switched off"},
@@ -158,7 +158,7 @@ double figure_of(const Diagnosis& diagnosis, std::string_view name) {
 std::string traffic_text(const Diagnosis& diagnosis) {
   const LogEvent& event = *diagnosis.cause;
   const LogValue* usage = event.value("usage");
-  std::string out = sentence_of(kBeside, event);
+  std::string out = sentence_of(kEventWords, event);
   if (const double tokens = figure_of(diagnosis, "tokens_per_request"); usage == nullptr && tokens > 0)
     return out + fmt::format(": a request has {} tokens on average, and the cache holds about {:.0f} of them at once",
                              grouped(static_cast<std::uint64_t>(tokens)), figure_of(diagnosis, "room_for"));
@@ -246,7 +246,7 @@ std::string cause_text(const Diagnosis& diagnosis) {
 }
 
 std::string event_text(const LogEvent& event) {
-  return sentence_of(kBeside, event);
+  return sentence_of(kEventWords, event);
 }
 
 std::string cure_option(const LogRemedy& remedy) {

@@ -172,8 +172,9 @@ void add_remedies(const Plan& plan, Page& page) {
     if (remedy.headroom && *remedy.headroom >= 0)
       left = human_bytes(Bytes(static_cast<std::uint64_t>(*remedy.headroom))) + " free";
     if (remedy.gpus != plan.request.card.count && remedy.gpus > 1) left += fmt::format(" on {} GPUs", remedy.gpus);
-    constexpr std::uint64_t kTold = 256 * kMiB;  // buffers in addition to what is moved there differ by less
-    if (remedy.host > plan.host_total() + Bytes(kTold)) left += fmt::format(", {} in host memory", gib(remedy.host));
+    constexpr std::uint64_t kNoticeable = 256 * kMiB;  // buffers in addition to what is moved there differ by less
+    if (remedy.host > plan.host_total() + Bytes(kNoticeable))
+      left += fmt::format(", {} in host memory", gib(remedy.host));
     rows.push_back({options_of(remedy.changes), gib(remedy.total), left});
     page.remedies.push_back(options_of(remedy.changes));
   }
@@ -432,8 +433,8 @@ Page plan_page(const Plan& plan) {
   std::vector<Note> notes = plan.notes;
   notes.erase(std::remove_if(notes.begin(), notes.end(), [](const Note& note) { return note.code == "users"; }),
               notes.end());
-  const std::vector<PageNote> told = notes_of(notes);
-  page.notes.insert(page.notes.end(), told.begin(), told.end());
+  const std::vector<PageNote> lines = notes_of(notes);
+  page.notes.insert(page.notes.end(), lines.begin(), lines.end());
   add_next(plan, page);
   return page;
 }

@@ -167,9 +167,11 @@ class BarPicture {
           fmt::format("<i class=\"{}\" style=\"width:{:.3f}%\"></i>", color_of(slice.part), percent(slice.bytes));
     }
     if (scale_ > Bytes(0)) picture += limit(bars_.budget, "") + limit(bars_.card, " class=\"card\"");
-    const std::string spoken = aloud.empty() ? " aria-hidden=\"true\"" : " role=\"img\" aria-label=\"" + aloud + "\"";
-    return "<div>" + inside("span", "", shown.label, shown.tone) + "<div class=\"bar\"" + spoken + ">" + picture +
-           "</div>" + inside("span", "v", shown.value, shown.tone) + inside("span", "r", shown.range) + "</div>\n";
+    const std::string label_attribute =
+        aloud.empty() ? " aria-hidden=\"true\"" : " role=\"img\" aria-label=\"" + aloud + "\"";
+    return "<div>" + inside("span", "", shown.label, shown.tone) + "<div class=\"bar\"" + label_attribute + ">" +
+           picture + "</div>" + inside("span", "v", shown.value, shown.tone) + inside("span", "r", shown.range) +
+           "</div>\n";
   }
 
   std::string limit(const std::optional<Bytes>& bytes, std::string_view classes) const {

@@ -78,7 +78,7 @@ class Terminal {
   // Sentences across a very wide terminal would be hard to read.
   explicit Terminal(const ReportOptions& options)
       : color_(options.color),
-        leads_on_(options.leads_on),
+        suggests_next_(options.suggests_next),
         width_(static_cast<std::size_t>(std::clamp(options.width, 40, 120))) {}
 
   std::string shown(const Page& page) {
@@ -88,7 +88,7 @@ class Terminal {
       if (block.detail != Detail::kDocument) add(block);
     if (!page.notes.empty()) blank();
     for (const PageNote& note : page.notes) labelled(note.label.str(), note.tone, note.message.str());
-    if (leads_on_ && !page.next.empty()) {
+    if (suggests_next_ && !page.next.empty()) {
       blank();
       std::string commands;
       for (const Text& command : page.next) commands += (commands.empty() ? "" : " | ") + command.str();
@@ -309,7 +309,7 @@ class Terminal {
     }
   }
 
-  bool color_, leads_on_;
+  bool color_, suggests_next_;
   std::size_t width_;
   std::string out_;
 };
