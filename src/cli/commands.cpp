@@ -218,9 +218,9 @@ int run_fit(const Invocation& call) {
   return of_model(asked.model, [&] {
     Answers answers = fit_model(asked.model, asked.request);
     if (find_format(call.format).has_launch) add_launch(asked.model, answers);
-    const Reply said = fitted(answers);
-    emit(call, written(said, call.format, call.command, report_options(call)));
-    warn(asked.model, said.warning);
+    const Reply reply = fitted(answers);
+    emit(call, written(reply, call.format, call.command, report_options(call)));
+    warn(asked.model, reply.warning);
     return exit_of(answers.asked);
   });
 }

@@ -65,11 +65,11 @@ GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::vector<L
   for (const LedgerLine& line : cache) add_line(gpu, line, margin);
   const OverheadInput overhead{&input,      plan.load, stage, gpu.weights.value_or(Bytes(0)), input.request.card.memory,
                                weights.bits};
-  std::vector<LedgerLine> beside = engine.overhead(overhead);
+  std::vector<LedgerLine> lines = engine.overhead(overhead);
   if (plan.request.attention == AttentionKernel::kNaive && !engine.has_scores)
-    if (auto scores = general_score_matrix(overhead)) beside.push_back(std::move(*scores));
-  calibrate(input, beside, plan.calibrated);
-  for (LedgerLine& line : beside) add_line(gpu, std::move(line), margin);
+    if (auto scores = general_score_matrix(overhead)) lines.push_back(std::move(*scores));
+  calibrate(input, lines, plan.calibrated);
+  for (LedgerLine& line : lines) add_line(gpu, std::move(line), margin);
   return gpu;
 }
 

@@ -46,7 +46,7 @@ std::vector<std::string> entries(const std::string& directory, std::string_view 
   return out;
 }
 
-std::string quant_config_beside(const std::string& directory) {
+std::string read_quant_config(const std::string& directory) {
   const std::string path = directory + "/hf_quant_config.json";
   if (!exists(path)) return {};
   if (!is_file(path)) fail("hf_quant_config.json is no file", "put the file in its place, or take it away");
@@ -64,7 +64,7 @@ std::string config_in(const std::string& directory) {
 
 ModelSpec load_directory(const std::string& directory, const SourceOptions& options) {
   if (const std::string config = config_in(directory); !config.empty()) {
-    ModelSpec model = read_config(read_file(config), quant_config_beside(directory), directory, options.read);
+    ModelSpec model = read_config(read_file(config), read_quant_config(directory), directory, options.read);
     read_stored(directory, model);
     return model;
   }
@@ -97,7 +97,7 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
     return model;
   }
   ModelSpec model =
-      read_config(read_file(directory + "/config.json"), quant_config_beside(directory), source, options.read);
+      read_config(read_file(directory + "/config.json"), read_quant_config(directory), source, options.read);
   const std::size_t notes = model.notes.size();
   try {
     read_stored(directory, model);

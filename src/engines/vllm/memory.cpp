@@ -101,7 +101,9 @@ Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
   return Bytes(rows) * checked_mul(input.model.hidden_size, 2, kActivations);
 }
 
-LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool samples, bool embeds) {
+// The peak of the profile run: of the sampler, of a layer with the batch, or of a first start that compiles, whichever
+// is the largest.
+LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_first_stage, bool is_last_stage) {
   const bool is_new = vllm_has_new_runner(input, rules);
   const std::string_view term = is_new                             ? "vllm activation, new runner"
                                 : rules.version >= kSparingSampler ? "vllm activation"
@@ -126,13 +128,13 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
   const std::uint64_t rows = std::min(vllm_max_num_seqs(input.request, rules), tokens);
   const Bytes logits(index_stride(input) ? kIndexerLogits : 0);
   const Bytes layer = Bytes(tokens) * vllm_layer_row(input) + logits;
-  const std::uint64_t each = sampled_bytes(input, rules);
+  const std::uint64_t logit_bytes = sampled_bytes(input, rules);
   const Bytes libraries(is_new ? 32 * kMiB : 0);
   const Template library_term = libraries > Bytes(0) ? Template(" + 32 MiB") : Template();
   Bytes sampler;
-  if (samples)
-    sampler = Bytes(rows) * checked_mul(input.model.vocab_size, each, kActivations) + Bytes(tokens) * hidden * 2;
-  const Bytes copied = embeds ? copied_embedding(input, rules) : Bytes(0);
+  if (is_last_stage)
+    sampler = Bytes(rows) * checked_mul(input.model.vocab_size, logit_bytes, kActivations) + Bytes(tokens) * hidden * 2;
+  const Bytes copied = is_first_stage ? copied_embedding(input, rules) : Bytes(0);
   if (copied > std::max(sampler, layer))
     return ranged_line("vllm activation, first start", Section::kActivation, "activation peak (a first start compiles)",
                        copied + libraries,
@@ -146,7 +148,7 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool sam
                     Template("{rows} rows * {vocab_size} logits * {each} B + {tokens} tokens * {hidden_size} * 2 B",
                              {{"rows", rows},
                               {"vocab_size", input.model.vocab_size},
-                              {"each", each},
+                              {"each", logit_bytes},
                               {"tokens", tokens},
                               {"hidden_size", hidden}}) +
                         library_term,
@@ -381,7 +383,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const VllmRules rules = vllm_rules(input.request);
   std::vector<LedgerLine> out;
-  out.push_back(activation(input, rules, in.stage + 1 == input.request.parallel.pipeline, in.stage == 0));
+  out.push_back(activation(input, rules, in.stage == 0, in.stage + 1 == input.request.parallel.pipeline));
   if (auto kept = loaded_weights("vllm weights", in.weights)) out.push_back(std::move(*kept));
   out.push_back(outside_torch(input, rules));
   if (!input.request.enforce_eager) {
